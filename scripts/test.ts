@@ -7,7 +7,7 @@
 import { globSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { reportCoverage } from './coverage.ts';
-import { run, runTap } from './run.ts';
+import { run, runTests } from './run.ts';
 
 /** Absolute, because child processes of the tests may run in other folders. */
 const COVERAGE_FOLDER = resolve('coverage');
@@ -23,21 +23,21 @@ if (missing.length > 0) {
 
 const checks: { readonly name: string; readonly ok: boolean }[] = [];
 if (complete) {
-  for (const [name, command, ...args] of [
+  const programs = [
     ['types', 'tsc'],
     ['style', 'biome', 'check', '--error-on-warnings', '.'],
     ['unused code', 'knip'],
-  ] as const) {
-    console.log(`# ${name}`);
-    checks.push({ name, ok: (await timed(name, run(command, args))) === 0 });
-  }
+  ] as const;
+  const results = programs.map(async ([name, command, ...args]) => ({
+    name,
+    ok: (await timed(name, run(command, args))) === 0,
+  }));
+  checks.push(...(await Promise.all(results)));
 }
 
 console.log('# tests');
-// Without a build, tap's first run would load the plugins that .taprc disables.
-if ((await run('tap', ['build'])) !== 0) checks.push({ name: 'tap', ok: false });
 rmSync(COVERAGE_FOLDER, { recursive: true, force: true });
-const totals = await timed('tests', runTap(files, `${COVERAGE_FOLDER}/raw`));
+const totals = await timed('tests', runTests(files, `${COVERAGE_FOLDER}/raw`));
 
 if (complete) {
   console.log('# coverage');

@@ -2,12 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { runStonegate } from '../support/stonegate-process.ts';
+import { runStonegate, runStonegateCalls } from '../support/stonegate-process.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { asJSON, sameAsRecorded } from './recorded.ts';
-
-// Each call is a process of its own.
-t.setTimeout(600_000);
 
 const COMMANDS = [
   'serve',
@@ -29,8 +26,9 @@ t.test('the commands and their options', async (t) => {
   t.equal(general.code, 0);
   const commands = [...general.stdout.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, name]) => name);
   const options: Record<string, readonly string[]> = {};
-  for (const command of COMMANDS) {
-    const { code, stdout, stderr } = await runStonegate(command, '--help');
+  const helped = await runStonegateCalls(COMMANDS.map((command) => [command, '--help']));
+  for (const [index, { code, stdout, stderr }] of helped.entries()) {
+    const command = COMMANDS[index] ?? '';
     t.same({ code, stderr }, { code: 0, stderr: '' });
     t.same(
       stdout.split('\n').filter((line) => line.length > 80),
@@ -77,8 +75,8 @@ const CALLS: readonly (readonly string[])[] = [
 
 t.test('exit codes, and standard output empty if a call fails', async (t) => {
   const codes: string[] = [];
-  for (const words of CALLS) {
-    const { code, stdout } = await runStonegate(...words);
+  for (const [index, { code, stdout }] of (await runStonegateCalls(CALLS)).entries()) {
+    const words = CALLS[index] ?? [];
     codes.push(`${code} stonegate ${words.join(' ')}`.trimEnd());
     t.equal(stdout === '', code !== 0, words.join(' '));
   }
@@ -96,13 +94,15 @@ const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'shared-provisioner': ['--mode', 'shared', '--provisioner'],
 };
 
-for (const [name, words] of Object.entries(MANIFESTS)) {
-  t.test(`manifests rbac: ${name}`, async (t) => {
-    const { code, stdout, stderr } = await runStonegate('manifests', 'rbac', ...words);
-    t.same({ code, stderr }, { code: 0, stderr: '' });
-    sameAsRecorded(t, `manifests/${name}.yaml`, stdout);
-  });
-}
+t.test('manifests rbac', async (t) => {
+  const calls = Object.values(MANIFESTS).map((words) => ['manifests', 'rbac', ...words]);
+  const results = await runStonegateCalls(calls);
+  for (const [index, name] of Object.keys(MANIFESTS).entries()) {
+    const { code, stdout, stderr } = results[index] ?? {};
+    t.same({ code, stderr }, { code: 0, stderr: '' }, name);
+    sameAsRecorded(t, `manifests/${name}.yaml`, stdout ?? '');
+  }
+});
 
 const configuration = (mode: string) => `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration

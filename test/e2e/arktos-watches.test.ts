@@ -45,16 +45,17 @@ for (const [what, path, accept] of [
   ['of pods', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&watch=1&timeoutSeconds=1', 'application/json'],
 ] as const)
   t.test(`a watch ${what} tells nothing of other tenants`, async (t) => {
-    t.match((await unfiltered(path, accept)).body, /BOOKMARK[\s\S]*theirs/, 'though the API server would');
-    for (const [who, token] of [
-      ['a user', alice],
-      ['a client with its own token', robot],
-    ] as const) {
-      const { status, body, headers } = await ask(token, path, { headers: { accept } });
-      t.equal(status, 200, who);
+    // Each of them lasts a second.
+    const [direct, ...filtered] = await Promise.all([
+      unfiltered(path, accept),
+      ...[alice, robot].map((token) => ask(token, path, { headers: { accept } })),
+    ]);
+    t.match(direct.body, /BOOKMARK[\s\S]*theirs/, 'though the API server would');
+    for (const { status, body, headers } of filtered) {
+      t.equal(status, 200);
       t.equal(headers['content-type'], 'application/json');
       t.match(body, '"type":"ADDED"', 'their own is there');
-      t.notMatch(body, /BOOKMARK|theirs|globex/, who);
+      t.notMatch(body, /BOOKMARK|theirs|globex/);
     }
   });
 

@@ -10,17 +10,16 @@ import {
 } from '../support/kubectl-users.ts';
 
 const WIRES = {
-  'HTTP/2': { http2: true, environment: {} },
-  'HTTP/1.1, since the server offers no other': { http2: false, environment: {} },
-  'HTTP/1.1, since the client wants no other': { http2: true, environment: { DISABLE_HTTP2: '1' } },
+  'HTTP/2': {},
+  'HTTP/1.1, since the client wants no other': { DISABLE_HTTP2: '1' },
 } as const;
 
 const binaries = findKubectls();
 if (binaries.length === 0) t.test('kubectl and objects', { skip: NO_KUBECTL }, async () => {});
 else
-  for (const [wire, { http2, environment }] of Object.entries(WIRES))
+  for (const [wire, environment] of Object.entries(WIRES))
     t.test(`over ${wire}`, async (t) => {
-      const everybody = await startForKubectl(t, { configuration: { server: { http2 } } });
+      const everybody = await startForKubectl(t);
       for (const binary of binaries)
         await t.test(`${binary.split('/').at(-1)}`, async (t) => {
           const { stonegate } = everybody;

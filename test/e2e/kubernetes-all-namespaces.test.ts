@@ -35,7 +35,7 @@ interface Place extends KubernetesSite {
 }
 
 /** Alice works in three namespaces, each with three config maps `x0` to `x2`; in `other` she does not. */
-async function start(t: Test, release: Release = NEWEST): Promise<Place> {
+async function start(t: Test, release: Release): Promise<Place> {
   const site = await startKubernetesSite(t, {
     release,
     configuration: {
@@ -202,10 +202,20 @@ for (const release of [OLDEST, NEWEST] as const)
       });
       t.pass();
     });
+
+    if (release === NEWEST) {
+      const noKubectl = binaries.length === 0 && NO_KUBECTL;
+      await t.test('kubectl -A', { skip: noKubectl }, (t) => useKubectl(t, site));
+      await t.test('custom resources', { skip: noKubectl }, (t) => useCustomResources(t, site));
+      await t.test('client-go’s informer of all namespaces', { skip: missing(informer()) }, (t) =>
+        useInformer(t, site),
+      );
+      // Last: it takes rights away.
+      await t.test('D038: revoked rights, and new ones', (t) => revoke(t, site));
+    }
   });
 
-t.test('kubectl -A', { skip: missingKubernetes() || (binaries.length === 0 && NO_KUBECTL) }, async (t) => {
-  const site = await start(t);
+async function useKubectl(t: Test, site: Place): Promise<void> {
   const { kubernetes } = site;
   const pod = {
     spec: { automountServiceAccountToken: false, containers: [{ name: 'web', image: 'nginx' }] },
@@ -256,59 +266,54 @@ t.test('kubectl -A', { skip: missingKubernetes() || (binaries.length === 0 && NO
       t.notMatch(watch.printed, /^other/m);
     });
   }
-});
+}
 
-t.test(
-  'custom resources',
-  { skip: missingKubernetes() || (binaries.length === 0 && NO_KUBECTL) },
-  async (t) => {
-    const site = await start(t);
-    const { kubernetes } = site;
-    await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-      metadata: { name: 'gadgets.example.com' },
-      spec: {
-        group: 'example.com',
-        scope: 'Namespaced',
-        names: { plural: 'gadgets', kind: 'Gadget' },
-        versions: [
-          {
-            name: 'v1',
-            served: true,
-            storage: true,
-            schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-          },
-        ],
-      },
+async function useCustomResources(t: Test, site: Place): Promise<void> {
+  const { kubernetes } = site;
+  await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: 'gadgets.example.com' },
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      names: { plural: 'gadgets', kind: 'Gadget' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        },
+      ],
+    },
+  });
+  const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', size: 9007199254740993n };
+  const body = JSON.stringify({ ...gadget, size: 0, metadata: { name: 'g' } }).replace(
+    '"size":0',
+    '"size":9007199254740993',
+  );
+  for (const place of PLACES)
+    await eventually(async () => {
+      const path = `/apis/example.com/v1/namespaces/${place}/gadgets`;
+      const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+      return [201, 409].includes((await kubernetes.ask(kubernetes.admin, path, options)).status);
     });
-    const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', size: 9007199254740993n };
-    const body = JSON.stringify({ ...gadget, size: 0, metadata: { name: 'g' } }).replace(
-      '"size":0',
-      '"size":9007199254740993',
+  const reply = await site.stonegate.ask(site.token, '/apis/example.com/v1/gadgets');
+  t.equal(reply.status, 200);
+  t.equal(reply.body.match(/"size":9007199254740993\b/g)?.length, 3, 'numbers beyond 2^53 are exact');
+  for (const binary of binaries) {
+    const { stdout } = await site.kubectl(binary).run(['get', 'gadgets', '-A', '--no-headers']);
+    t.same(
+      stdout
+        .trim()
+        .split('\n')
+        .map((row) => row.split(/ +/)[0]),
+      PLACES,
     );
-    for (const place of PLACES)
-      await eventually(async () => {
-        const path = `/apis/example.com/v1/namespaces/${place}/gadgets`;
-        const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-        return [201, 409].includes((await kubernetes.ask(kubernetes.admin, path, options)).status);
-      });
-    const reply = await site.stonegate.ask(site.token, '/apis/example.com/v1/gadgets');
-    t.equal(reply.status, 200);
-    t.equal(reply.body.match(/"size":9007199254740993\b/g)?.length, 3, 'numbers beyond 2^53 are exact');
-    for (const binary of binaries) {
-      const { stdout } = await site.kubectl(binary).run(['get', 'gadgets', '-A', '--no-headers']);
-      t.same(
-        stdout
-          .trim()
-          .split('\n')
-          .map((row) => row.split(/ +/)[0]),
-        PLACES,
-      );
-    }
-  },
-);
+  }
+}
 
-t.test('D038: revoked rights, and new ones', { skip: missingKubernetes() }, async (t) => {
-  const { stonegate, kubernetes, token, newcomer, letWork } = await start(t);
+async function revoke(t: Test, site: Place): Promise<void> {
+  const { stonegate, kubernetes, token, newcomer, letWork } = site;
   const watching = await stonegate.open(token, `${CONFIG_MAPS}?watch=1`);
   let text = '';
   watching.on('data', (piece) => {
@@ -323,32 +328,24 @@ t.test('D038: revoked rights, and new ones', { skip: missingKubernetes() }, asyn
   t.equal((await stonegate.ask(new_, CONFIG_MAPS)).status, 403);
   await letWork('place-a', 'acme:newcomer');
   await eventually(async () => (await stonegate.ask(new_, CONFIG_MAPS)).status === 200);
-});
+}
 
-t.test(
-  'client-go’s informer of all namespaces',
-  { skip: missingKubernetes() || missing(informer()) },
-  async (t) => {
-    const { stonegate, kubernetes, token } = await start(t);
-    const kubeconfig = join(t.testdir(), 'kubeconfig');
-    await writeFile(
-      kubeconfig,
-      kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }),
-    );
-    const running = runInformer(kubeconfig, 'v1/configmaps');
-    t.teardown(() => running.stop());
-    const seen = new Set<string>();
-    for (;;) {
-      const event = await running.next();
-      if (event === undefined || event.event === 'synced') break;
-      t.not(event.event, 'error', event.error ?? '');
-      seen.add(`${event.namespace}/${event.name}`);
-    }
-    t.same([...seen].filter((name) => /\/x\d$/.test(name)).sort(), ALL);
-    await kubernetes.create('/api/v1/namespaces/other/configmaps', { metadata: { name: 'hidden' } });
-    await kubernetes.create('/api/v1/namespaces/place-c/configmaps', { metadata: { name: 'shown' } });
-    t.match(await running.next(), { event: 'added', namespace: 'place-c', name: 'shown' });
-    await kubernetes.admit('DELETE', '/api/v1/namespaces/place-c/configmaps/shown');
-    t.match(await running.next(), { event: 'deleted', namespace: 'place-c', name: 'shown' });
-  },
-);
+async function useInformer(t: Test, { stonegate, kubernetes, token }: Place): Promise<void> {
+  const kubeconfig = join(t.testdir(), 'kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }));
+  const running = runInformer(kubeconfig, 'v1/configmaps');
+  t.teardown(() => running.stop());
+  const seen = new Set<string>();
+  for (;;) {
+    const event = await running.next();
+    if (event === undefined || event.event === 'synced') break;
+    t.not(event.event, 'error', event.error ?? '');
+    seen.add(`${event.namespace}/${event.name}`);
+  }
+  t.same([...seen].filter((name) => /\/x\d$/.test(name)).sort(), ALL);
+  await kubernetes.create('/api/v1/namespaces/other/configmaps', { metadata: { name: 'hidden' } });
+  await kubernetes.create('/api/v1/namespaces/place-c/configmaps', { metadata: { name: 'shown' } });
+  t.match(await running.next(), { event: 'added', namespace: 'place-c', name: 'shown' });
+  await kubernetes.admit('DELETE', '/api/v1/namespaces/place-c/configmaps/shown');
+  t.match(await running.next(), { event: 'deleted', namespace: 'place-c', name: 'shown' });
+}

@@ -39,6 +39,16 @@ export function runStonegate(...words: readonly string[]): Promise<Ended> {
   return start(words).ended;
 }
 
+const SEVERAL_CALLS = fileURLToPath(new URL('programs/several-calls.ts', import.meta.url));
+
+/** Runs commands that end by themselves, all in one process: a process for each costs half a second. */
+export async function runStonegateCalls(calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
+  const { code, stdout, stderr } = await start([JSON.stringify(calls)], SEVERAL_CALLS).ended;
+  if (code !== 0) throw new Error(`the calls ended with ${code}: ${stderr}`);
+  const results: Ended[] = JSON.parse(stdout);
+  return results;
+}
+
 /**
  * `stonegate serve`; resolves when it serves, rejects where it ends before.
  *
