@@ -13,6 +13,7 @@ const USAGE = `Usage: stonegate COMMAND [OPTIONS]
   manifests    print what the API server must be given
   cache        drop what is cached of a user or a tenant
   login        log in and print a credential for kubectl, which runs it by itself
+  logout       forget cached tokens, and end them at the provider
   kubeconfig   put a Stonegate into your kubeconfig
   whoami       say who you are to Stonegate
   access       say what you may do
@@ -33,6 +34,7 @@ const COMMANDS = new Map<string, () => Promise<Command>>([
   ['manifests', async () => (await import('./cli/manifests.ts')).manifests],
   ['cache', async () => (await import('./app/commands/cache-drop.ts')).cacheDrop],
   ['login', async () => (await import('./cli/login.ts')).login],
+  ['logout', async () => (await import('./cli/logout.ts')).logout],
   ['kubeconfig', async () => (await import('./cli/kubeconfig.ts')).kubeconfig],
   ['whoami', async () => (await import('./cli/whoami.ts')).whoami],
   ['access', async () => (await import('./cli/access.ts')).access],

@@ -91,6 +91,30 @@ t.test('C256 no terminal and no password: a clear error, no prompt, no hang', as
   );
 });
 
+t.test('logout forgets the token and revokes it at Keystone', async (t) => {
+  const env = environmentOf(WITH_PASSWORD);
+  const { stdout: credential } = await runLogin(['--keystone'], env);
+  t.match(JSON.parse(credential), { kind: 'ExecCredential' }, 'what is no terminal gets the token');
+  t.match(await runLogin(['--keystone'], env, 'logout'), {
+    code: 0,
+    stdout: 'logged out: alice of the domain acme, project web\n',
+  });
+  t.same(await runLogin(['--keystone'], env, 'logout'), {
+    ...{ code: 0, stdout: 'no cached token\n', stderr: '' },
+  });
+  t.ok(keystone.calls.includes('DELETE /v3/auth/tokens'));
+});
+
+t.test('logout without options forgets every cached token, and asks no provider', async (t) => {
+  const env = environmentOf(WITH_PASSWORD);
+  await runLogin(['--keystone'], env);
+  const before = keystone.calls.length;
+  t.match(await runLogin([], env, 'logout'), { code: 0, stdout: '1 cached token forgotten\n' });
+  t.equal(keystone.calls.length, before);
+  const [logins] = await loginsDuring(() => runLogin(['--keystone'], env));
+  t.equal(logins, 1);
+});
+
 t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
   await t.test('the password is prompted for, and not shown', async (t) => {
     const stdout = join(folder, 'asked.json');
@@ -100,6 +124,16 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
     t.equal(await login.ended, 0);
     t.match(JSON.parse(readFileSync(stdout, 'utf8')), { kind: 'ExecCredential' });
     t.notMatch(login.screen, 'alice-pas');
+  });
+
+  await t.test('a user sees who is logged in and until when, and the token only with --print', async (t) => {
+    const env = environmentOf(WITH_PASSWORD);
+    const login = runLoginOnTerminal(['--keystone'], env);
+    t.equal(await login.ended, 0);
+    t.match(login.screen, /^logged in until 20\S+Z: alice of the domain acme, project web\r\n$/);
+    const printed = runLoginOnTerminal(['--keystone', '--print'], env);
+    t.equal(await printed.ended, 0);
+    t.match(printed.screen, '"kind":"ExecCredential"');
   });
 
   await t.test('Ctrl-C ends it without a word on standard output', async (t) => {

@@ -129,6 +129,21 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
   });
 });
 
+t.test('logout forgets the token and revokes the refresh token at the provider', async (t) => {
+  const desk = sitDown();
+  await during(runLogin(WORDS, desk.env), desk, CAROL);
+  const { refreshToken } = desk.cached();
+  const { code, stdout } = await runLogin(WORDS, desk.env, 'logout');
+  t.equal(code, 0);
+  t.match(stdout, /^logged out: carol\S* at \S+; the token stays valid until 20\S+Z\n$/);
+  const grant = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: provider.clientID };
+  const response = await fetch(`${provider.issuer}/token`, {
+    method: 'POST',
+    body: new URLSearchParams(grant),
+  });
+  t.match(await response.json(), { error: 'invalid_grant' });
+});
+
 t.test('nothing secret is in the process list or on standard error', async (t) => {
   const desk = sitDown();
   const login = runLogin(WORDS, desk.env);

@@ -17,8 +17,12 @@ export interface LoginResult {
 }
 
 /** Without a terminal; standard input is open and silent, so that a question would hang. */
-export function runLogin(words: readonly string[], env: Environment): Promise<LoginResult> {
-  const child = spawn(process.execPath, [MAIN, 'login', ...words], { env: minimal(env) });
+export function runLogin(
+  words: readonly string[],
+  env: Environment,
+  command: 'login' | 'logout' = 'login',
+): Promise<LoginResult> {
+  const child = spawn(process.execPath, [MAIN, command, ...words], { env: minimal(env) });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
@@ -46,14 +50,15 @@ export function hasTerminal(): boolean {
   return spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** On a pseudo-terminal; standard output goes to a file, as it goes to kubectl. */
+/** On a pseudo-terminal. @param stdout the file to which standard output goes, as it goes to kubectl */
 export function runLoginOnTerminal(
   words: readonly string[],
   env: Environment,
-  stdout: string,
+  stdout?: string,
 ): TerminalLogin {
   const command = [process.execPath, MAIN, 'login', ...words].map(quote).join(' ');
-  const child: ChildProcess = spawn('script', ['-qefc', `${command} > ${quote(stdout)}`, '/dev/null'], {
+  const redirected = stdout === undefined ? command : `${command} > ${quote(stdout)}`;
+  const child: ChildProcess = spawn('script', ['-qefc', redirected, '/dev/null'], {
     env: { ...minimal(env), SHELL: '/bin/sh' },
   });
   let screen = '';

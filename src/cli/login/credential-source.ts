@@ -10,6 +10,8 @@ export interface ObtainedCredential {
   readonly expiresAt: number;
   /** Renews the token without asking the user. Secret. */
   readonly refreshToken?: string;
+  /** Whose token it is and for what, for the user to read. */
+  readonly holder?: string;
 }
 
 export interface CredentialSource {
@@ -21,6 +23,13 @@ export interface CredentialSource {
    * @throws LoginError with a sentence for the user
    */
   obtain(terminal: Terminal, previous: ObtainedCredential | undefined): Promise<ObtainedCredential>;
+  /**
+   * Ends at the provider what the credential can do there.
+   *
+   * @returns false if the token stays valid until it expires
+   * @throws LoginError if the provider cannot be asked
+   */
+  revoke(terminal: Terminal, credential: ObtainedCredential): Promise<boolean>;
 }
 
 /** The user's terminal. All messages go to standard error, because standard output belongs to kubectl. */

@@ -15,7 +15,7 @@ const RENEW_PAUSE = 30_000;
 const CALLER_PAUSE = 30_000;
 
 export interface CredentialOptions {
-  readonly source: CredentialSource;
+  readonly source: Pick<CredentialSource, 'obtain'>;
   readonly cache: TokenCache;
   readonly terminal: Terminal;
   /** Logs in despite a valid token, for example after a change of roles. */

@@ -37,6 +37,11 @@ export async function createKeystoneSource(options: KeystoneSourceOptions): Prom
       const { logInAtKeystone } = await import('./keystone-exchange.ts');
       return logInAtKeystone(plan, terminal);
     },
+    async revoke({ clock }, { token }) {
+      const { withKeystone } = await import('./keystone-exchange.ts');
+      const { revokeToken } = await import('../../identity/keystone/keystone-login.ts');
+      return withKeystone(plan, clock, (http) => revokeToken(http, token));
+    },
   };
 }
 

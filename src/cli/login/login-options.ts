@@ -4,10 +4,10 @@
  */
 import { type OptionValues, UsageError } from '../command.ts';
 
+/** Of each login; `login` itself has more. */
 const COMMON_OPTIONS = {
   keystone: { type: 'boolean' },
   oidc: { type: 'boolean' },
-  force: { type: 'boolean' },
   'cache-dir': { type: 'string' },
 } as const;
 
@@ -82,12 +82,13 @@ export const LOGIN_USAGE = `Usage: stonegate login (--keystone | --oidc) [OPTION
 
 Logs in and prints a credential for kubectl, which runs this command by itself:
 the kubeconfig names it as the user's "exec". The token is cached for the next
-calls.
+calls. At a terminal it prints who is logged in instead, and until when.
 
   --keystone                 at OpenStack Keystone, with clouds.yaml or OS_*
                              variables
   --oidc                     at an OpenID provider, in the browser
   --force                    log in though there is a good token
+  --print                    print the credential at a terminal too
   --cache-dir DIR            where tokens are cached; without it stonegate in
                              XDG_CACHE_HOME or ~/.cache
   --help                     this text

@@ -20,29 +20,45 @@ export function createOidcSource(values: OidcValues, env: NodeJS.ProcessEnv): Cr
   const settings = readOidcFlags(values, env);
   return {
     identity: identityOf(settings),
-    async obtain(terminal, previous) {
-      const { createOidcLogin } = await import('../../identity/oidc/oidc-login.ts');
-      const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
-      let provider: OidcLogin | undefined;
-      try {
-        provider = await createOidcLogin({
-          ...settings,
-          clientSecret: (await readIfNamed('--client-secret-file', settings.clientSecretFile))?.trim(),
-          ca: await readIfNamed('--ca-file', settings.caFile),
-          clock: terminal.clock,
-          signal: terminal.signal,
-        });
+    obtain: (terminal, previous) =>
+      withProvider(settings, terminal, async (provider) => {
         const tokens =
           (await renewed(provider, terminal, previous)) ?? (await loggedIn(provider, settings, terminal));
         return credentialOf(tokens);
-      } catch (error) {
-        if (terminal.signal.aborted) throw new LoginError('the login was cancelled');
-        throw error instanceof OidcLoginError ? new LoginError(error.message) : error;
-      } finally {
-        await provider?.close();
-      }
+      }),
+    // No provider revokes an ID token.
+    async revoke(terminal, { refreshToken }) {
+      if (refreshToken !== undefined)
+        await withProvider(settings, terminal, (provider) => provider.revoke(refreshToken));
+      return false;
     },
   };
+}
+
+/** @throws LoginError if the provider cannot be asked, or refuses */
+async function withProvider<T>(
+  settings: OidcSettings,
+  terminal: Terminal,
+  ask: (provider: OidcLogin) => Promise<T>,
+): Promise<T> {
+  const { createOidcLogin } = await import('../../identity/oidc/oidc-login.ts');
+  const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
+  let provider: OidcLogin | undefined;
+  try {
+    provider = await createOidcLogin({
+      ...settings,
+      clientSecret: (await readIfNamed('--client-secret-file', settings.clientSecretFile))?.trim(),
+      ca: await readIfNamed('--ca-file', settings.caFile),
+      clock: terminal.clock,
+      signal: terminal.signal,
+    });
+    return await ask(provider);
+  } catch (error) {
+    if (terminal.signal.aborted) throw new LoginError('the login was cancelled');
+    throw error instanceof OidcLoginError ? new LoginError(error.message) : error;
+  } finally {
+    await provider?.close();
+  }
 }
 
 /** Includes the extra parameters, which may select the user. */
@@ -83,8 +99,8 @@ async function loggedIn(
   return logInWithDeviceCode(provider, terminal);
 }
 
-function credentialOf({ idToken, expiresAt, refreshToken }: OidcTokens): ObtainedCredential {
-  return { token: idToken, expiresAt, ...(refreshToken === undefined ? {} : { refreshToken }) };
+function credentialOf({ idToken, ...others }: OidcTokens): ObtainedCredential {
+  return { token: idToken, ...others };
 }
 
 async function readIfNamed(option: string, file: string | undefined): Promise<string | undefined> {

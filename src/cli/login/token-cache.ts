@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { hasCode } from '../../lib/error-code.ts';
@@ -42,6 +42,7 @@ export interface TokenCache {
    */
   read(): Promise<CachedCredential | undefined>;
   write(credential: CachedCredential): Promise<void>;
+  remove(): Promise<void>;
 }
 
 /** When to renew: before expiry, so that a token does not expire during a request. */
@@ -73,12 +74,24 @@ export async function openTokenCache(folder: string, identity: readonly string[]
       const text = await readOwn(file);
       return text === undefined ? undefined : parse(text, identity);
     },
+    remove: () => rm(file, { force: true }),
     async write(credential) {
       await replaceFile(file, JSON.stringify({ identity, ...credential })).catch(
         failed(`cannot write the token to ${file}`),
       );
     },
   };
+}
+
+/** Removes every file of the folder. @returns how many tokens it had */
+export async function forgetAll(folder: string): Promise<number> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return [];
+    return failed(`cannot read the folder ${folder}`)(error);
+  });
+  const ours = names.filter((name) => /^[0-9a-f]{32}\.json/.test(name));
+  for (const name of ours) await rm(join(folder, name), { force: true });
+  return ours.filter((name) => name.endsWith('.json')).length;
 }
 
 async function readOwn(file: string): Promise<string | undefined> {
@@ -113,11 +126,15 @@ function accessibleToOthers(stats: Stats, forbidden: number): string | undefined
 
 function parse(text: string, identity: readonly string[]): CachedCredential | undefined {
   // Another version may have written it, or the disk was full.
-  const { token, expiresAt, obtainedAt, refreshToken, identity: known } = readJSONObject(text) ?? {};
+  const { token, expiresAt, obtainedAt, refreshToken, holder, identity: known } = readJSONObject(text) ?? {};
   if (JSON.stringify(known) !== JSON.stringify(identity)) return undefined;
   if (typeof token !== 'string' || typeof expiresAt !== 'number' || typeof obtainedAt !== 'number')
     return undefined;
-  return { token, expiresAt, obtainedAt, ...(typeof refreshToken === 'string' && { refreshToken }) };
+  return {
+    ...{ token, expiresAt, obtainedAt },
+    ...(typeof holder === 'string' && { holder }),
+    ...(typeof refreshToken === 'string' && { refreshToken }),
+  };
 }
 
 function failed(what: string): (error: unknown) => never {

@@ -33,7 +33,7 @@ export interface KeystoneHTTPOptions {
 }
 
 export interface KeystoneRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   /** The path below `/v3`, with query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
     const token = response.headers['x-subject-token'];
     return {
       status: response.statusCode,
-      body: jsonObject(bytes, response.statusCode),
+      body: response.statusCode === 204 ? {} : jsonObject(bytes, response.statusCode),
       token: typeof token === 'string' ? token : undefined,
       date: readDate(response.headers.date),
     };

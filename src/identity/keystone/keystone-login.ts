@@ -47,6 +47,8 @@ export interface IssuedToken {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** Whose token it is and for what, for the user to read. */
+  readonly holder: string;
 }
 
 export type KeystoneLogin =
@@ -102,6 +104,22 @@ export async function lookUpToken(http: KeystoneHTTP, token: string, now: number
   return readRefusal(response) ?? { issued: readIssued(response, 200, now) };
 }
 
+/**
+ * Revokes a token with itself.
+ *
+ * @returns false if Keystone does not accept it any more
+ * @throws StatusError KeystoneUnavailable if Keystone neither revokes nor refuses it
+ */
+export async function revokeToken(http: KeystoneHTTP, token: string): Promise<boolean> {
+  const { status } = await http.exchange({
+    method: 'DELETE',
+    path: '/auth/tokens',
+    headers: { 'x-auth-token': token, 'x-subject-token': token },
+    refusals: LOGIN_REFUSALS,
+  });
+  return status === 204;
+}
+
 /** The body of the request, with the secret in it. */
 function loginRequest(proof: KeystoneAuthMethod, scope: KeystoneLoginScope | undefined): unknown {
   const identity = { methods: [proof.method], [proof.method]: methodFields(proof) };
@@ -132,7 +150,14 @@ function readRules(value: unknown): string[][] {
   return value.filter((rule) => Array.isArray(rule)).map((rule: unknown[]) => rule.map(String));
 }
 
-const issuedSchema = z.object({ expires_at: instantSchema });
+const named = z.object({ name: z.string() });
+const issuedSchema = z.object({
+  expires_at: instantSchema,
+  user: named.extend({ domain: named }),
+  project: named.optional(),
+  domain: named.optional(),
+  system: z.unknown().optional(),
+});
 
 /**
  * @param expected the status of success
@@ -144,10 +169,26 @@ function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number
   if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
     throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
   }
-  const { expires_at: expiresAt } = readAs(issuedSchema, response.body.token, 'token');
+  const { expires_at: expiresAt, ...facts } = readAs(issuedSchema, response.body.token, 'token');
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
-  return { token: response.token, expiresAt };
+  return { token: response.token, expiresAt, holder: holderOf(facts) };
+}
+
+function holderOf({
+  user,
+  project,
+  domain,
+  system,
+}: Omit<z.infer<typeof issuedSchema>, 'expires_at'>): string {
+  const scope = project
+    ? `project ${project.name}`
+    : domain
+      ? `domain ${domain.name}`
+      : system === undefined
+        ? 'no project'
+        : 'the system';
+  return `${user.name} of the domain ${user.domain.name}, ${scope}`;
 }
 
 export interface AvailableProject {

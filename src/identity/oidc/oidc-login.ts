@@ -12,6 +12,7 @@ import {
   initiateDeviceAuthorization,
   ResponseBodyError,
   refreshTokenGrant,
+  tokenRevocation,
 } from 'openid-client';
 import type { Clock } from '../../lib/clock.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
@@ -43,6 +44,12 @@ export interface OidcLogin {
   beginDevice(): Promise<DeviceLogin>;
   /** @param idToken of the same login: the new one must have the same subject */
   refresh(refreshToken: string, idToken: string): Promise<OidcTokens>;
+  /**
+   * Revokes the refresh token (RFC 7009).
+   *
+   * @returns false if the provider has no revocation
+   */
+  revoke(refreshToken: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -101,6 +108,13 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
         // Without a new refresh token the old one stays valid (RFC 6749 §6).
         return { refreshToken, ...tokens };
       }),
+    async revoke(refreshToken) {
+      if (metadata.revocation_endpoint === undefined) return false;
+      await withExplanation(() =>
+        tokenRevocation(config, refreshToken, { token_type_hint: 'refresh_token' }),
+      );
+      return true;
+    },
     close: http.close,
   };
 }

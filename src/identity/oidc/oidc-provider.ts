@@ -137,6 +137,8 @@ export interface OidcTokens {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
   readonly refreshToken?: string;
+  /** Whose token it is, for the user to read. */
+  readonly holder: string;
 }
 
 export type TokenResponse = TokenEndpointResponse & TokenEndpointResponseHelpers;
@@ -150,6 +152,7 @@ export function tokensFromResponse(response: TokenResponse, issuer: string): Oid
   return {
     idToken: response.id_token,
     expiresAt: claims.exp * 1_000,
+    holder: `${claims.email ?? claims.preferred_username ?? claims.sub} at ${issuer}`,
     ...(response.refresh_token === undefined ? {} : { refreshToken: response.refresh_token }),
   };
 }
