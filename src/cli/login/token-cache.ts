@@ -83,13 +83,13 @@ export async function openTokenCache(folder: string, identity: readonly string[]
   };
 }
 
-/** Removes every file of the folder. @returns how many tokens it had */
+/** Removes every token of the folder; a lock is of a login that is under way. @returns how many there were */
 export async function forgetAll(folder: string): Promise<number> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return [];
     return failed(`cannot read the folder ${folder}`)(error);
   });
-  const ours = names.filter((name) => /^[0-9a-f]{32}\.json/.test(name));
+  const ours = names.filter((name) => /^[0-9a-f]{32}\.json(\.failure)?$/.test(name));
   for (const name of ours) await rm(join(folder, name), { force: true });
   return ours.filter((name) => name.endsWith('.json')).length;
 }
