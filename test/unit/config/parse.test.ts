@@ -214,7 +214,10 @@ t.test('one mistake is one problem: what follows from it is not reported', async
   for (const [mistake, problem] of [
     [access.replace('index', 'indx'), 'access.indx (line 8): is no known key; did you mean index?'],
     [access.replace('true', 'ture'), 'access.index (line 8): expected true or false, found "ture"'],
-    ['acess:\n  index: true\nauthorization: { hideForbidden: true }\n', 'acess (line 7): is no known key; did you mean access?'],
+    [
+      'acess:\n  index: true\nauthorization: { hideForbidden: true }\n',
+      'acess (line 7): is no known key; did you mean access?',
+    ],
     [
       'access:\n\tindex: true\n  authorizers: [Node]\n',
       'the configuration (line 8): is no valid YAML: a tab is used to indent',
