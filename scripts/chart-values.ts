@@ -74,7 +74,9 @@ interface Node {
 
 /** Filled in by the chart if they are missing: section → fields that are not required there. */
 const FILLED_IN: Readonly<Record<string, readonly string[]>> = {
-  '': ['apiVersion', 'kind', 'server', 'upstream'],
+  '': ['apiVersion', 'kind', 'server', 'upstream', 'tenancy', 'authentication'],
+  // Required by a template: `helm lint` without values passes.
+  tenancy: ['mode'],
   server: ['tls'],
   upstream: ['server', 'credential'],
   'cache.redis': ['url'],
@@ -85,8 +87,6 @@ const FILLED_IN: Readonly<Record<string, readonly string[]>> = {
 /** The text of values.schema.json. */
 export function chartSchema(): string {
   const { $schema, title: _, ...configuration } = withoutRequired(JSON.parse(jsonSchema()), '');
-  // An installation without any source of users would never become ready.
-  const authentication = { ...configuration.properties?.authentication, minProperties: 1 };
   const values = sectionSchema(readValues());
   const schema = {
     $schema,
@@ -97,7 +97,6 @@ export function chartSchema(): string {
       configuration: {
         ...values.properties.configuration,
         ...configuration,
-        properties: { ...configuration.properties, authentication },
       },
       global: { type: 'object', description: 'Values of a parent chart; unused.' },
     },

@@ -2,7 +2,9 @@
  * A process that serves the admission webhook and nothing else. It waits for no other server, and so is there
  * before the API server is. Its start, its reloads and its end.
  */
+
 import type { AddressInfo } from 'node:net';
+import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
@@ -51,7 +53,7 @@ const SHUTDOWN_GRACE = 10_000;
 /** @throws Error if the address is taken */
 export async function createAdmissionApp(options: AdmissionAppOptions): Promise<AdmissionApp> {
   const { file, loaded, watched, sources, logger } = options;
-  const metrics = createMetrics(() => systemClock.now());
+  const metrics = createMetrics(() => systemClock.now(), await version());
   const runtime: RuntimeDependencies = {
     clock: systemClock,
     random: systemRandom,

@@ -2,7 +2,9 @@
  * One serving state: its start, its reloads and its end. What a configuration describes is built in
  * `serving.ts`; what outlives all configurations is created here.
  */
+
 import type { AddressInfo } from 'node:net';
+import { version } from '../cli/version.ts';
 import type { RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import type { StonegateConfiguration } from '../config/configuration.ts';
@@ -135,7 +137,7 @@ async function openProcess({
   onStep = () => {},
 }: AppOptions): Promise<ProcessState> {
   const { configuration } = loaded;
-  const metrics = createMetrics(() => systemClock.now());
+  const metrics = createMetrics(() => systemClock.now(), await version());
   const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
   reportCertificates(loaded, runtime);
   const { file } = configuration.audit;

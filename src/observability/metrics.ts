@@ -48,8 +48,11 @@ export interface Metrics extends Telemetry, RequestObserver {
   auditLogFailing(failing: boolean): void;
 }
 
-/** @param now milliseconds since the epoch */
-export function createMetrics(now: () => number): Metrics {
+/**
+ * @param now milliseconds since the epoch
+ * @param version of Stonegate
+ */
+export function createMetrics(now: () => number, version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLING_MS });
@@ -149,7 +152,7 @@ export function createMetrics(now: () => number): Metrics {
     ...index,
     ...createInformerMetrics(registers),
     policiesInForce: createPolicyGauges(registers),
-    ...createProcessMetrics(registers),
+    ...createProcessMetrics(registers, version),
     auditEventLost: () => auditLost.inc(),
     auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),
     async text() {

@@ -1,6 +1,6 @@
 /**
- * Metrics of the process as operators see it: open connections of clients, the ends of its certificates, and
- * reloads.
+ * Metrics of the process as operators see it: its build, open connections of clients, the ends of its
+ * certificates, and reloads.
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -8,7 +8,15 @@ import { createCounter } from './counter.ts';
 
 export function createProcessMetrics(
   registers: Registry[],
+  version: string,
 ): Pick<Telemetry, 'listening' | 'certificatesInForce' | 'reload'> {
+  new Gauge({
+    name: 'stonegate_build_info',
+    help: 'Always 1, with the versions of Stonegate and of Node.',
+    labelNames: ['version', 'node_version'],
+    aggregator: 'max',
+    registers,
+  }).set({ version, node_version: process.versions.node }, 1);
   const reloads = createCounter(registers, {
     name: 'stonegate_reloads_total',
     help: 'Reloads of configuration, certificates and keys, by result.',

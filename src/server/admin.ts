@@ -1,8 +1,8 @@
 /**
- * The admin listener: health and metrics over plain HTTP, for probes and Prometheus inside the cluster. It
- * reveals no secret and controls nothing, so it needs no credential. `/livez` (and its old name `/healthz`)
- * ignores backends, because their failure must not make Kubernetes restart the process; `/readyz` runs every
- * check.
+ * The admin listener: health, metrics and the version over plain HTTP, for probes and Prometheus inside the
+ * cluster. It reveals no secret and controls nothing, so it needs no credential. `/livez` (and its old name
+ * `/healthz`) ignores backends, because their failure must not make Kubernetes restart the process; `/readyz`
+ * runs every check.
  * https://kubernetes.io/docs/reference/using-api/health-checks/
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -27,6 +27,8 @@ export interface AdminOptions {
   readonly readiness: () => readonly Readiness[] | Promise<readonly Readiness[]>;
   /** The metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
+  /** Of Stonegate. At the other listeners the path `/version` is the API server's. */
+  readonly version: string;
   readonly random: Random;
   readonly logger: Logger;
 }
@@ -99,6 +101,10 @@ async function pageOf(path: string, query: URLSearchParams, options: AdminOption
       return health(path, await options.readiness(), query);
     case '/metrics':
       return { status: 200, contentType: EXPOSITION, text: await options.metrics() };
+    case '/version': {
+      const build = { version: options.version, nodeVersion: process.versions.node };
+      return { status: 200, contentType: 'application/json', text: `${JSON.stringify(build)}\n` };
+    }
     default:
       throw new StatusError('NotFound', 'the server could not find the requested resource');
   }

@@ -26,6 +26,7 @@ import {
 } from '../support/chart.ts';
 import { helm, missing } from '../support/kubernetes/programs.ts';
 import { printedIO } from '../support/printed-io.ts';
+import { RUNBOOK } from '../support/prometheus/rules.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const skip = missing(helm());
@@ -38,6 +39,14 @@ t.test('every sample of values passes helm lint', { skip }, async (t) => {
     const { code, stdout } = runHelm(t.testdir(), ['lint', '--strict', CHART, '--values', file]);
     t.equal(code, 0, `${file}: ${stdout}`);
   }
+});
+
+t.test('without values it passes helm lint, and is not installed', { skip }, async (t) => {
+  const { code, stdout } = runHelm(t.testdir(), ['lint', '--strict', CHART]);
+  t.equal(code, 0, stdout);
+  t.notMatch(stdout, 'icon');
+  const { stderr } = runHelm(t.testdir(), ['template', 'stonegate', CHART]);
+  t.match(stderr, 'configuration.tenancy.mode: is required: shared or arktos');
 });
 
 t.test('the rendered configuration is good, and names only files that are mounted', { skip }, async (t) => {
@@ -103,6 +112,7 @@ t.test('every sample configuration can be given to the chart', { skip }, async (
   }
 });
 
+const ROUTE = { enabled: true, host: 'k8s.example.com', parentRefs: [{ name: 'public' }] };
 const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
 
 t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
@@ -136,6 +146,11 @@ t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
     [{ ...good, redis: { enabled: true }, sealingKeys: { existingSecret: 'x' } }, /redis\.url/],
     [{ ...good, redis: { enabled: true, url: 'redis://r' } }, /sealingKeys\.existingSecret/],
     [{ ...arktos, rbac: { constrained: true } }, /rbac\.constrained/],
+    [{ ...good, ingress: { enabled: true } }, /ingress\.host/],
+    [{ ...good, ingress: { enabled: true, host: 'k8s.example.com' } }, /ingress\.annotations/],
+    [{ ...good, tlsRoute: { enabled: true, host: 'k8s.example.com' } }, /tlsRoute\.parentRefs/],
+    [{ ...good, tlsRoute: { ...ROUTE, portalHost: 'portal.example.com' } }, /configuration\.portal/],
+    [{ ...good, tlsRoute: ROUTE, service: { api: { enabled: false } } }, /service\.api\.enabled/],
   ];
   for (const [values, name] of cases)
     t.throws(() => render(t.testdir(), values), { message: name }, JSON.stringify(values));
@@ -160,6 +175,35 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
     t.equal(seconds(grace), whole + rest, grace);
 });
 
+const WIKI = 'https://wiki.example.com/stonegate';
+
+t.test(
+  'an Ingress and TLSRoutes lead to the Services of the API and of the portal, only if asked for',
+  { skip },
+  async (t) => {
+    const routesOf = (sample: string) =>
+      render(t.testdir(), SAMPLES.get(sample) ?? '').filter(({ kind }) =>
+        /^(?:Ingress|TLSRoute)$/.test(kind),
+      );
+    t.same(routesOf('arktos'), []);
+    const backend = (name: string) => ({ service: { name, port: { number: 443 } } });
+    const rule = (name: string) => ({ rules: [{ backendRefs: [{ name, port: 443 }] }] });
+    t.match(routesOf('everything'), [
+      {
+        kind: 'Ingress',
+        spec: {
+          rules: [
+            { host: 'stonegate.example.com', http: { paths: [{ backend: backend('stonegate') }] } },
+            { host: 'portal.example.com', http: { paths: [{ backend: backend('stonegate-portal') }] } },
+          ],
+        },
+      },
+      { kind: 'TLSRoute', spec: { hostnames: ['stonegate.example.com'], ...rule('stonegate') } },
+      { kind: 'TLSRoute', spec: { hostnames: ['portal.example.com'], ...rule('stonegate-portal') } },
+    ]);
+  },
+);
+
 t.test(
   'the PrometheusRule has the rules of config/alerts, and the ConfigMap every dashboard',
   { skip },
@@ -167,6 +211,15 @@ t.test(
     const objects = render(t.testdir(), SAMPLES.get('everything') ?? '');
     const rule = objects.find(({ kind }) => kind === 'PrometheusRule');
     t.same(rule?.spec, parse(readFileSync('config/alerts/stonegate.yaml', 'utf8')));
+    const elsewhere = render(
+      t.testdir(),
+      SAMPLES.get('everything') ?? '',
+      '--set',
+      `prometheusRule.runbookURL=${WIKI}`,
+    );
+    const moved = JSON.stringify(elsewhere.find(({ kind }) => kind === 'PrometheusRule')?.spec);
+    t.match(moved, `"${WIKI}#stonegateabsent"`);
+    t.notMatch(moved, RUNBOOK);
     const data = objects.find(({ metadata }) => metadata.name === 'stonegate-dashboards')?.data ?? {};
     const files = globSync('config/dashboards/*.json');
     t.equal(Object.keys(data).length, files.length);

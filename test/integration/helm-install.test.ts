@@ -39,15 +39,13 @@ async function startCluster(): Promise<Cluster> {
     ['other', {}],
   ] as const)
     await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
-  for (const [file, resource] of [
-    ['service-monitor-crd.yaml', 'servicemonitors'],
-    ['prometheus-rule-crd.yaml', 'prometheusrules'],
+  for (const [file, path] of [
+    ['service-monitor-crd.yaml', 'monitoring.coreos.com/v1/servicemonitors'],
+    ['prometheus-rule-crd.yaml', 'monitoring.coreos.com/v1/prometheusrules'],
+    ['tls-route-crd.yaml', 'gateway.networking.k8s.io/v1/tlsroutes'],
   ] as const) {
     await must(kubectl, ['apply', '-f', join(import.meta.dirname, '../support/kubernetes', file)]);
-    await eventually(
-      async () =>
-        (await kubernetes.ask(kubernetes.admin, `/apis/monitoring.coreos.com/v1/${resource}`)).status === 200,
-    );
+    await eventually(async () => (await kubernetes.ask(kubernetes.admin, `/apis/${path}`)).status === 200);
   }
   return { kubernetes, kubectl };
 }

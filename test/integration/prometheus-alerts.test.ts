@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import t from 'tap';
 import { ALERT_CASES, type AlertCase } from '../support/prometheus/alert-cases.ts';
 import { prometheusMissing } from '../support/prometheus/prometheus.ts';
-import { alerts, RULES } from '../support/prometheus/rules.ts';
+import { alerts, RULES, RUNBOOK } from '../support/prometheus/rules.ts';
 
 const skip = prometheusMissing() ?? false;
 
@@ -25,7 +25,7 @@ t.test('each alert has a severity, a summary and a place in the runbook', async 
   for (const { alert, labels, annotations } of alerts()) {
     t.match(labels?.severity, /^(?:critical|warning)$/, alert);
     t.match(annotations?.summary, /\.$/, alert);
-    t.equal(annotations?.runbook, `docs/operations.md#${alert.toLowerCase()}`);
+    t.equal(annotations?.runbook_url, `${RUNBOOK}#${alert.toLowerCase()}`);
   }
 });
 

@@ -12,8 +12,8 @@ import {
   chartSchema,
   withValuesTable,
 } from '../../scripts/chart-values.ts';
-
 import { INDEX_COMPONENT, indexRBAC, OVERLAYS, overlayRBAC } from '../../scripts/overlay-rbac.ts';
+import { ICON } from '../../src/features/portal/assets.ts';
 
 const read = (file: string) => readFileSync(file, 'utf8');
 
@@ -52,6 +52,11 @@ t.test("the chart's version, its appVersion and the image's tag are the package'
   const { version }: { version: string } = JSON.parse(read('package.json'));
   t.match(parse(read('config/charts/stonegate/Chart.yaml')), { version, appVersion: version });
   t.match(read('config/kubernetes/base/deployment.yaml'), `image: stonegate:${version}\n`);
+});
+
+t.test('its icon is that of the portal', async (t) => {
+  const { icon }: { icon: string } = parse(read('config/charts/stonegate/Chart.yaml'));
+  t.equal(Buffer.from(icon.replace(/^data:image\/svg\+xml;base64,/, ''), 'base64').toString(), ICON);
 });
 
 t.test("the chart's copies of the alerts and the dashboards are fresh (npm run schema)", async (t) => {

@@ -4,7 +4,7 @@
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 
 export function everyMetric(now: () => number): Metrics {
-  const metrics = createMetrics(now);
+  const metrics = createMetrics(now, '1.2.3');
   metrics.cacheLookup('memory', 'hit');
   metrics.backendCall('keystone', 'ok', 0.02);
   metrics.unknownCredentialLimited('source');

@@ -2,9 +2,11 @@
  * `stonegate serve`: one process, or a primary with workers. With workers, the primary has the admin
  * listener and reports the readiness and metrics of all; each worker serves everything else.
  */
+
 import cluster from 'node:cluster';
 import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
+import { version } from '../../cli/version.ts';
 import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
 import {
   type LoadedAdmission,
@@ -153,6 +155,7 @@ async function serveAlone<App extends ServingApp>(
     bind,
     readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
     metrics: async () => app?.metrics.text() ?? '',
+    version: await version(),
     random: systemRandom,
     logger,
   });
@@ -195,6 +198,7 @@ async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: num
   const { admin, server } = loaded.configuration;
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
   const primary = await runPrimary({
+    version: await version(),
     workers,
     admin,
     aggregate: aggregateMetrics,

@@ -37,6 +37,10 @@ export const kubeControllerManager = (): string =>
 
 export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
 
+/** It checks the workflows of GitHub. */
+export const actionlint = (): string =>
+  join(CACHE, `actionlint-${pinned('../actionlint/go.mod', 'github.com/rhysd/actionlint')}`);
+
 /** client-go's informer: `informer --kubeconfig F --resource [GROUP/]VERSION/RESOURCE [--namespace N]`. */
 export const informer = (): string =>
   join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${digest(`v${NEWEST}/informer/main.go`)}`);

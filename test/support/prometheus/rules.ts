@@ -4,6 +4,8 @@ import { basename } from 'node:path';
 import { parse } from 'yaml';
 
 export const RULES = 'config/alerts/stonegate.yaml';
+/** Where alerts find their runbook, unless an operator or a release has set another place. */
+export const RUNBOOK = 'https://stonegate.dev/docs/operations.md';
 
 export interface Rule {
   readonly alert?: string;

@@ -59,7 +59,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
 });
 
 t.test('informers have an age and series while they are in force', async (t) => {
-  const metrics = createMetrics(() => 2_000);
+  const metrics = createMetrics(() => 2_000, '1.2.3');
   const of =
     (...ages: readonly number[]) =>
     () =>
@@ -79,7 +79,7 @@ t.test('informers have an age and series while they are in force', async (t) => 
 });
 
 t.test('C252 clients cannot grow the number of series', async (t) => {
-  const metrics = createMetrics(() => 2_000);
+  const metrics = createMetrics(() => 2_000, '1.2.3');
   for (let i = 0; i < 500; i++) {
     const request: ObservedRequest = {
       ...agent(record(`/api/v1/namespaces/n${i}/pods/p${i}`, fine), `agent-${i}`),
@@ -97,7 +97,7 @@ t.test('C252 clients cannot grow the number of series', async (t) => {
 });
 
 t.test('a series whose labels have closed sets is there before its first event', async (t) => {
-  const text = await createMetrics(() => 0).text();
+  const text = await createMetrics(() => 0, '1.2.3').text();
   for (const line of [
     'stonegate_refusals_total{code="InvariantBroken"} 0',
     'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
@@ -108,7 +108,7 @@ t.test('a series whose labels have closed sets is there before its first event',
 });
 
 t.test('a failed reload shows until one succeeds', async (t) => {
-  const metrics = createMetrics(() => 0);
+  const metrics = createMetrics(() => 0, '1.2.3');
   const inUse = async () => /^stonegate_last_reload_successful (\d)$/m.exec(await metrics.text())?.[1];
   t.equal(await inUse(), '1');
   metrics.reload('error');
@@ -118,7 +118,7 @@ t.test('a failed reload shows until one succeeds', async (t) => {
 });
 
 t.test('certificates that are not configured any more are not shown', async (t) => {
-  const metrics = createMetrics(() => 0);
+  const metrics = createMetrics(() => 0, '1.2.3');
   metrics.certificatesInForce(new Map([['portal.tls.certFile', 5_000]]));
   metrics.certificatesInForce(new Map([['server.tls.certFile', 7_000]]));
   const shown = (await metrics.text()).match(/^stonegate_certificate_not_after\S+ \d+$/gm);
@@ -126,7 +126,7 @@ t.test('certificates that are not configured any more are not shown', async (t) 
 });
 
 t.test('the metrics of several workers are added up', async (t) => {
-  const workers = [createMetrics(() => 0), createMetrics(() => 0)];
+  const workers = [createMetrics(() => 0, '1.2.3'), createMetrics(() => 0, '1.2.3')];
   for (const worker of workers) worker.cacheLookup('redis', 'hit');
   for (const [at, worker] of workers.entries()) {
     worker.listening('api', () => 10 + at);
@@ -136,6 +136,8 @@ t.test('the metrics of several workers are added up', async (t) => {
   const documents = await Promise.all(workers.map((worker) => worker.json()));
   const text = await aggregateMetrics(documents);
   t.match(text, 'stonegate_cache_lookups_total{tier="redis",result="hit"} 2');
+  const build = `version="1.2.3",node_version="${process.versions.node}"`;
+  t.match(text, `stonegate_build_info{${build}} 1\n`);
   t.match(text, 'stonegate_connections_open{listener="api"} 21');
   t.match(text, 'stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"} 8');
   t.match(text, 'stonegate_last_reload_successful 0');

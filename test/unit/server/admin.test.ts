@@ -18,6 +18,7 @@ async function start(
     bind: '127.0.0.1:0',
     readiness: () => [{ name: 'upstream' }],
     metrics: async () => 'stonegate_up 1\n',
+    version: '1.2.3',
     random: systemRandom,
     logger: silentLogger,
     ...options,
@@ -54,6 +55,13 @@ t.test('metrics are text', async (t) => {
   const { status, text, headers } = await get('/metrics');
   t.match({ status, text }, { status: 200, text: 'stonegate_up 1\n' });
   t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
+});
+
+t.test('it tells the version of Stonegate and of Node', async (t) => {
+  const get = await start(t);
+  const { status, text, headers } = await get('/version');
+  t.match({ status, type: headers.get('content-type') }, { status: 200, type: 'application/json' });
+  t.same(JSON.parse(text), { version: '1.2.3', nodeVersion: process.versions.node });
 });
 
 t.test('C181 only exact paths are health checks: all others are 404', async (t) => {

@@ -1,6 +1,9 @@
 {{- /* The Stonegate configuration: what the operator gave, and the files that the chart mounts wherever nothing was given. */ -}}
 {{- define "stonegate.configuration" -}}
 {{- $given := .Values.configuration -}}
+{{- $_ := required "configuration.tenancy.mode: is required: shared or arktos" (dig "tenancy" "mode" "" $given) -}}
+{{- /* An installation without any source of users would never become ready. */ -}}
+{{- $_ := required "configuration.authentication: is required" (default "" $given.authentication) -}}
 {{- if $given.admission -}}
   {{- fail "configuration.admission: the admission webhook is a process of its own with its own configuration: see docs/admission.md and `stonegate manifests admission`" -}}
 {{- end -}}
