@@ -6,6 +6,7 @@
 import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/feature.ts';
 import { createAdmission } from '../features/admission/feature.ts';
 import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
+import { createProjectNamespace } from '../features/bindings/feature.ts';
 import type { FeatureBuild, ProxyParts } from '../features/build.ts';
 import { createDiscoveryFeature } from '../features/discovery/feature.ts';
 import { createExplain, type Explain } from '../features/explain/explain-request.ts';
@@ -48,7 +49,7 @@ export function createFeatures(
   access: AccessIndex | undefined,
   stages: () => Stages,
 ): ConfiguredFeatures {
-  const { server, authorization } = build.loaded.configuration;
+  const { server, authorization, bindings } = build.loaded.configuration;
   const { mode, upstream, reviewer, discovery, reasonOf, policies } = parts;
   const index = access && createIndexParts(build, parts, access);
   const namespaces = index && createNamespaces(build, parts, index);
@@ -66,7 +67,7 @@ export function createFeatures(
     createAdmission(parts),
     createDiscoveryFeature(parts),
     createOwnTenant(parts),
-    createExplainFeature(explain, parts.ownBodies),
+    createExplainFeature(explain, parts.ownBodies, createProjectNamespace(bindings)),
     createSelfReviews(build, parts, access, filteredReason),
     { tenantEntry: policies },
     namespaces,

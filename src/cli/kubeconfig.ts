@@ -3,7 +3,12 @@
  * login` as credential plugin.
  */
 import { resolve } from 'node:path';
-import { accessPerProject, type KubeconfigEntries, kubeconfigEntries } from '../kubernetes/kubeconfig-v1.ts';
+import {
+  accessPerProject,
+  type KubeconfigAccess,
+  type KubeconfigEntries,
+  kubeconfigEntries,
+} from '../kubernetes/kubeconfig-v1.ts';
 import { type CommandIO, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
 import { assertNamesFree, mergeEntries } from './kubeconfig/entries.ts';
@@ -17,6 +22,7 @@ import {
   readProjects,
   readServer,
 } from './kubeconfig/options.ts';
+import type { ProjectsOptions } from './kubeconfig/projects.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
 
@@ -31,7 +37,8 @@ written. Everything else in the file stays as it is.
                       there, with the rights of a guest
   --name NAME         of letters, digits and dashes, for the cluster and the
                       context; without it the server's host, and the tenant
-  --namespace NAME    where the context works, if not in "default"
+  --namespace NAME    where the context works; without it the namespace of the
+                      Keystone project, which Stonegate is asked for
   --projects LIST     one context for each of these Keystone projects: "all", or
                       names or ids with commas between
   --use               switch to the (first) new context; done anyhow where none
@@ -88,7 +95,7 @@ export function kubeconfig(
     const { force = false, use = false, print = false } = values;
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
     if (warning !== undefined) note(warning);
-    const entries = await entriesFor(values, server, login, parts);
+    const entries = await entriesFor(values, server, login, parts, note);
     const names = entries.contexts.map(({ name }) => name);
     const files = kubeconfigFiles(values.kubeconfig, parts.env);
     const file = await fileToChange(files);
@@ -110,31 +117,41 @@ async function entriesFor(
   server: URL,
   login: LoginArguments,
   parts: KubeconfigParts,
+  note: (line: string) => void,
 ): Promise<KubeconfigEntries> {
   const { command: given = 'stonegate', namespace, tenant, projects, 'ca-file': file } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = readName(values.name, server, tenant);
   const ca = file === undefined ? undefined : await readAuthority('--ca-file', file, parts.folder);
-  const accesses =
-    projects === undefined
-      ? [{ name, args: login.args }]
-      : accessPerProject(name, await chosenProjects(projects, command, login, parts), login.args);
+  // The projects of the own tenant say nothing about another.
+  const asksNamespace = namespace === undefined && tenant === undefined;
+  const options: ProjectsOptions = {
+    ...{ command, ...login, ...parts },
+    stonegate: { url: server.origin, ca },
+    namespaceUnknown(reason) {
+      if (asksNamespace) note(`no namespace is set: ${reason}. Give it with --namespace NAME`);
+    },
+  };
+  const accesses = await accessesFor(name, login, projects, asksNamespace, options);
   // Stonegate takes the prefix of a tenant off each path.
   const address = tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`;
   return kubeconfigEntries(
     { name, server: address, ca },
-    accesses.map((access) => ({ ...access, namespace })),
+    accesses.map((access) => (asksNamespace ? access : { ...access, namespace })),
     command,
   );
 }
 
-/** Imported on demand, since it loads the packages that talk to Keystone. */
-async function chosenProjects(
-  projects: string,
-  command: string,
-  { args, values }: LoginArguments,
-  parts: KubeconfigParts,
-) {
-  const { chooseProjects } = await import('./kubeconfig/projects.ts');
-  return chooseProjects(readProjects(projects), { command, args, values, ...parts });
+/** The module that talks to Keystone and Stonegate is imported on demand. */
+async function accessesFor(
+  name: string,
+  { args, way }: LoginArguments,
+  projects: string | undefined,
+  asksNamespace: boolean,
+  options: ProjectsOptions,
+): Promise<readonly KubeconfigAccess[]> {
+  if (way === 'oidc' || (projects === undefined && !asksNamespace)) return [{ name, args }];
+  const { chooseProjects, namespaceOfLogin } = await import('./kubeconfig/projects.ts');
+  if (projects === undefined) return [{ name, args, namespace: await namespaceOfLogin(options) }];
+  return accessPerProject(name, await chooseProjects(readProjects(projects), options), args);
 }

@@ -78,15 +78,19 @@ export function kubeconfigName(...parts: readonly string[]): string {
  */
 export function accessPerProject(
   first: string,
-  projects: readonly { readonly id: string; readonly name: string }[],
+  projects: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly namespace?: string | undefined;
+  }[],
   args: readonly string[],
 ): KubeconfigAccess[] {
   const taken = new Set<string>();
-  return projects.map(({ id, name }) => {
+  return projects.map(({ id, name, namespace }) => {
     const plain = kubeconfigName(name);
     const own =
       plain === '' || taken.has(plain) ? `${first}-${kubeconfigName(plain, id)}` : `${first}-${plain}`;
     taken.add(plain);
-    return { name: own, args: [...args, `--os-project-id=${id}`] };
+    return { name: own, args: [...args, `--os-project-id=${id}`], namespace };
   });
 }

@@ -1,21 +1,26 @@
 /**
  * `stonegate kubeconfig` as users run it: what it writes is what kubectl, whoami and explain then work with.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { parse } from 'yaml';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { whoami } from '../../src/cli/whoami.ts';
 import { SELF_IDENTITY_PATH } from '../../src/features/explain/stonegate-v1alpha1.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const [KUBECTL] = findKubectls();
 const folder = t.testdir();
 const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
-const { keystone, url, authority } = stonegate;
+const { keystone, url, authority, app } = stonegate;
 const { directory } = keystone;
+for (const role of ['admin', 'member', 'reader']) directory.role(role);
+await admitProvisioner(stonegate, { mode: 'arktos', bindings: { provision: 'onRequest' } });
+await app.reload();
 const alice = directory.user('acme', 'alice');
 directory.assign(alice, 'reader', { project: directory.project('acme', 'Data Base') });
 
@@ -45,13 +50,16 @@ function capture() {
   };
 }
 
-async function configure(file: string, ...words: string[]) {
+const configure = (file: string, ...words: string[]) => run(file, words, LOGIN);
+/** With a login for the project, as a cloud of clouds.yaml names one. */
+const configureFor = (file: string, id: string) =>
+  run(file, ['--projects', 'all'], [...LOGIN, '--os-project-id', id]);
+
+async function run(file: string, words: readonly string[], login: readonly string[]) {
   const io = capture();
   const server = ['--server', url, '--ca-file', CA, '--name', 'demo', '--command', COMMAND];
-  const code = await kubeconfig([...server, '--kubeconfig', file, ...words, ...LOGIN], io, {
-    env: {},
-    folder,
-  });
+  const argv = [...server, '--kubeconfig', file, ...words, ...login];
+  const code = await kubeconfig(argv, io, { env: {}, folder });
   return { code, ...io.printed };
 }
 
@@ -66,21 +74,59 @@ t.test(
     });
     const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: 'unused' });
     t.teardown(() => kubectl.close());
-    const run = (...words: string[]) => kubectl.run(['--kubeconfig', file, ...words]);
+    const runKubectl = (...words: string[]) => kubectl.run(['--kubeconfig', file, ...words]);
     for (const [context, project, role] of [
       ['demo-web', 'web', 'member'],
       ['demo-data-base', 'Data Base', 'reader'],
     ] as const) {
-      const { stdout, stderr, code } = await run('--context', context, 'get', '--raw', SELF_IDENTITY_PATH);
+      const { stdout, stderr, code } = await runKubectl(
+        '--context',
+        context,
+        'get',
+        '--raw',
+        SELF_IDENTITY_PATH,
+      );
       t.equal(code, 0, stderr);
       t.match(JSON.parse(stdout), { status: { scope: { name: project }, roles: [role] } });
     }
-    t.match((await run('--context', 'demo-web', 'get', 'pods')).stdout, /^web\s/m);
-    await run('config', 'set-context', 'demo-web', '--namespace', 'other');
+    const { id } = directory.project('acme', 'web');
+    t.match(await runKubectl('get', 'pods'), { code: 0, stderr: `No resources found in ${id} namespace.` });
+    t.match((await runKubectl('--context', 'demo-web', '-n', 'default', 'get', 'pods')).stdout, /^web\s/m);
+    await runKubectl('config', 'set-context', 'demo-web', '--namespace', 'other');
     const again = await configure(file, '--projects', 'web');
     t.equal(again.code, 0, 'what kubectl rewrote is still known as ours');
   },
 );
+
+t.test('the context of the project for which the login is comes first', async (t) => {
+  for (const name of ['web', 'Data Base']) {
+    const { id } = directory.project('acme', name);
+    const file = join(folder, `first-${id}`);
+    const { code, stderr } = await configureFor(file, id);
+    t.match({ code, stderr }, { code: 0, stderr: '' });
+    const { contexts, 'current-context': current } = parse(readFileSync(file, 'utf8'));
+    t.match(contexts, [{ name: current, context: { namespace: id } }, { context: { namespace: /^.{32}$/ } }]);
+  }
+});
+
+t.test('a single context is in the namespace of its project, or where the user says', async (t) => {
+  const { id } = directory.project('acme', 'web');
+  for (const [words, namespace] of [
+    [[], id],
+    [['--namespace', 'other'], 'other'],
+  ] as const) {
+    const file = join(folder, `single-${namespace}`);
+    t.match(await run(file, words, [...LOGIN, '--os-project-id', id]), { code: 0, stderr: '' });
+    t.match(parse(readFileSync(file, 'utf8')).contexts, [{ name: 'demo', context: { namespace } }]);
+  }
+});
+
+t.test('a login for no project is told how to get contexts with a namespace', async (t) => {
+  t.match(await configure(join(folder, 'unscoped')), {
+    code: 0,
+    stderr: /no namespace is set: the login is for no project/,
+  });
+});
 
 t.test('a project that is named more than once, by its name and its id, gets one context', async (t) => {
   const { id } = directory.project('acme', 'web');

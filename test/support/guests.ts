@@ -7,7 +7,7 @@ import { unauthorized } from '../../src/errors/status-error.ts';
 import type { Policy } from '../../src/features/cross-tenant/policy.ts';
 import { createPoliciesInForce, createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
-import { handleSelfIdentity } from '../../src/features/explain/handle-self-identity.ts';
+import { createSelfIdentityHandler } from '../../src/features/explain/handle-self-identity.ts';
 import { createOwnAPIRights } from '../../src/features/own-api/own-api-rights.ts';
 import { createGuestReviewHandler } from '../../src/features/self-reviews/handle-guest-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
@@ -122,7 +122,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
         },
         resource: async () => undefined,
       }),
-      ...ownAPIHandler({ selfidentity: handleSelfIdentity }),
+      ...ownAPIHandler({ selfidentity: createSelfIdentityHandler(() => undefined) }),
       'guest-review': createGuestReviewHandler({
         mode,
         policies: inForce,

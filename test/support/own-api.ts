@@ -15,6 +15,7 @@ import { routeAs } from '../../src/proxy/route-kind.ts';
 const { ownResources: OF_EVERYONE = [] } = createExplainFeature(
   async () => Promise.reject(new Error('nothing is explained here')),
   { clock: systemClock, limits: { bodyBytes: 0, bodyTimeout: 0 } },
+  () => undefined,
 );
 const OF_INDEX = [...Object.values(WHO_CAN_RESOURCES), SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS];
 

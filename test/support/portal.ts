@@ -125,6 +125,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
         return { tenant: world.tenant, user };
       },
     },
+    namespaceOf: ({ name }) => (name === 'web' ? 'acme-web' : undefined),
     sessions,
     limit: { admit: () => world.limited },
     sealer: createPortalSealer([], systemRandom),

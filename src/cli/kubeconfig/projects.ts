@@ -1,13 +1,16 @@
 /**
  * The projects that the user may choose from, read from Keystone with the same login command that kubectl
- * will run.
+ * will run, and their namespaces, read from Stonegate.
  */
-import { type AvailableProject, listProjects } from '../../identity/keystone/keystone-login.ts';
+import { SELF_IDENTITY_PATH, type SelfIdentity } from '../../features/explain/stonegate-v1alpha1.ts';
+import { type AvailableProject, listProjects, logIn } from '../../identity/keystone/keystone-login.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { UsageError } from '../command.ts';
 import { withKeystone } from '../login/keystone-exchange.ts';
+import type { KeystonePlan } from '../login/keystone-settings.ts';
 import { planKeystoneLogin } from '../login/keystone-source.ts';
 import type { KeystoneValues } from '../login/login-options.ts';
+import { askFor, type StonegateAddress } from '../stonegate-api.ts';
 import { runExecPlugin } from './exec-plugin.ts';
 
 export interface ProjectsOptions {
@@ -18,28 +21,103 @@ export interface ProjectsOptions {
   readonly values: KeystoneValues;
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
+  readonly stonegate: Pick<StonegateAddress, 'url' | 'ca'>;
+  /** Called with the reason if Stonegate does not say what the namespaces are. */
+  readonly namespaceUnknown: (reason: string) => void;
+}
+
+export interface ProjectAccess extends AvailableProject {
+  readonly namespace: string | undefined;
+}
+
+/**
+ * The namespace of the project for which the login is. Only Stonegate knows it.
+ *
+ * @returns undefined if there is none or it could not be asked for
+ */
+export async function namespaceOfLogin(options: ProjectsOptions): Promise<string | undefined> {
+  try {
+    await planKeystoneLogin(options);
+    const scope = await scopeOf(await obtainToken(options), options);
+    if (scope?.kind === 'unscoped')
+      options.namespaceUnknown('the login is for no project; --projects all makes a context for each');
+    return scope?.namespace;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    options.namespaceUnknown(error.message);
+    return undefined;
+  }
 }
 
 /**
  * @param wanted `all`, or names and ids
- * @returns each once
+ * @returns each once, the login's own first
  * @throws UsageError, or Error with a sentence for the user
  */
 export async function chooseProjects(
   wanted: readonly string[],
   options: ProjectsOptions,
-): Promise<readonly AvailableProject[]> {
-  const { command, args, values, env, folder } = options;
-  const plan = await planKeystoneLogin({ values, env, folder });
+): Promise<readonly ProjectAccess[]> {
+  const plan = await planKeystoneLogin(options);
   if (plan.proof.method === 'application_credential')
     throw new UsageError('an application credential is good for its own project alone: leave out --projects');
-  const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: undefined, env: {} };
-  const token = await runExecPlugin({ ...plugin, command, args, mayAsk: process.stdin.isTTY === true });
+  const token = await obtainToken(options);
   const available = await withKeystone(plan, systemClock, (http) => listProjects(http, token));
   if (available.length === 0) throw new Error('you have a role on no project');
-  if (wanted.includes('all')) return available;
   // A project may be named by name and by id.
-  return [...new Set(wanted.map((word) => only(word, available)))];
+  const chosen = wanted.includes('all')
+    ? available
+    : [...new Set(wanted.map((word) => only(word, available)))];
+  return withNamespaces(chosen, { plan, token }, options);
+}
+
+interface Login {
+  readonly plan: KeystonePlan;
+  readonly token: string;
+}
+
+function obtainToken({ command, args }: ProjectsOptions): Promise<string> {
+  const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: undefined, env: {} };
+  return runExecPlugin({ ...plugin, command, args, mayAsk: process.stdin.isTTY === true });
+}
+
+async function withNamespaces(
+  projects: readonly AvailableProject[],
+  { plan, token }: Login,
+  options: ProjectsOptions,
+): Promise<readonly ProjectAccess[]> {
+  const found = new Map<string, string | undefined>();
+  let own: ProjectScope;
+  try {
+    own = await scopeOf(token, options);
+    for (const { id } of projects) {
+      const scope = id === own?.id ? own : await scopeOf(await tokenFor(id, { plan, token }), options);
+      found.set(id, scope?.namespace);
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    options.namespaceUnknown(error.message);
+  }
+  return projects
+    .map((project) => ({ ...project, namespace: found.get(project.id) }))
+    .toSorted((a, b) => Number(b.id === own?.id) - Number(a.id === own?.id));
+}
+
+type ProjectScope = SelfIdentity['status']['scope'];
+
+async function scopeOf(token: string, { stonegate }: ProjectsOptions): Promise<ProjectScope> {
+  const address = { ...stonegate, serverName: undefined, certificate: undefined };
+  const authorization = `Bearer ${token}`;
+  const self = await askFor<SelfIdentity>('SelfIdentity', { ...address, authorization }, SELF_IDENTITY_PATH);
+  return self.status.scope;
+}
+
+async function tokenFor(id: string, { plan, token }: Login): Promise<string> {
+  const { issued } = await withKeystone(plan, systemClock, (http) =>
+    logIn(http, { method: 'token', token }, { project: { id } }, systemClock.now()),
+  );
+  if (issued === undefined) throw new Error(`Keystone gives no token for the project ${id}`);
+  return issued.token;
 }
 
 /** Names may repeat across domains; ids are unique. */

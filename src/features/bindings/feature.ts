@@ -23,6 +23,7 @@ import type { TenancyFacts } from './desired-state.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
 
+export { createProjectNamespace, type ProjectNamespace } from './namespace-name.ts';
 export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
 
 /** Provisions the whole cluster. */

@@ -33,6 +33,29 @@ export function namespaceOf(
     : { refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}` };
 }
 
+/**
+ * The namespace of a project, for the project's users.
+ *
+ * @param project without a domain if that is not known
+ * @returns undefined if Stonegate makes no namespace for it, or its name cannot be computed
+ */
+export type ProjectNamespace = (project: {
+  readonly id: string;
+  readonly name: string;
+  readonly domainID?: string | undefined;
+}) => string | undefined;
+
+export function createProjectNamespace(rules: BindingsConfiguration): ProjectNamespace {
+  return ({ id, name, domainID }) => {
+    // Without the credential neither `stonegate sync` nor `provision` creates namespaces.
+    const created = rules.credential !== undefined || ownValue(rules.projects, id)?.namespace !== undefined;
+    const known = domainID !== undefined || !rules.namespaceFormat.includes('%d');
+    if (!created || !known) return undefined;
+    const wanted = namespaceOf({ id, name, domainID: domainID ?? '' }, rules);
+    return 'namespace' in wanted ? wanted.namespace : undefined;
+  };
+}
+
 /** Expands the format, whether or not the result is a valid name. */
 export function formatNamespace(
   format: string,

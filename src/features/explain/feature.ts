@@ -3,13 +3,18 @@
  */
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
+import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { Explain } from './explain-request.ts';
 import { createExplanationHandler } from './handle-explanation.ts';
-import { handleSelfIdentity } from './handle-self-identity.ts';
+import { createSelfIdentityHandler } from './handle-self-identity.ts';
 
 export { selfIdentityOf } from './handle-self-identity.ts';
 
-export function createExplainFeature(explain: Explain, ownBodies: OwnBodyOptions): Feature {
+export function createExplainFeature(
+  explain: Explain,
+  ownBodies: OwnBodyOptions,
+  namespaceOf: ProjectNamespace,
+): Feature {
   return {
     ownResources: [
       {
@@ -22,7 +27,7 @@ export function createExplainFeature(explain: Explain, ownBodies: OwnBodyOptions
         inTenant: false,
         description:
           'SelfIdentity is the user as Stonegate knows them: name, tenant, groups, roles and scope.',
-        handle: handleSelfIdentity,
+        handle: createSelfIdentityHandler(namespaceOf),
       },
       {
         name: 'explanations',

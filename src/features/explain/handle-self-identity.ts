@@ -7,21 +7,23 @@ import { timestamp } from '../../lib/go-time.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { Scoped } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import type { IdentityScope, Subject } from '../../tenancy/identity.ts';
+import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { SelfIdentity } from './stonegate-v1alpha1.ts';
 
-export const handleSelfIdentity: RouteHandler<UpstreamResponse> = async (outgoing) =>
-  jsonResponse(200, selfIdentityOf(outgoing));
+export function createSelfIdentityHandler(namespaceOf: ProjectNamespace): RouteHandler<UpstreamResponse> {
+  return async (outgoing) => jsonResponse(200, selfIdentityOf(outgoing, namespaceOf));
+}
 
 /** Describes a user who is known by other means than a request. */
-export function selfIdentityOf({
-  user,
-  tenant,
-  identity,
-  impersonator,
-}: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>): SelfIdentity {
+export function selfIdentityOf(
+  { user, tenant, identity, impersonator }: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>,
+  namespaceOf: ProjectNamespace,
+): SelfIdentity {
   // The facts of a credential do not hold for the user whom its holder impersonates.
   const known = impersonator === undefined ? identity.scope : undefined;
   const { roles = [], ...scope } = known ?? {};
+  const namespace = known && namespaceOfScope(known, identity.subject, namespaceOf);
   return {
     kind: 'SelfIdentity',
     apiVersion: 'stonegate.dev/v1alpha1',
@@ -30,9 +32,19 @@ export function selfIdentityOf({
       user,
       tenant,
       authenticator: identity.authenticator,
-      ...('kind' in scope && { scope }),
+      ...('kind' in scope && { scope: { ...scope, ...(namespace !== undefined && { namespace }) } }),
       roles,
       expirationTimestamp: timestamp(identity.expiresAt),
     },
   };
+}
+
+function namespaceOfScope(
+  { kind, id, name }: IdentityScope,
+  subject: Subject,
+  namespaceOf: ProjectNamespace,
+): string | undefined {
+  if (kind !== 'project' || id === undefined || name === undefined) return undefined;
+  const domainID = subject.kind === 'keystone' ? subject.scopeDomain.id : undefined;
+  return namespaceOf({ id, name, domainID });
 }

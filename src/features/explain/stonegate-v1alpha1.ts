@@ -23,6 +23,8 @@ export interface SelfIdentity {
       readonly kind: 'project' | 'domain' | 'system' | 'unscoped';
       readonly id?: string;
       readonly name?: string;
+      /** The project's namespace; absent if Stonegate makes none. */
+      readonly namespace?: string;
     };
     /** Role names on that scope. */
     readonly roles: readonly string[];

@@ -20,7 +20,7 @@ export async function showAccount(request: PortalRequest, context: PortalContext
   const { sessionID } = request;
   const session = await currentSession(request, context);
   if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
-  const account = accountOf(session, context.identities);
+  const account = accountOf(session, context);
   const { cluster, providers, keystone, clock, formTokens } = context;
   const { issuer } = account;
   const content = accountPage({
@@ -39,14 +39,14 @@ export async function showAccount(request: PortalRequest, context: PortalContext
 }
 
 export async function showAccess(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const { access, cluster, identities, formTokens } = context;
+  const { access, cluster, formTokens } = context;
   if (access === undefined) throw notFound();
   const { sessionID } = request;
   const session = await currentSession(request, context);
   if (session === undefined || sessionID === undefined) return toSignIn(request, ACCESS);
   const content = accessPage({
     server: cluster.server,
-    account: accountOf(session, identities),
+    account: accountOf(session, context),
     access: await access.accessOf(session.identity),
     formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
   });
@@ -59,9 +59,9 @@ export async function showKubeconfig(
 ): Promise<PortalResponse> {
   const session = await currentSession(request, context);
   if (session === undefined) return toSignIn(request, SET_UP);
-  const { cluster, providers, identities } = context;
+  const { cluster, providers } = context;
   const provider = providers.find(({ issuer }) => issuer === session.issuer);
-  const users = kubeconfigUsers(accountOf(session, identities), cluster, provider);
+  const users = kubeconfigUsers(accountOf(session, context), cluster, provider);
   return {
     status: 200,
     headers: [

@@ -4,9 +4,15 @@
  */
 
 import type { IdentitySource } from '../../proxy/identity-source.ts';
+import type { ProjectNamespace } from '../bindings/feature.ts';
 import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
 import type { ProjectName, Session } from './portal-storage.ts';
+
+export interface AccountProject extends ProjectName {
+  /** Undefined if Stonegate makes none. */
+  readonly namespace?: string | undefined;
+}
 
 export interface Account {
   /** The user's name in Keystone or at the issuer. */
@@ -20,20 +26,26 @@ export interface Account {
   readonly username: string;
   readonly groups: readonly string[];
   /** The scope of the user's token. */
-  readonly project: ProjectName | undefined;
+  readonly project: AccountProject | undefined;
   /** The roles on that project. */
   readonly roles: readonly string[];
   /** Other projects that the user may sign in to. */
-  readonly otherProjects: readonly ProjectName[];
+  readonly otherProjects: readonly AccountProject[];
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
 
 /** @throws StatusError if the identity has no tenant or user name in the current configuration */
-export function accountOf(session: Session, { describe }: Pick<IdentitySource, 'describe'>): Account {
+export function accountOf(
+  session: Session,
+  {
+    identities: { describe },
+    namespaceOf,
+  }: { readonly identities: Pick<IdentitySource, 'describe'>; readonly namespaceOf: ProjectNamespace },
+): Account {
   const { identity, issuer, projects, expiresAt } = session;
   const { subject } = identity;
-  const { status } = selfIdentityOf({ identity, ...describe(identity) });
+  const { status } = selfIdentityOf({ identity, ...describe(identity) }, namespaceOf);
   const project = projectOf(status);
   return {
     name: ownName(session),
@@ -44,7 +56,9 @@ export function accountOf(session: Session, { describe }: Pick<IdentitySource, '
     groups: status.user.groups,
     project,
     roles: status.roles,
-    otherProjects: projects.filter(({ id }) => id !== project?.id),
+    otherProjects: projects
+      .filter(({ id }) => id !== project?.id)
+      .map((other) => ({ ...other, namespace: namespaceOf(other) })),
     expiresAt,
   };
 }
@@ -64,7 +78,7 @@ export function ownName({ identity: { subject } }: Session): string {
   }
 }
 
-function projectOf({ scope }: SelfIdentity['status']): ProjectName | undefined {
+function projectOf({ scope }: SelfIdentity['status']): AccountProject | undefined {
   if (scope?.kind !== 'project' || scope.id === undefined) return undefined;
-  return { id: scope.id, name: scope.name ?? scope.id };
+  return { id: scope.id, name: scope.name ?? scope.id, namespace: scope.namespace };
 }

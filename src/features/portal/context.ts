@@ -9,6 +9,7 @@ import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
+import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type { Provider } from './oidc-portal.ts';
@@ -53,6 +54,7 @@ export interface PortalOptions {
   /** Undefined if users cannot sign in with a password. */
   readonly keystone: KeystoneSignIn | undefined;
   readonly identities: IdentitySource;
+  readonly namespaceOf: ProjectNamespace;
   /** Undefined if there is no RBAC index. */
   readonly access?: AccessSource | undefined;
   readonly sessions: SessionStore;

@@ -14,6 +14,7 @@ import type { Exchange } from '../../lib/exchange.ts';
 import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/rate-limits.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { Stages } from '../../proxy/stages.ts';
+import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
 import type { AccessSource, KeystoneSignIn } from './context.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
@@ -67,7 +68,7 @@ export function createConfiguredPortal(
   state: PortalState,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { generation, loaded, runtime } = build;
-  const { authentication, portal } = loaded.configuration;
+  const { authentication, portal, bindings } = loaded.configuration;
   if (portal === undefined) return undefined;
   const { keystone } = authentication;
   const { kubernetes, signInLimits } = portal;
@@ -84,6 +85,7 @@ export function createConfiguredPortal(
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
     identities: createIdentitySource(stages.authenticators, stages.mode),
+    namespaceOf: createProjectNamespace(bindings),
     access: accessSource,
     sessions: createSessions(build, state),
     limit: generation.component(SIGN_IN_LIMIT, {

@@ -316,10 +316,19 @@ t.test('a login that would refuse its options is not written over one that works
 });
 
 t.test('what the variables and clouds of another machine may say is not missed', async (t) => {
-  t.equal((await run(t.testdir(), [...SERVER, '--', '--keystone'])).code, 0);
+  const folder = t.testdir();
+  t.match(await run(folder, [...SERVER, '--', '--keystone']), {
+    code: 0,
+    stderr: /no namespace is set: which Keystone\?.*Give it with --namespace NAME/,
+  });
+  const { contexts } = parse(readFileSync(join(folder, '.kube', 'config'), 'utf8'));
+  t.notOk('namespace' in contexts[0].context, 'it is not guessed');
 });
 
-const withCloud = (...more: string[]) => [...SERVER, ...more, '--', '--keystone', '--os-cloud', 'acme'];
+const withCloud = (...more: string[]) => [
+  ...[...SERVER, '--namespace', 'web', ...more],
+  ...['--', '--keystone', '--os-cloud', 'acme'],
+];
 const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
 
 t.test('a cloud that clouds.yaml does not have is refused, with those it has', async (t) => {

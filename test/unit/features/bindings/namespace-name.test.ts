@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { namespaceOf } from '../../../../src/features/bindings/namespace-name.ts';
+import { bindingsSchema } from '../../../../src/features/bindings/bindings-configuration.ts';
+import { createProjectNamespace, namespaceOf } from '../../../../src/features/bindings/namespace-name.ts';
 
 const project = { id: '3f', name: 'web', domainID: 'd1' };
 const rules = (namespaceFormat: string, projects = {}) => ({ namespaceFormat, projects });
@@ -39,3 +40,20 @@ t.test(
     );
   },
 );
+
+t.test('users are told a namespace only if Stonegate makes it and its name is certain', async (t) => {
+  const projects = { '4a': { namespace: 'shop' } };
+  const told = (namespaceFormat: string, of: Partial<typeof project>, credential = true) =>
+    createProjectNamespace(
+      bindingsSchema.parse({
+        namespaceFormat,
+        projects,
+        ...(credential && { credential: { tokenFile: 'token' } }),
+      }),
+    )({ ...project, ...of });
+  t.equal(told('%n', {}), 'web');
+  t.equal(told('%n', {}, false), undefined, 'neither sync nor provision makes namespaces');
+  t.equal(told('%n', { id: '4a' }, false), 'shop', 'the operator names it');
+  t.equal(told('%n', { name: 'My Project' }), undefined);
+  t.equal(told('%n-%d', {}), 'web-d1');
+});

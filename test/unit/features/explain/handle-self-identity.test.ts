@@ -1,5 +1,6 @@
 import t from 'tap';
-import { handleSelfIdentity } from '../../../../src/features/explain/handle-self-identity.ts';
+import type { ProjectNamespace } from '../../../../src/features/bindings/feature.ts';
+import { createSelfIdentityHandler } from '../../../../src/features/explain/handle-self-identity.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
@@ -10,9 +11,11 @@ import { ownAPIHandler } from '../../../support/own-api.ts';
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
 
+const namespaceOf: ProjectNamespace = ({ id, domainID }) => (id === 'p1' ? `${domainID}-web` : undefined);
+
 async function whoIs(identity = alice, headers: HeaderList = []) {
   const pipeline = fakePipeline({
-    handlers: ownAPIHandler({ selfidentity: handleSelfIdentity }),
+    handlers: ownAPIHandler({ selfidentity: createSelfIdentityHandler(namespaceOf) }),
     authenticators: [{ name: 'fake', authenticate: async () => identity }],
   });
   const exchange = fakeExchange({ target: SELF, headers: [BEARER, ...headers] });
@@ -37,7 +40,7 @@ t.test('who one is, is answered by Stonegate alone', async (t) => {
       },
       tenant: 'acme',
       authenticator: 'keystone',
-      scope: { kind: 'project', id: 'p1', name: 'web' },
+      scope: { kind: 'project', id: 'p1', name: 'web', namespace: 'd1-web' },
       roles: ['member'],
       expirationTimestamp: '2030-01-01T00:00:00Z',
     },
@@ -72,7 +75,7 @@ t.test('without a credential there is no user', async (t) => {
   const exchange = fakeExchange({ target: SELF });
   await serveRequest(
     exchange,
-    fakePipeline({ handlers: ownAPIHandler({ selfidentity: handleSelfIdentity }) }),
+    fakePipeline({ handlers: ownAPIHandler({ selfidentity: createSelfIdentityHandler(namespaceOf) }) }),
   );
   t.equal(exchange.response.status, 401);
 });

@@ -18,7 +18,7 @@ const ACCOUNT: Account = {
   tenant: 'acme',
   username: 'acme:alice',
   groups: [],
-  project: { id: 'p1', name: 'web' },
+  project: { id: 'p1', name: 'web', namespace: 'acme-web' },
   roles: [],
   otherProjects: [],
   expiresAt: 0,
@@ -26,7 +26,7 @@ const ACCOUNT: Account = {
 
 t.test('each project has its own context, the project of the token first', async (t) => {
   const users = kubeconfigUsers(
-    { ...ACCOUNT, otherProjects: [{ id: 'p2', name: 'Big Data' }] },
+    { ...ACCOUNT, otherProjects: [{ id: 'p2', name: 'Big Data', namespace: undefined }] },
     CLUSTER,
     undefined,
   );
@@ -37,7 +37,10 @@ t.test('each project has its own context, the project of the token first', async
   const config: unknown = parse(kubeconfigOf(CLUSTER, users));
   t.match(config, {
     'current-context': 'demo-web',
-    contexts: [{ name: 'demo-web' }, { name: 'demo-big-data' }],
+    contexts: [
+      { name: 'demo-web', context: { namespace: 'acme-web' } },
+      { name: 'demo-big-data', context: { namespace: undefined } },
+    ],
   });
 });
 
