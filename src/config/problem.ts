@@ -63,9 +63,9 @@ export const PARSE_OPTIONS: z.core.ParseContext<z.core.$ZodIssue> = {
       : undefined,
 };
 
-/** @param issue whose message has the known keys */
+/** @param issue whose message has the known keys, if it was parsed with `PARSE_OPTIONS` */
 function meantKey({ message }: z.core.$ZodIssue, key: string): string {
-  return didYouMean(key, message.split(' '));
+  return message.startsWith('Unrecognized') ? '' : didYouMean(key, message.split(' '));
 }
 
 /** Converts a zod issue to findings. */

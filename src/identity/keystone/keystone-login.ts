@@ -48,7 +48,7 @@ export interface IssuedToken {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
   /** Whose token it is and for what, for the user to read. */
-  readonly holder: string;
+  readonly holder?: string;
 }
 
 export type KeystoneLogin =
@@ -153,7 +153,7 @@ function readRules(value: unknown): string[][] {
 const named = z.object({ name: z.string() });
 const issuedSchema = z.object({
   expires_at: instantSchema,
-  user: named.extend({ domain: named }),
+  user: named.extend({ domain: named }).optional(),
   project: named.optional(),
   domain: named.optional(),
   system: z.unknown().optional(),
@@ -172,7 +172,8 @@ function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number
   const { expires_at: expiresAt, ...facts } = readAs(issuedSchema, response.body.token, 'token');
   if (expiresAt <= now)
     throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
-  return { token: response.token, expiresAt, holder: holderOf(facts) };
+  const holder = holderOf(facts);
+  return { token: response.token, expiresAt, ...(holder !== undefined && { holder }) };
 }
 
 function holderOf({
@@ -180,7 +181,8 @@ function holderOf({
   project,
   domain,
   system,
-}: Omit<z.infer<typeof issuedSchema>, 'expires_at'>): string {
+}: Omit<z.infer<typeof issuedSchema>, 'expires_at'>): string | undefined {
+  if (user === undefined) return undefined;
   const scope = project
     ? `project ${project.name}`
     : domain
