@@ -89,7 +89,7 @@ export function mistakeIn({ message }: Error): string {
   return message.split('. To specify', 1)[0] ?? message;
 }
 
-/** For an option that is not known. */
+/** Names the option that the user probably meant, if the error is about an unknown one. */
 function suggestion({ message }: Error, options: readonly string[]): string {
   const [, option] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   return option === undefined ? '' : didYouMean(option, options).replace('mean ', 'mean --');

@@ -3,7 +3,7 @@
  * ExecCredential, or at a terminal who is logged in; messages go to standard error.
  */
 import { systemClock } from '../lib/clock.ts';
-import { type CommandIO, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { obtainCredential } from './login/credential.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
@@ -26,7 +26,7 @@ export function login(argv: readonly string[], io: CommandIO): Promise<number> {
     // Some clients run the command as kubectl does, but without the variable.
     if (info === undefined && process.stdout.isTTY && !print) {
       const { holder = 'an unknown user', expiresAt } = credential;
-      io.stdout(`logged in until ${new Date(expiresAt).toISOString()}: ${holder}\n`);
+      io.stdout(columns([[`logged in until ${new Date(expiresAt).toISOString()}: ${holder}`]]));
       return;
     }
     // kubectl runs the plugin again when the cache renews the token, not when the token expires during a

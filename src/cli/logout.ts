@@ -1,7 +1,7 @@
 /**
  * `stonegate logout`: forgets cached tokens, and ends the session at the provider that the options name.
  */
-import { type CommandIO, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { LOGIN_OPTIONS } from './login/login-options.ts';
 import { cacheFolder, forgetAll } from './login/token-cache.ts';
@@ -42,7 +42,7 @@ export function logout(argv: readonly string[], io: CommandIO): Promise<number> 
       const { holder = 'an unknown user', expiresAt } = cached;
       const isRevoked = await source.revoke(terminal, cached);
       const until = isRevoked ? '' : `; the token stays valid until ${new Date(expiresAt).toISOString()}`;
-      io.stdout(`logged out: ${holder}${until}\n`);
+      io.stdout(columns([[`logged out: ${holder}${until}`]]));
     });
   });
 }

@@ -16,7 +16,7 @@ export interface CommentedRule {
 export interface Right extends CommentedRule {
   /** All of them must hold. */
   readonly when: readonly Condition[];
-  /** What happens without the right, after "so". Absent for rights to impersonate. */
+  /** Says what fails without the right. Absent for impersonation, which `check` asks about by itself. */
   readonly consequence?: string;
 }
 

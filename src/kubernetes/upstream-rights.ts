@@ -202,7 +202,7 @@ export async function mayImpersonateUsers(
 }
 
 /**
- * What the credential lacks of a rule, such as `watch roles`.
+ * Asks which rights of a rule the credential lacks, such as `watch roles`.
  *
  * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no review
  */

@@ -10,7 +10,7 @@ export interface ObtainedCredential {
   readonly expiresAt: number;
   /** Renews the token without asking the user. Secret. */
   readonly refreshToken?: string;
-  /** Whose token it is and for what, for the user to read. */
+  /** Names the user and the scope of the token in words. The names are untrusted text. */
   readonly holder?: string;
 }
 

@@ -4,7 +4,7 @@
  */
 import { type OptionValues, UsageError } from '../command.ts';
 
-/** Of each login; `login` itself has more. */
+/** Both ways to log in have these options. `login` itself has more. */
 const COMMON_OPTIONS = {
   keystone: { type: 'boolean' },
   oidc: { type: 'boolean' },

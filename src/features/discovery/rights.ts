@@ -8,7 +8,7 @@ export const DISCOVERY_RIGHTS: readonly Right[] = [
     when: ['arktos'],
     comment:
       "Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.",
-    consequence: "tenants' discovery fails",
+    consequence: "tenants' discovery also shows groups that they cannot use",
     rule: rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list']),
   },
   {
@@ -26,7 +26,7 @@ export const DISCOVERY_RIGHTS: readonly Right[] = [
   {
     when: ['shared'],
     comment: 'Whether the API server is there.',
-    consequence: 'the version of the API server is not known',
+    consequence: 'it is not known whether the API server is there',
     rule: { nonResourceURLs: ['/version'], verbs: ['get'] },
   },
 ];

@@ -47,7 +47,7 @@ export interface IssuedToken {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Whose token it is and for what, for the user to read. */
+  /** Names the user and the scope of the token in words. */
   readonly holder?: string;
 }
 

@@ -44,12 +44,8 @@ export interface OidcLogin {
   beginDevice(): Promise<DeviceLogin>;
   /** @param idToken of the same login: the new one must have the same subject */
   refresh(refreshToken: string, idToken: string): Promise<OidcTokens>;
-  /**
-   * Revokes the refresh token (RFC 7009).
-   *
-   * @returns false if the provider has no revocation
-   */
-  revoke(refreshToken: string): Promise<boolean>;
+  /** Revokes the refresh token (RFC 7009), if the provider has an endpoint for that. */
+  revoke(refreshToken: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -109,11 +105,10 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
         return { refreshToken, ...tokens };
       }),
     async revoke(refreshToken) {
-      if (metadata.revocation_endpoint === undefined) return false;
+      if (metadata.revocation_endpoint === undefined) return;
       await withExplanation(() =>
         tokenRevocation(config, refreshToken, { token_type_hint: 'refresh_token' }),
       );
-      return true;
     },
     close: http.close,
   };

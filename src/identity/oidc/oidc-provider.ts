@@ -137,7 +137,7 @@ export interface OidcTokens {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
   readonly refreshToken?: string;
-  /** Whose token it is, for the user to read. */
+  /** Names the user and the issuer in words. */
   readonly holder: string;
 }
 
