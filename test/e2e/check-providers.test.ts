@@ -193,7 +193,9 @@ t.test('an issuer', async (t) => {
 
   await t.test('that names no keys, beside one that works', async (t) => {
     Object.assign(other.metadata, { issuer: other.issuer });
-    await testbed.configure({ authentication: { jwt: [jwt(other.issuer), jwt(testbed.provider.issuer, 'b:')] } });
+    await testbed.configure({
+      authentication: { jwt: [jwt(other.issuer), jwt(testbed.provider.issuer, 'b:')] },
+    });
     t.match(await checked(testbed), { code: 0, errors: [], warnings: [{ path, message: /jwks_uri/ }] });
   });
 
