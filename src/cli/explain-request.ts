@@ -18,7 +18,7 @@ export const REQUEST_OPTIONS = {
   upgrade: { type: 'string' },
 } as const;
 
-type RequestFlags = OptionValues<typeof REQUEST_OPTIONS>;
+type RequestFlags = OptionValues<typeof REQUEST_OPTIONS> & { readonly defaultNamespace: string };
 
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['get', 'GET'],
@@ -38,8 +38,16 @@ const POD_WORDS: ReadonlyMap<string, string> = new Map([
   ['logs', 'log'],
 ]);
 
-/** @throws UsageError */
-export function requestOf(words: readonly string[], flags: RequestFlags): ExplainedRequest {
+/**
+ * @param namespace if `-n` names none
+ * @throws UsageError
+ */
+export function requestOf(
+  words: readonly string[],
+  given: OptionValues<typeof REQUEST_OPTIONS>,
+  namespace = 'default',
+): ExplainedRequest {
+  const flags = { ...given, defaultNamespace: namespace };
   const headers = (flags.header ?? []).map(headerOf);
   const { method, path, upgrade } =
     flags.path === undefined ? requestOfWords(words, flags) : raw(words, flags);
@@ -91,7 +99,7 @@ function targetOf([first = '', second, ...more]: readonly string[]): readonly st
 }
 
 function pathOf(word: string, name: string, flags: RequestFlags): string {
-  const { namespace, 'all-namespaces': everywhere = false, subresource } = flags;
+  const { namespace, defaultNamespace, 'all-namespaces': everywhere = false, subresource } = flags;
   const type = resourceType(word, namespace !== undefined);
   if (type === undefined) {
     throw new UsageError(
@@ -100,7 +108,7 @@ function pathOf(word: string, name: string, flags: RequestFlags): string {
   }
   const { group, version, resource, namespaced } = type;
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const place = namespaced && !everywhere ? ['namespaces', namespace ?? 'default'] : [];
+  const place = namespaced && !everywhere ? ['namespaces', namespace ?? defaultNamespace] : [];
   const segments = [...place, resource, name, subresource ?? ''].filter((segment) => segment !== '');
   return [root, ...segments.map(escapeSegment)].join('/');
 }

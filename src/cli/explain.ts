@@ -28,7 +28,7 @@ import { askFor } from './stonegate-api.ts';
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL
                          [--ca-file FILE] --admin-token-file FILE
-       stonegate explain REQUEST [--token-file FILE] --context NAME
+       stonegate explain REQUEST [--token-file FILE] [--context NAME]
                          [--kubeconfig FILE]
 
 Says what would become of a request, stage by stage, and sends nothing on.
@@ -41,12 +41,12 @@ To explain a watch, write "watch" for "get"; to follow a log,
 --path "/api/v1/namespaces/NAMESPACE/pods/POD/log?follow=true"; a request that
 impersonates a user, --header "Impersonate-User: NAME" (Impersonate-Group,
 Impersonate-Uid).
-Without -n the namespace is "default"; a custom resource
+Without -n the namespace is the context's, else "default"; a custom resource
 (widgets.v1.example.com) is then taken for cluster-wide, since only the API
 server knows whether it is namespaced.
 
-  --token-file FILE         the credential to explain; without it a request
-                            without one
+  --token-file FILE         the credential to explain; without it the token of
+                            the context, else a request without one
   --header "NAME: VALUE"    a further header of the request, as often as needed;
                             not for secrets
   --upgrade PROTOCOL        the request wants to leave HTTP: websocket, spdy/3.1
@@ -57,7 +57,8 @@ server knows whether it is namespaced.
   --admin-token-file FILE   the administrator's token
   --ca-file FILE            the authority of the server's certificate; without
                             it the system's
-  --context NAME            ask the Stonegate of this context, as its user
+  --context NAME            ask the Stonegate of this context, as its user;
+                            without it, --config and --server, of the current
   --kubeconfig FILE         instead of KUBECONFIG or ~/.kube/config
 
   -o, --output FORMAT       table, json or yaml
@@ -98,25 +99,37 @@ type Values = OptionValues<typeof OPTIONS>;
 export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
-    const request = requestOf(words, values);
-    const sources = [values.config, values.server, values.context].filter((value) => value !== undefined);
-    if (sources.length !== 1) throw new UsageError('expected one of --config, --server and --context');
+    const { config, server, context } = values;
+    if ([config, server, context].filter((value) => value !== undefined).length > 1)
+      throw new UsageError('--config, --server and --context exclude each other');
     const token = await readGivenToken('--token-file', values['token-file']);
-    const spec: Spec = { request, ...(token !== undefined && { token }) };
-    const explanation = await (values.config === undefined
-      ? askServer(spec, values)
-      : explainWith(await readConfiguration(values.config), spec, (line) => io.stderr(`${line}\n`)));
+    const explanation = await (config === undefined
+      ? askServer(words, values, token)
+      : explainWith(await readConfiguration(config), specOf(requestOf(words, values), token), (line) =>
+          io.stderr(`${line}\n`),
+        ));
     await print(explanation, format, () => explanationTable(explanation), io.stdout);
     for (const warning of explanation.status.warnings ?? []) note(warning);
   });
 }
 
+function specOf(request: Spec['request'], token: string | undefined): Spec {
+  return { request, ...(token !== undefined && { token }) };
+}
+
+/** @param token the context's token is explained if it is undefined */
 async function askServer(
-  spec: Spec,
-  { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile }: Values,
+  words: readonly string[],
+  values: Values,
+  token: string | undefined,
 ): Promise<Explanation> {
+  const { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile } = values;
+  // A mistake in the words is reported before anyone logs in.
+  requestOf(words, values);
   const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
   const destination = await destinationOf(flags, process.env, '--admin-token-file');
+  const own = server === undefined ? destination.authorization?.replace(/^Bearer /, '') : undefined;
+  const spec = specOf(requestOf(words, values, destination.namespace), token ?? own);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
   return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
 }

@@ -15,6 +15,7 @@ import {
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
+import { tampered } from '../../../support/tampered.ts';
 
 const CONTENTS = new Map([
   ['a', ['p1', 'p2', 'p3']],
@@ -97,7 +98,7 @@ t.test(
     for (const query of [
       `limit=2&continue=${more}&labelSelector=a%3Db`,
       `limit=2&continue=${more}&fieldSelector=status.phase%3DRunning`,
-      `limit=2&continue=B${more?.slice(1)}`,
+      `limit=2&continue=${tampered(more ?? '')}`,
       `limit=2&continue=${more}A`,
       'limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
       `limit=2&continue=${more}&resourceVersion=5`,

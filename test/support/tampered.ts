@@ -1,0 +1,5 @@
+/** The text with another character in its middle, where each bit of base64url counts. */
+export function tampered(text: string): string {
+  const middle = text.length >> 1;
+  return `${text.slice(0, middle)}${text[middle] === 'A' ? 'B' : 'A'}${text.slice(middle + 1)}`;
+}
