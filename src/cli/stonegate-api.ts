@@ -17,11 +17,11 @@ export interface StonegateAddress {
   /** PEM; undefined for the authorities of the system. */
   readonly ca: string | undefined;
   /** The name in the certificate, if it is not the address. */
-  readonly serverName: string | undefined;
+  readonly serverName?: string | undefined;
   /** The header's value; undefined if a client certificate identifies the user. */
-  readonly authorization: string | undefined;
+  readonly authorization?: string | undefined;
   /** The client's certificate and key, PEM. */
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
   readonly impersonated?: ImpersonatedUser | undefined;
 }
@@ -31,8 +31,8 @@ export class StonegateAPIError extends Error {
   /** The status of the response; undefined if there was none. */
   readonly status: number | undefined;
 
-  constructor(message: string, status?: number) {
-    super(message);
+  constructor(message: string, status?: number, cause?: unknown) {
+    super(message, { cause });
     this.status = status;
   }
 }
@@ -43,12 +43,30 @@ export class StonegateAPIError extends Error {
  * @returns the JSON of a 2xx response
  * @throws StonegateAPIError
  */
-export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+export function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+  return ask(address, path, body);
+}
+
+/**
+ * Reads what the server says without knowing that it is the server: only to show it to the user. No
+ * credential is sent.
+ */
+export function askUnverified(url: string, path: string): Promise<unknown> {
+  return ask({ url, ca: undefined }, path, undefined, false);
+}
+
+async function ask(
+  address: StonegateAddress,
+  path: string,
+  body: object | undefined,
+  rejectUnauthorized = true,
+): Promise<unknown> {
   const url = safeURL(address.url);
   const { ca, serverName, certificate } = address;
   const pool = new Pool(url.origin, {
     connect: {
       timeout: TIMEOUT,
+      rejectUnauthorized,
       ...(ca !== undefined && { ca }),
       ...(serverName !== undefined && { servername: serverName }),
       ...certificate,
@@ -67,7 +85,7 @@ export async function askStonegate(address: StonegateAddress, path: string, body
     return readResponse(statusCode, await response.text(), url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
-    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`);
+    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`, undefined, error);
   } finally {
     await pool.destroy();
   }

@@ -106,9 +106,8 @@ async function withNamespaces(
 type ProjectScope = SelfIdentity['status']['scope'];
 
 async function scopeOf(token: string, { stonegate }: ProjectsOptions): Promise<ProjectScope> {
-  const address = { ...stonegate, serverName: undefined, certificate: undefined };
-  const authorization = `Bearer ${token}`;
-  const self = await askFor<SelfIdentity>('SelfIdentity', { ...address, authorization }, SELF_IDENTITY_PATH);
+  const address = { ...stonegate, authorization: `Bearer ${token}` };
+  const self = await askFor<SelfIdentity>('SelfIdentity', address, SELF_IDENTITY_PATH);
   return self.status.scope;
 }
 

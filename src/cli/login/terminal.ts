@@ -54,6 +54,28 @@ export function createTerminal(options: TerminalOptions): Terminal {
   };
 }
 
+/** Asks for a line; undefined without a terminal. */
+export type Question = ((question: string) => Promise<string>) | undefined;
+
+export function createQuestion({ stdin, stderr }: Pick<TerminalOptions, 'stdin' | 'stderr'>): Question {
+  if (stdin.isTTY !== true || stderr.isTTY !== true) return undefined;
+  return async (question) => {
+    const lines = createInterface({ input: stdin, output: stderr, historySize: 0 });
+    const ended = new AbortController();
+    lines.once('close', () => ended.abort(new LoginError('nothing was entered')));
+    // Readline counts the columns of what it prompts with.
+    const prompt = question.slice(question.lastIndexOf('\n') + 1);
+    stderr.write(question.slice(0, question.length - prompt.length));
+    try {
+      return await lines.question(prompt, { signal: ended.signal });
+    } catch (error) {
+      throw ended.signal.aborted ? ended.signal.reason : error;
+    } finally {
+      lines.close();
+    }
+  };
+}
+
 /** Discards readline's echo. */
 function silence(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
