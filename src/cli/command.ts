@@ -134,6 +134,7 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-function withoutControls(text: string): string {
+/** Untrusted text that cannot control the terminal. */
+export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }

@@ -226,9 +226,9 @@ export function publish(
   { publicDocuments }: Pick<ServingStages, 'publicDocuments'>,
 ): Outcome | undefined {
   const { method, upgrade, response } = exchange;
-  const document = publicDocuments.get(info.rawPath);
-  if (document === undefined || upgrade !== undefined || !(method === 'GET' || method === 'HEAD'))
-    return undefined;
+  if (upgrade !== undefined || info.addressed !== undefined) return undefined;
+  const document = method === 'GET' || method === 'HEAD' ? publicDocuments.get(info.rawPath) : undefined;
+  if (document === undefined) return undefined;
   const { status, headers, body } = document;
   if (response.closed) return { status: 0, aborted: true };
   response.writeHead(status, [...headers, ['Content-Length', String(body.length)], ['Audit-Id', auditID]]);

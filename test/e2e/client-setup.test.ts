@@ -10,43 +10,51 @@ import { parse } from 'yaml';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { CLIENT_SETUP_PATH } from '../../src/features/client-setup/client-setup-v1alpha1.ts';
 import { freePort } from '../support/free-port.ts';
-import { printedIO } from '../support/printed-io.ts';
+import { type Environment, hasTerminal, NO_TERMINAL, runLoginOnTerminal } from '../support/login-process.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { createAuthority } from '../support/tls/authority.ts';
 
 const folder = t.testdir();
 const stonegate = await startStonegate(t, { folder, portal: { port: await freePort() } });
-const { url, ask, keystone, authority } = stonegate;
+const { url, ask, keystone, authority, app } = stonegate;
 const FINGERPRINT = new X509Certificate(authority.cert).fingerprint256;
+const HEX = FINGERPRINT.replaceAll(':', '').toLowerCase();
+const FILE = join(folder, 'written');
+const SERVER = ['--server', url, '--kubeconfig', FILE];
+const TERMINAL = { skip: !hasTerminal() && NO_TERMINAL };
 
-interface Asked {
-  readonly home?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly answers?: readonly string[];
+/** Without a terminal. */
+async function configure(words: readonly string[], env: Environment = {}) {
+  writeFileSync(FILE, '');
+  const parts = { env: { HOME: folder, ...env }, folder };
+  const result = await printedBy(kubeconfig, [...SERVER, ...words], parts);
+  return { ...result, written: written() };
 }
 
-/** Without a terminal unless there are answers. */
-async function configure(words: readonly string[], { home = t.testdirName, env = {}, answers }: Asked = {}) {
-  const { io, printed } = printedIO();
-  const questions: string[] = [];
-  const left = [...(answers ?? [])];
-  const question = async (text: string) => {
-    questions.push(text);
-    return left.shift() ?? '';
-  };
-  const file = join(folder, 'written');
-  writeFileSync(file, '');
-  const code = await kubeconfig(['--server', url, '--kubeconfig', file, ...words], io, {
-    env: { HOME: home, ...env },
-    folder,
-    ...(answers && { question }),
-  });
-  return { code, ...printed, questions, written: parse(readFileSync(file, 'utf8')) };
+/** @param dialogue what the user sees, and what the user types then */
+async function converse(words: readonly string[], dialogue: readonly (readonly [string, string])[]) {
+  writeFileSync(FILE, '');
+  const command = runLoginOnTerminal([...SERVER, ...words], { HOME: folder }, undefined, 'kubeconfig');
+  for (const [question, answer] of dialogue) {
+    await command.sees(question);
+    command.type(answer);
+  }
+  return { code: await command.ended, screen: command.screen, written: written() };
+}
+
+function written() {
+  return parse(readFileSync(FILE, 'utf8'));
+}
+
+function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>): string {
+  return Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim();
 }
 
 t.test('the document needs no user; what else is below the path, or is no GET, does', async (t) => {
   const found = await ask(undefined, CLIENT_SETUP_PATH);
   t.equal(found.status, 200);
-  t.match(JSON.parse(found.body), {
+  t.match(found.json(), {
     kind: 'ClientSetup',
     apiVersion: 'stonegate.dev/v1alpha1',
     spec: {
@@ -57,10 +65,12 @@ t.test('the document needs no user; what else is below the path, or is no GET, d
     },
   });
   const head = await ask(undefined, CLIENT_SETUP_PATH, { method: 'HEAD' });
-  t.match(head, { status: 200, body: '' });
+  t.match(head, { status: 200, body: '', headers: { 'content-length': `${found.bytes.length}` } });
   t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is not looked at');
-  t.equal((await ask(undefined, `${CLIENT_SETUP_PATH}/x`)).status, 401);
-  t.equal((await ask(undefined, CLIENT_SETUP_PATH, { method: 'POST' })).status, 401);
+  for (const path of [`${CLIENT_SETUP_PATH}/`, `${CLIENT_SETUP_PATH}/x`, `/tenants/acme${CLIENT_SETUP_PATH}`])
+    t.equal((await ask(undefined, path)).status, 401, path);
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+    t.equal((await ask(undefined, CLIENT_SETUP_PATH, { method })).status, 401, method);
   const complete = (await stonegate.audited()).filter(({ stage }) => stage === 'ResponseComplete');
   t.match(
     complete.find(({ requestURI }) => requestURI === CLIENT_SETUP_PATH),
@@ -69,28 +79,62 @@ t.test('the document needs no user; what else is below the path, or is no GET, d
   );
 });
 
-t.test('an unknown authority is shown, and taken by no one but the user', async (t) => {
-  const hex = FINGERPRINT.replaceAll(':', '').toLowerCase();
+t.test('an unknown authority is shown, and is not trusted without a word of the user', async (t) => {
   const refused = await configure([]);
   t.match(refused, { code: 1, stdout: '', written: null });
-  t.match(refused.stderr, `SHA-256 ${hex}`);
+  t.match(refused.stderr, `SHA-256 ${HEX}`);
   t.match(refused.stderr, '--ca-fingerprint');
-  const other = await configure(['--ca-fingerprint', 'a'.repeat(64)], { answers: ['yes'] });
-  t.match(other, { code: 1, written: null, questions: [], stderr: 'not the one of --ca-fingerprint' });
-  const no = await configure([], { answers: ['no'] });
-  t.match(no, { code: 1, written: null, stderr: 'not trusted' });
-  t.match(no.questions, [`SHA-256 ${hex}`]);
-  for (const [words, answers] of [
-    [['--ca-fingerprint', FINGERPRINT], []],
-    [['--ca-file', join(folder, 'ca.crt')], []],
-    [[], ['yes']],
-  ] as const) {
-    const { code, written, stderr } = await configure([...words, '--provider', 'acme'], { answers });
+  const other = await configure(['--ca-fingerprint', 'a'.repeat(64)]);
+  t.match(other, { code: 1, written: null, stderr: 'None has the fingerprint of --ca-fingerprint' });
+  for (const words of [
+    ['--ca-fingerprint', FINGERPRINT],
+    ['--ca-file', join(folder, 'ca.crt')],
+  ]) {
+    const { code, written, stderr } = await configure([...words, '--provider', 'acme']);
     t.equal(code, 0, stderr);
-    const { server, 'certificate-authority-data': written64 } = written.clusters[0].cluster;
-    t.equal(server, url);
-    t.equal(new X509Certificate(Buffer.from(written64, 'base64')).fingerprint256, FINGERPRINT);
+    t.equal(written.clusters[0].cluster.server, url);
+    t.equal(authorityIn(written), authority.cert.trim());
   }
+});
+
+const TRUST = 'Trust it (yes or no)? ';
+
+t.test('at a terminal the user is asked', TERMINAL, async (t) => {
+  for (const [answer, end] of [
+    ['no\r', 'the authority is not trusted: nothing is written'],
+    ['\r', 'the authority is not trusted: nothing is written'],
+    ['\u0003', 'interrupted'],
+    ['\u0004', 'nothing was entered'],
+  ] as const) {
+    const { code, screen, written } = await converse([], [[TRUST, answer]]);
+    t.match({ code, written }, { code: 1, written: null });
+    t.match(screen, `SHA-256 ${HEX}`);
+    t.match(screen, `stonegate kubeconfig: ${end}`);
+  }
+  const oidc = await converse(
+    [],
+    [
+      [TRUST, 'yes\r'],
+      ['Where do you log in?', 'acme\r'],
+    ],
+  );
+  t.equal(oidc.code, 0, oidc.screen);
+  t.equal(authorityIn(oidc.written), authority.cert.trim());
+  const { args } = oidc.written.users[0].user.exec;
+  t.match(args, ['login', '--oidc', `--issuer-url=${stonegate.provider.issuer}`, /^--client-id=/]);
+  const atKeystone = await converse(
+    ['--provider', 'keystone', '--namespace', 'web'],
+    [
+      [TRUST, 'y\r'],
+      [`Your user name at ${keystone.url}: `, 'alice\r'],
+      ['Its domain (empty: Default): ', 'acme\r'],
+    ],
+  );
+  t.equal(atKeystone.code, 0, atKeystone.screen);
+  t.same(atKeystone.written.users[0].user.exec.args.slice(1), [
+    ...['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'],
+    '--os-user-domain-name=acme',
+  ]);
 });
 
 const TRUSTED = ['--ca-fingerprint', FINGERPRINT];
@@ -100,31 +144,40 @@ t.test('of several providers the user chooses one', async (t) => {
   t.match(undecided, { code: 2, stdout: '', written: null });
   t.match(undecided.stderr, /Choose with --provider NAME:\n {2}keystone {2,}.*\n {2}acme {2,}/);
   t.match(await configure([...TRUSTED, '--provider', 'nil']), { code: 2, stderr: 'no such provider' });
-  const { code, questions, written } = await configure(TRUSTED, { answers: ['acme'] });
-  t.equal(code, 0);
-  t.match(questions, [/Where do you log in\?\n {2}keystone/]);
-  const { args } = written.users[0].user.exec;
-  t.match(args, ['login', '--oidc', `--issuer-url=${stonegate.provider.issuer}`, /^--client-id=/]);
 });
 
-t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME, or asked for', async (t) => {
+t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (t) => {
   const home = join(folder, 'home');
   mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
   const auth = { auth_url: keystone.url.replace('/v3', ''), username: 'alice' };
   const clouds = { clouds: { mine: { auth }, other: { auth: { auth_url: 'https://other.example' } } } };
   writeFileSync(join(home, '.config', 'openstack', 'clouds.yaml'), JSON.stringify(clouds));
-  const words = [...TRUSTED, '--namespace', 'web', '--provider'];
-  const argsOf = async (provider: string, asked: Asked) => {
-    const { written, stderr } = await configure([...words, provider], asked);
+  const argsOf = async (provider: string, env: Environment) => {
+    const words = [...TRUSTED, '--namespace', 'web', '--provider', provider];
+    const { written, stderr } = await configure(words, env);
     return written?.users[0].user.exec.args.slice(1) ?? stderr;
   };
-  t.same(await argsOf('mine', { home }), ['--keystone', '--os-cloud=mine']);
+  t.same(await argsOf('mine', { HOME: home }), ['--keystone', '--os-cloud=mine']);
   const address = ['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'];
-  const env = { OS_USERNAME: 'alice' };
-  t.same(await argsOf('keystone', { env }), address);
-  t.same(await argsOf('keystone', { answers: ['alice', 'acme'] }), [
-    ...address,
-    '--os-user-domain-name=acme',
-  ]);
+  t.same(await argsOf('keystone', { OS_USERNAME: 'alice' }), address);
   t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);
+});
+
+t.test('of several authorities only the one with the fingerprint is trusted', async (t) => {
+  const another = (await createAuthority()).cert;
+  writeFileSync(join(folder, 'ca.crt'), another + authority.cert);
+  await app.reload();
+  const { code, written, stderr } = await configure([...TRUSTED, '--provider', 'acme']);
+  t.equal(code, 0, stderr);
+  t.equal(authorityIn(written), authority.cert.trim());
+  await t.test('and none is asked about', TERMINAL, async (t) => {
+    const { code, written, screen } = await converse([], []);
+    t.match({ code, written }, { code: 1, written: null });
+    for (const pem of [another, authority.cert]) {
+      const { fingerprint256 } = new X509Certificate(pem);
+      t.match(screen, `SHA-256 ${fingerprint256.replaceAll(':', '').toLowerCase()}`);
+    }
+    t.match(screen, '--ca-fingerprint SHA256');
+    t.notMatch(screen, TRUST);
+  });
 });

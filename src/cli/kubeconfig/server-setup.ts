@@ -65,32 +65,37 @@ function readSpec(document: unknown): ClientSetup['spec'] {
   throw new Error('the server does not say how to log in. Say it yourself: -- --keystone … or -- --oidc …');
 }
 
-/** @returns PEM of the authorities that the user accepts, and of no other one that the server names */
+/**
+ * Of several authorities none is asked about: a "yes" would trust all of them.
+ *
+ * @returns PEM of the authority that the user accepts
+ */
 async function acceptedAuthority(server: URL, { fingerprint, question }: Trust): Promise<string> {
   const { certificateAuthority = '' } = readSpec(await askUnverified(server.origin, CLIENT_SETUP_PATH));
   const offered = certificateBlocks(certificateAuthority).map((pem) => new X509Certificate(pem));
-  if (offered.length === 0)
+  const [first, another] = offered;
+  if (first === undefined)
     throw new Error(
       `the authority of the certificate of ${server.host} is not known here, and the server names none: give --ca-file FILE`,
     );
-  const lines = [
-    [`${server.origin} says that its certificate is of an authority that is not known here:`],
+  const accepted = offered.find((each) => fingerprintOf(each) === fingerprint);
+  if (accepted !== undefined) return accepted.toString();
+  const shown = columns([
+    [`${server.origin} has a certificate of an unknown authority.`],
+    [`The server names ${another === undefined ? 'this one' : 'these'}:`],
     ...offered.flatMap((each) => [[`  ${namesIn(each)}`], [`  SHA-256 ${fingerprintOf(each)}`]]),
-  ];
-  const accepted = offered.filter((each) => fingerprintOf(each) === fingerprint);
-  if (accepted.length > 0) return accepted.map(String).join('');
-  if (fingerprint === undefined && question !== undefined) {
-    const answer = await question(
-      `${columns([...lines, ['Compare it with what the operator of the server says.']])}Trust it (yes or no)? `,
+  ]);
+  if (fingerprint !== undefined)
+    throw new ConfigurationError(`${shown}None has the fingerprint of --ca-fingerprint: nothing is written.`);
+  if (another !== undefined || question === undefined)
+    throw new ConfigurationError(
+      `${shown}If the operator of the server says the same: --ca-fingerprint SHA256`,
     );
-    if (/^y(es)?$/i.test(answer.trim())) return offered.map(String).join('');
-    throw new Error('the authority is not trusted: nothing is written');
-  }
-  const remedy =
-    fingerprint === undefined
-      ? 'If it is the one that the operator of the server says: --ca-fingerprint SHA256'
-      : 'That is not the one of --ca-fingerprint: nothing is written.';
-  throw new ConfigurationError(columns([...lines, [remedy]]).trimEnd());
+  const answer = await question(
+    `${shown}Compare it with what the operator of the server says.\nTrust it (yes or no)? `,
+  );
+  if (/^y(es)?$/i.test(answer.trim())) return first.toString();
+  throw new Error('the authority is not trusted: nothing is written');
 }
 
 function namesIn({ subject }: X509Certificate): string {
