@@ -162,7 +162,7 @@ async function entriesFor(
   { server, ca }: { readonly server: URL; readonly ca: string | undefined },
   login: LoginArguments,
   parts: KubeconfigParts,
-  note: (line: string) => void,
+  note: (line: string, error?: Error) => void,
 ): Promise<KubeconfigEntries> {
   const { command: given = 'stonegate', namespace, tenant, projects } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
@@ -173,7 +173,8 @@ async function entriesFor(
     ...{ command, ...login, ...parts },
     stonegate: { url: server.origin, ca },
     namespaceUnknown(reason) {
-      if (asksNamespace) note(`no namespace is set: ${reason}. Give it with --namespace NAME`);
+      if (asksNamespace)
+        note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
     },
   };
   const accesses = await accessesFor(name, login, projects, asksNamespace, options);

@@ -3,10 +3,14 @@
  * HTTP is allowed only to a loopback address, and redirects are not followed.
  */
 import { Pool } from 'undici';
+import { CLIENT_SETUP_PATH } from '../features/client-setup/client-setup-v1alpha1.ts';
 import { type ImpersonatedUser, impersonationHeaders } from '../kubernetes/impersonation-headers.ts';
+import { systemClock } from '../lib/clock.ts';
+import { codeOf } from '../lib/error-code.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
+import { ErrorWithRemarks } from './command.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */
@@ -20,6 +24,8 @@ export interface StonegateAddress {
   readonly serverName?: string | undefined;
   /** The header's value; undefined if a client certificate identifies the user. */
   readonly authorization?: string | undefined;
+  /** When its token expires, in milliseconds since the epoch, if that is known beside the token. */
+  readonly tokenExpiresAt?: number | undefined;
   /** The client's certificate and key, PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
@@ -27,14 +33,23 @@ export interface StonegateAddress {
 }
 
 /** Stonegate was not reached, or it refused; the message is for the user. */
-export class StonegateAPIError extends Error {
+export class StonegateAPIError extends ErrorWithRemarks {
   /** The status of the response; undefined if there was none. */
   readonly status: number | undefined;
+  /** Node's or OpenSSL's code, if there was no response. */
+  readonly code: string | undefined;
 
-  constructor(message: string, status?: number, cause?: unknown) {
-    super(message, { cause });
+  constructor(message: string, { status, code, remarks }: APIErrorDetails = {}) {
+    super(message, remarks);
     this.status = status;
+    this.code = code;
   }
+}
+
+interface APIErrorDetails {
+  readonly status?: number;
+  readonly code?: string | undefined;
+  readonly remarks?: readonly string[];
 }
 
 /**
@@ -43,8 +58,32 @@ export class StonegateAPIError extends Error {
  * @returns the JSON of a 2xx response
  * @throws StonegateAPIError
  */
-export function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
-  return ask(address, path, body);
+export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+  try {
+    return await ask(address, path, body);
+  } catch (error) {
+    if (!(error instanceof StonegateAPIError) || error.status !== 401) throw error;
+    const { message, status, remarks } = error;
+    throw new StonegateAPIError(message, { status, remarks: [...(await whyRefused(address)), ...remarks] });
+  }
+}
+
+/** Why the token was refused, as far as it tells itself: the 401 does not say. */
+async function whyRefused({
+  authorization,
+  tokenExpiresAt,
+  ...server
+}: StonegateAddress): Promise<readonly string[]> {
+  const [, token] = /^Bearer (.*)/.exec(authorization ?? '') ?? [];
+  if (token === undefined) return [];
+  const { refusalReasons } = await import('./refused-token.ts');
+  const { url, ca, serverName } = server;
+  const setup = ask({ url: new URL(url).origin, ca, serverName }, CLIENT_SETUP_PATH, undefined);
+  return refusalReasons(token, {
+    expiresAt: tokenExpiresAt,
+    now: systemClock.now(),
+    setup: await setup.catch(() => undefined),
+  });
 }
 
 /**
@@ -76,16 +115,20 @@ async function ask(
     maxResponseSize: MAX_BYTES,
   });
   try {
-    const { statusCode, body: response } = await pool.request({
+    const {
+      statusCode,
+      headers,
+      body: response,
+    } = await pool.request({
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
-    return readResponse(statusCode, await response.text(), url);
+    return readResponse(statusCode, await response.text(), headers['audit-id'], url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
-    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`, undefined, error);
+    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`, { code: codeOf(error) });
   } finally {
     await pool.destroy();
   }
@@ -143,7 +186,12 @@ function safeURL(text: string): URL {
   return url;
 }
 
-function readResponse(status: number, text: string, { origin }: URL): unknown {
+function readResponse(
+  status: number,
+  text: string,
+  auditID: string | string[] | undefined,
+  { origin }: URL,
+): unknown {
   const response = readJSON(text);
   if (status >= 200 && status < 300 && response !== undefined) return response;
   const logged =
@@ -152,7 +200,7 @@ function readResponse(status: number, text: string, { origin }: URL): unknown {
     logged === undefined
       ? `${origin} answered ${status}, and not as Stonegate would`
       : `${logged} (${status})`,
-    status,
+    { status, remarks: auditID === undefined ? [] : [`Audit-ID: ${auditID}`] },
   );
 }
 

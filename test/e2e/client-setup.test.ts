@@ -163,6 +163,11 @@ t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (
   t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);
 });
 
+t.test('a server that is no Stonegate', async (t) => {
+  const words = ['--server', stonegate.apiServer.url, '--ca-file', join(folder, 'ca.crt')];
+  t.match(await configure(words), { code: 1, written: null, stderr: 'does not say how to log in' });
+});
+
 t.test('of several authorities only the one with the fingerprint is trusted', async (t) => {
   const another = (await createAuthority()).cert;
   writeFileSync(join(folder, 'ca.crt'), another + authority.cert);

@@ -48,18 +48,22 @@ export async function readServerSetup(server: URL, trust: Trust): Promise<Server
   const { ca, fingerprint } = trust;
   if (ca !== undefined || fingerprint === undefined) {
     try {
-      return { ca, spec: readSpec(await askStonegate({ url: server.origin, ca }, CLIENT_SETUP_PATH)) };
+      return { ca, spec: await readSpec(askStonegate({ url: server.origin, ca }, CLIENT_SETUP_PATH)) };
     } catch (error) {
-      const cause = error instanceof StonegateAPIError ? error.cause : undefined;
-      if (ca !== undefined || !hasCode(cause, ...UNKNOWN_AUTHORITY)) throw error;
+      if (ca !== undefined || !hasCode(error, ...UNKNOWN_AUTHORITY)) throw error;
     }
   }
   const accepted = await acceptedAuthority(server, trust);
   const address = { url: server.origin, ca: accepted };
-  return { ca: accepted, spec: readSpec(await askStonegate(address, CLIENT_SETUP_PATH)) };
+  return { ca: accepted, spec: await readSpec(askStonegate(address, CLIENT_SETUP_PATH)) };
 }
 
-function readSpec(document: unknown): ClientSetup['spec'] {
+async function readSpec(asked: Promise<unknown>): Promise<ClientSetup['spec']> {
+  const document = await asked.catch((error: unknown) => {
+    // As an API server responds without Stonegate, or a Stonegate that is older.
+    if (error instanceof StonegateAPIError && [401, 403, 404].includes(error.status ?? 0)) return undefined;
+    throw error;
+  });
   const setup = clientSetupSchema.safeParse(document);
   if (setup.success) return setup.data.spec;
   throw new Error('the server does not say how to log in. Say it yourself: -- --keystone … or -- --oidc …');
@@ -71,7 +75,7 @@ function readSpec(document: unknown): ClientSetup['spec'] {
  * @returns PEM of the authority that the user accepts
  */
 async function acceptedAuthority(server: URL, { fingerprint, question }: Trust): Promise<string> {
-  const { certificateAuthority = '' } = readSpec(await askUnverified(server.origin, CLIENT_SETUP_PATH));
+  const { certificateAuthority = '' } = await readSpec(askUnverified(server.origin, CLIENT_SETUP_PATH));
   const offered = certificateBlocks(certificateAuthority).map((pem) => new X509Certificate(pem));
   const [first, another] = offered;
   if (first === undefined)
