@@ -28,6 +28,12 @@ t.test('only what a client needs is published', async () => {
   );
 });
 
+t.test('without a portal only Keystone is named', async (t) => {
+  const { spec } = clientSetupOf(configurationSchema.parse(configurationWith('s', 'n', false)), undefined);
+  const keystone = { displayName: 'OpenStack Keystone', url: 'https://keystone.example.com/v3' };
+  t.strictSame(spec, { tenancyMode: 'arktos', keystone, oidc: [] });
+});
+
 /** @param secret wherever a secret or its place is named  @param name of tenants, projects and backends */
 function configurationWith(secret: string, name: string, hasPortal: boolean): object {
   const issuer = 'https://login.example.com';
