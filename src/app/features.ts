@@ -8,6 +8,7 @@ import { createAdmission } from '../features/admission/feature.ts';
 import { createAllNamespaces } from '../features/all-namespaces/feature.ts';
 import { createProjectNamespace } from '../features/bindings/feature.ts';
 import type { FeatureBuild, ProxyParts } from '../features/build.ts';
+import { createClientSetup } from '../features/client-setup/feature.ts';
 import { createDiscoveryFeature } from '../features/discovery/feature.ts';
 import { createExplain, type Explain } from '../features/explain/explain-request.ts';
 import { createExplainFeature } from '../features/explain/feature.ts';
@@ -65,6 +66,7 @@ export function createFeatures(
     createTenantBoundary(build, parts),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),
+    createClientSetup(build.loaded),
     createDiscoveryFeature(parts),
     createOwnTenant(parts),
     createExplainFeature(explain, parts.ownBodies, createProjectNamespace(bindings)),

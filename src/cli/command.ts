@@ -17,6 +17,16 @@ export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 /** A wrong command line. The message states the mistake. */
 export class UsageError extends Error {}
 
+/** Each remark is a line below the message. */
+export class ErrorWithRemarks extends Error {
+  readonly remarks: readonly string[];
+
+  constructor(message: string, remarks: readonly string[] = []) {
+    super(message);
+    this.remarks = remarks;
+  }
+}
+
 /** The message consists of lines that name their place: they are printed without the command's name. */
 export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
@@ -41,8 +51,8 @@ export type OptionValues<Declared extends Options> = {
  * command's name with the mistake, and where the usage is, with exit code 2. Another error prints the name
  * and its message, with exit code 1.
  *
- * @param run gets the options, the other words, and a function that prints a remark; it may return an exit
- *   code
+ * @param run gets the options, the other words, and a function that prints a note, with the remarks of the
+ *   error from which it comes; it may return an exit code
  */
 export async function runCommand<const Declared extends Options>(
   command: {
@@ -54,11 +64,14 @@ export async function runCommand<const Declared extends Options>(
   run: (
     values: OptionValues<Declared>,
     positionals: readonly string[],
-    note: (line: string) => void,
+    note: (line: string, error?: Error) => void,
   ) => Promise<number | undefined>,
 ): Promise<number> {
   const { usage, options, argv, io } = command;
-  const note = (line: string) => io.stderr(columns([[`${nameIn(usage)}: ${line}`]]));
+  const note = (line: string, error?: Error) => {
+    const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
+    io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
+  };
   if (argv.includes('--help') || argv.includes('-h')) {
     io.stdout(usage);
     return EXIT.fine;
@@ -69,7 +82,7 @@ export async function runCommand<const Declared extends Options>(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
-    else if (!isUsageError(error)) note(reasonOf(error));
+    else if (!isUsageError(error)) note(reasonOf(error), error);
     if (!isUsageError(error)) return EXIT.failed;
     note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`);
     io.stderr(`See: ${nameIn(usage)} --help\n`);
@@ -142,6 +155,7 @@ export function columns(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-function withoutControls(text: string): string {
+/** Untrusted text that cannot control the terminal. */
+export function withoutControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }

@@ -71,7 +71,7 @@ export async function destinationOf(
   const { namespace = DEFAULT_NAMESPACE } = context;
   const there = { ...context, namespace, impersonated: impersonatedOf(flags, context.impersonated) };
   if (authorization !== undefined) return { ...there, authorization, certificate: undefined };
-  return { ...there, authorization: await context.authorization() };
+  return { ...there, ...(await context.credential()) };
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type KubeconfigEntries,
   kubeconfigEntries,
 } from '../kubernetes/kubeconfig-v1.ts';
-import { type CommandIO, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
 import { assertNamesFree, mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
@@ -17,22 +17,29 @@ import {
   assertLabel,
   checkCloud,
   type LoginArguments,
+  readFingerprint,
   readLoginArguments,
   readName,
   readProjects,
   readServer,
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
+import type { Undecided } from './kubeconfig/server-setup.ts';
+import { createQuestion, type Question } from './login/terminal.ts';
 
-const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] -- LOGIN-OPTIONS
+const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTIONS]
 
 Adds a cluster, a user and a context to your kubeconfig. The user logs in with
 "stonegate login LOGIN-OPTIONS", which kubectl runs by itself: no secret is
 written. Everything else in the file stays as it is.
 
   --server URL        of Stonegate: https://…
+  --provider NAME     where you log in, if the server names several providers
   --ca-file FILE      the authority of its certificate, which is put into the
                       file; without it the system's
+  --ca-fingerprint SHA256
+                      take the authority that the server names, if this is its
+                      fingerprint; without it you are asked at a terminal
   --tenant NAME       of a tenant that a policy lets you into: the context works
                       there, with the rights of a guest
   --name NAME         of letters, digits and dashes, for the cluster and the
@@ -53,12 +60,15 @@ written. Everything else in the file stays as it is.
   --help              this text
 
 LOGIN-OPTIONS begin with --keystone or --oidc: see stonegate login --help.
+Without them the server is asked how to log in.
 Exit codes: 0 done, 1 not done, 2 wrong usage.
 `;
 
 const OPTIONS = {
   server: { type: 'string' },
+  provider: { type: 'string' },
   'ca-file': { type: 'string' },
+  'ca-fingerprint': { type: 'string' },
   tenant: { type: 'string' },
   name: { type: 'string' },
   namespace: { type: 'string' },
@@ -74,28 +84,37 @@ export interface KubeconfigParts {
   readonly env: NodeJS.ProcessEnv;
   /** The base of relative names. */
   readonly folder: string;
+  /** Absent: nothing is asked. */
+  readonly question?: Question;
 }
 
 /** @param argv what follows `kubeconfig` */
 export function kubeconfig(
   argv: readonly string[],
   io: CommandIO,
-  parts: KubeconfigParts = { env: process.env, folder: process.cwd() },
+  parts: KubeconfigParts = { env: process.env, folder: process.cwd(), question: createQuestion(process) },
 ): Promise<number> {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const own = argv.slice(0, end);
   return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words, note) => {
     refuseWords(words);
-    const login = readLoginArguments(argv.slice(end + 1), parts);
-    if (values.projects !== undefined && login.way !== 'keystone')
-      throw new UsageError('--projects is for -- --keystone: others have none');
     const server = readServer(values.server);
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
+    readName(values.name, server, values.tenant);
     const { force = false, use = false, print = false } = values;
+    const connection = await connect(values, argv.slice(end + 1), server, parts);
+    if ('choices' in connection) {
+      note(connection.problem);
+      io.stderr(connection.choices);
+      return EXIT.usage;
+    }
+    const { login, ca } = connection;
+    if (values.projects !== undefined && login.way !== 'keystone')
+      throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
     if (warning !== undefined) note(warning);
-    const entries = await entriesFor(values, server, login, parts, note);
+    const entries = await entriesFor(values, { server, ca }, login, parts, note);
     const names = entries.contexts.map(({ name }) => name);
     const files = kubeconfigFiles(values.kubeconfig, parts.env);
     const file = await fileToChange(files);
@@ -105,31 +124,57 @@ export function kubeconfig(
       mergeEntries(text, entries, { force, use: use ? names[0] : undefined }, file);
     if (print) {
       io.stdout(merge(await readKubeconfigFile(file)).added);
-      return;
+      return EXIT.fine;
     }
     await changeFile(file, (text) => merge(text).merged);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
+    return EXIT.fine;
   });
+}
+
+/** How to log in, as the user says or the server, and the authority of the server. */
+async function connect(
+  values: OptionValues<typeof OPTIONS>,
+  loginWords: readonly string[],
+  server: URL,
+  parts: KubeconfigParts,
+): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined } | Undecided> {
+  const { provider, 'ca-file': file, 'ca-fingerprint': given } = values;
+  const fingerprint = readFingerprint(given);
+  const stated = loginWords.length === 0 ? undefined : readLoginArguments(loginWords, parts);
+  if (file !== undefined && fingerprint !== undefined)
+    throw new UsageError('--ca-file and --ca-fingerprint say the same: give one of them');
+  if (stated !== undefined && provider !== undefined)
+    throw new UsageError(
+      '--provider is for a login that the server names: leave it out, or what is behind "--"',
+    );
+  const ca = file === undefined ? undefined : await readAuthority('--ca-file', file, parts.folder);
+  if (stated !== undefined && fingerprint === undefined) return { login: stated, ca };
+  const { chooseLogin, readServerSetup } = await import('./kubeconfig/server-setup.ts');
+  const setup = await readServerSetup(server, { ca, fingerprint, question: parts.question });
+  if (stated !== undefined) return { login: stated, ca: setup.ca };
+  const chosen = await chooseLogin(setup.spec, provider, parts);
+  return 'choices' in chosen ? chosen : { login: readLoginArguments(chosen.words, parts), ca: setup.ca };
 }
 
 async function entriesFor(
   values: OptionValues<typeof OPTIONS>,
-  server: URL,
+  { server, ca }: { readonly server: URL; readonly ca: string | undefined },
   login: LoginArguments,
   parts: KubeconfigParts,
-  note: (line: string) => void,
+  note: (line: string, error?: Error) => void,
 ): Promise<KubeconfigEntries> {
-  const { command: given = 'stonegate', namespace, tenant, projects, 'ca-file': file } = values;
+  const { command: given = 'stonegate', namespace, tenant, projects } = values;
   const command = given.includes('/') ? resolve(parts.folder, given) : given;
   const name = readName(values.name, server, tenant);
-  const ca = file === undefined ? undefined : await readAuthority('--ca-file', file, parts.folder);
   // The projects of the own tenant say nothing about another.
   const asksNamespace = namespace === undefined && tenant === undefined;
   const options: ProjectsOptions = {
     ...{ command, ...login, ...parts },
     stonegate: { url: server.origin, ca },
     namespaceUnknown(reason) {
-      if (asksNamespace) note(`no namespace is set: ${reason}. Give it with --namespace NAME`);
+      if (asksNamespace)
+        note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
     },
   };
   const accesses = await accessesFor(name, login, projects, asksNamespace, options);

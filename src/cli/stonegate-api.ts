@@ -3,10 +3,14 @@
  * HTTP is allowed only to a loopback address, and redirects are not followed.
  */
 import { Pool } from 'undici';
+import { CLIENT_SETUP_PATH } from '../features/client-setup/client-setup-v1alpha1.ts';
 import { type ImpersonatedUser, impersonationHeaders } from '../kubernetes/impersonation-headers.ts';
+import { systemClock } from '../lib/clock.ts';
+import { codeOf } from '../lib/error-code.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
+import { ErrorWithRemarks } from './command.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */
@@ -17,24 +21,35 @@ export interface StonegateAddress {
   /** PEM; undefined for the authorities of the system. */
   readonly ca: string | undefined;
   /** The name in the certificate, if it is not the address. */
-  readonly serverName: string | undefined;
+  readonly serverName?: string | undefined;
   /** The header's value; undefined if a client certificate identifies the user. */
-  readonly authorization: string | undefined;
+  readonly authorization?: string | undefined;
+  /** When its token expires, in milliseconds since the epoch, if that is known beside the token. */
+  readonly tokenExpiresAt?: number | undefined;
   /** The client's certificate and key, PEM. */
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
+  readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
   readonly impersonated?: ImpersonatedUser | undefined;
 }
 
 /** Stonegate was not reached, or it refused; the message is for the user. */
-export class StonegateAPIError extends Error {
+export class StonegateAPIError extends ErrorWithRemarks {
   /** The status of the response; undefined if there was none. */
   readonly status: number | undefined;
+  /** Node's or OpenSSL's code, if there was no response. */
+  readonly code: string | undefined;
 
-  constructor(message: string, status?: number) {
-    super(message);
+  constructor(message: string, { status, code, remarks }: APIErrorDetails = {}) {
+    super(message, remarks);
     this.status = status;
+    this.code = code;
   }
+}
+
+interface APIErrorDetails {
+  readonly status?: number;
+  readonly code?: string | undefined;
+  readonly remarks?: readonly string[];
 }
 
 /**
@@ -44,11 +59,53 @@ export class StonegateAPIError extends Error {
  * @throws StonegateAPIError
  */
 export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+  try {
+    return await ask(address, path, body);
+  } catch (error) {
+    if (!(error instanceof StonegateAPIError) || error.status !== 401) throw error;
+    const { message, status, remarks } = error;
+    throw new StonegateAPIError(message, { status, remarks: [...(await whyRefused(address)), ...remarks] });
+  }
+}
+
+/** Why the token was refused, as far as it tells itself: the 401 does not say. */
+async function whyRefused({
+  authorization,
+  tokenExpiresAt,
+  ...server
+}: StonegateAddress): Promise<readonly string[]> {
+  const [, token] = /^Bearer (.*)/.exec(authorization ?? '') ?? [];
+  if (token === undefined) return [];
+  const { refusalReasons } = await import('./refused-token.ts');
+  const { url, ca, serverName } = server;
+  const setup = ask({ url: new URL(url).origin, ca, serverName }, CLIENT_SETUP_PATH, undefined);
+  return refusalReasons(token, {
+    expiresAt: tokenExpiresAt,
+    now: systemClock.now(),
+    setup: await setup.catch(() => undefined),
+  });
+}
+
+/**
+ * Reads what the server says without knowing that it is the server: only to show it to the user. No
+ * credential is sent.
+ */
+export function askUnverified(url: string, path: string): Promise<unknown> {
+  return ask({ url, ca: undefined }, path, undefined, false);
+}
+
+async function ask(
+  address: StonegateAddress,
+  path: string,
+  body: object | undefined,
+  rejectUnauthorized = true,
+): Promise<unknown> {
   const url = safeURL(address.url);
   const { ca, serverName, certificate } = address;
   const pool = new Pool(url.origin, {
     connect: {
       timeout: TIMEOUT,
+      rejectUnauthorized,
       ...(ca !== undefined && { ca }),
       ...(serverName !== undefined && { servername: serverName }),
       ...certificate,
@@ -58,16 +115,20 @@ export async function askStonegate(address: StonegateAddress, path: string, body
     maxResponseSize: MAX_BYTES,
   });
   try {
-    const { statusCode, body: response } = await pool.request({
+    const {
+      statusCode,
+      headers,
+      body: response,
+    } = await pool.request({
       method: body === undefined ? 'GET' : 'POST',
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
-    return readResponse(statusCode, await response.text(), url);
+    return readResponse(statusCode, await response.text(), headers['audit-id'], url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
-    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`);
+    throw new StonegateAPIError(`${url.origin} cannot be asked: ${reasonOf(error)}`, { code: codeOf(error) });
   } finally {
     await pool.destroy();
   }
@@ -125,7 +186,12 @@ function safeURL(text: string): URL {
   return url;
 }
 
-function readResponse(status: number, text: string, { origin }: URL): unknown {
+function readResponse(
+  status: number,
+  text: string,
+  auditID: string | string[] | undefined,
+  { origin }: URL,
+): unknown {
   const response = readJSON(text);
   if (status >= 200 && status < 300 && response !== undefined) return response;
   const logged =
@@ -134,7 +200,7 @@ function readResponse(status: number, text: string, { origin }: URL): unknown {
     logged === undefined
       ? `${origin} answered ${status}, and not as Stonegate would`
       : `${logged} (${status})`,
-    status,
+    { status, remarks: auditID === undefined ? [] : [`Audit-ID: ${auditID}`] },
   );
 }
 

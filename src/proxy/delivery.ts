@@ -22,7 +22,7 @@ import type { ForwardFirst, Handled, OwnResponse, RequestHook } from './feature.
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
-import { type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
+import { type Identified, type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import { writeStream } from './response/response-stream.ts';
 import { writeResponse } from './response/write-response.ts';
 import { noHandler } from './route-kind.ts';
@@ -214,6 +214,26 @@ export function forgetRefusedToken(
 ): void {
   if (sender.kind !== 'client' || isWorkload(info)) return;
   authenticators.find(({ name }) => name === identity.authenticator)?.forget?.(sender.token);
+}
+
+/**
+ * Responds with a document that needs no user.
+ *
+ * @returns undefined if the request is for none
+ */
+export function publish(
+  { exchange, auditID, info }: Identified,
+  { publicDocuments }: Pick<ServingStages, 'publicDocuments'>,
+): Outcome | undefined {
+  const { method, upgrade, response } = exchange;
+  if (upgrade !== undefined || info.addressed !== undefined) return undefined;
+  const document = method === 'GET' || method === 'HEAD' ? publicDocuments.get(info.rawPath) : undefined;
+  if (document === undefined) return undefined;
+  const { status, headers, body } = document;
+  if (response.closed) return { status: 0, aborted: true };
+  response.writeHead(status, [...headers, ['Content-Length', String(body.length)], ['Audit-Id', auditID]]);
+  response.end(body);
+  return { status, aborted: false };
 }
 
 /** Converts an error to a response; no other code does. */

@@ -27,6 +27,11 @@ export interface Feature {
   readonly admission?: readonly AdmissionPlugin[];
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
+  /**
+   * By path, what anyone may GET without being a user. It depends on the configuration alone: nothing of the
+   * request but method and path counts.
+   */
+  readonly publicDocuments?: PublicDocuments;
   /** Resources of Stonegate's own API. */
   readonly ownResources?: readonly ServedResource[];
   readonly bodyRules?: readonly BodyRule[];
@@ -46,6 +51,7 @@ export interface Provisioner {
 
 /** Responds to the requests of one route kind instead of the API server. */
 export type RouteHandler<R extends Handled = Handled> = (outgoing: Outgoing) => Promise<R>;
+export type PublicDocuments = ReadonlyMap<string, UpstreamResponse>;
 export type RouteHandlers = { readonly [K in RouteKind]?: RouteHandler };
 
 /** A resource of Stonegate's own API, with its handler unless it is unavailable. */
@@ -89,6 +95,7 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     authorizers: features.flatMap(({ authorizers = [] }) => authorizers),
     admission: features.flatMap(({ admission = [] }) => admission),
     handlers,
+    publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
     bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),
     responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
   };

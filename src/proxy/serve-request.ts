@@ -6,7 +6,15 @@
 
 import type { Exchange } from '../lib/exchange.ts';
 import type { InFlight } from '../lib/in-flight.ts';
-import { deliver, forgetRefusedToken, isRefusalOfStonegate, refuse, type ServingStages } from './delivery.ts';
+import type { Outcome } from '../observability/request-observer.ts';
+import {
+  deliver,
+  forgetRefusedToken,
+  isRefusalOfStonegate,
+  publish,
+  refuse,
+  type ServingStages,
+} from './delivery.ts';
 import { openStream } from './request/open-stream.ts';
 import type { RequestContext } from './request-context.ts';
 import { closeStream, StreamDelivery } from './response/stream-delivery.ts';
@@ -35,6 +43,8 @@ export async function serveRequest(exchange: Exchange, stages: ServingStages): P
   let observed = false;
   try {
     const identified = parseRequestInfo(context, stages);
+    const published = publish(identified, stages);
+    if (published !== undefined) return endPublished(context, published, stages, undecided);
     const authentication = authenticate(identified, stages);
     const authenticated = authentication instanceof Promise ? await authentication : authentication;
     const resolution = resolveTenant(authenticated, stages);
@@ -62,6 +72,19 @@ export async function serveRequest(exchange: Exchange, stages: ServingStages): P
     if (!observed) stages.observer.requestReceived(context);
     refuseRequest(error, context, stages, undecided);
   }
+  undecided.release();
+  stages.observer.responseComplete(context);
+}
+
+/** Nothing but the observers follows on a document that needs no user. */
+function endPublished(
+  context: RequestContext,
+  outcome: Outcome,
+  stages: ServingStages,
+  undecided: InFlight,
+): void {
+  stages.observer.requestReceived(context);
+  context.outcome = outcome;
   undecided.release();
   stages.observer.responseComplete(context);
 }

@@ -1,7 +1,7 @@
 /**
  * `stonegate login --keystone` as kubectl runs it, through Stonegate to the API server, and at a terminal.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
@@ -88,6 +88,22 @@ t.test('C256 no terminal and no password: a clear error, no prompt, no hang', as
   t.match(
     stderr,
     /password of alice of the domain acme is missing.*there is no terminal to ask.*OS_PASSWORD/,
+  );
+});
+
+t.test('a login that fails says since when the last token is of no use', async (t) => {
+  const env = environmentOf(WITH_PASSWORD);
+  await runLogin(['--keystone'], env);
+  const cache = join(env.HOME ?? '', '.cache', 'stonegate');
+  const [file = ''] = readdirSync(cache).filter((name) => name.endsWith('.json'));
+  const token: object = JSON.parse(readFileSync(join(cache, file), 'utf8'));
+  const ended = { obtainedAt: 0, expiresAt: Date.UTC(2020, 0, 1) };
+  writeFileSync(join(cache, file), JSON.stringify({ ...token, ...ended }));
+  const { code, stderr } = await runLogin(['--keystone'], { ...env, OS_PASSWORD: 'wrong' });
+  t.equal(code, 1);
+  t.match(
+    stderr,
+    /^stonegate login: login refused: .*\nThe last token expired at 2020-01-01T00:00:00.000Z.\n$/,
   );
 });
 

@@ -77,7 +77,7 @@ t.test('a kubeconfig whose token is no YAML', async (t) => {
     fc.asyncProperty(yaml, async (token) => {
       const text = `users:\n- name: me\n  user:\n    token: ${token}\nclusters: []\n`;
       await writeFile(`${folder}/config`, text);
-      const ask = async () => (await readContext([`${folder}/config`], 'me')).authorization();
+      const ask = async () => (await readContext([`${folder}/config`], 'me')).credential();
       assertTellsNothing(await saidBy(ask));
       assertTellsNothing(
         await saidBy(() => mergeEntries(text, entries, { force: false, use: undefined }, 'config')),

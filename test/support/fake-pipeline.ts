@@ -109,6 +109,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     limitTenant() {},
     maxHeaderBytes: 1 << 20,
     handlers: {},
+    publicDocuments: new Map(),
     bodyRules: [],
     responseHooks: [],
     bodies: { inspect: () => undefined },

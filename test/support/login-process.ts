@@ -55,9 +55,10 @@ export function runLoginOnTerminal(
   words: readonly string[],
   env: Environment,
   stdout?: string,
+  command: 'login' | 'kubeconfig' = 'login',
 ): TerminalLogin {
-  const command = [process.execPath, MAIN, 'login', ...words].map(quote).join(' ');
-  const redirected = stdout === undefined ? command : `${command} > ${quote(stdout)}`;
+  const shell = [process.execPath, MAIN, command, ...words].map(quote).join(' ');
+  const redirected = stdout === undefined ? shell : `${shell} > ${quote(stdout)}`;
   const child: ChildProcess = spawn('script', ['-qefc', redirected, '/dev/null'], {
     env: { ...minimal(env), SHELL: '/bin/sh' },
   });

@@ -16,11 +16,14 @@ export interface ExecPlugin {
   readonly installHint: string | undefined;
 }
 
-/**
- * @returns the token
- * @throws Error with a sentence for the user, which never contains the plugin's output
- */
-export async function runExecPlugin(plugin: ExecPlugin): Promise<string> {
+export interface ExecToken {
+  readonly token: string;
+  /** Milliseconds since the epoch; undefined if the plugin does not say it. */
+  readonly expiresAt: number | undefined;
+}
+
+/** @throws Error with a sentence for the user, which never contains the plugin's output */
+export async function runExecPlugin(plugin: ExecPlugin): Promise<ExecToken> {
   const { apiVersion, command, args, mayAsk } = plugin;
   const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: mayAsk } };
   const child = spawn(command, [...args], {
@@ -45,12 +48,13 @@ function exitOf(
   });
 }
 
-function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): string {
+function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): ExecToken {
   const answer = readJSON(stdout);
   if (answer === undefined) throw new Error(`${command} printed no JSON`);
   if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new Error(`${command} printed no ExecCredential of ${apiVersion}`);
-  const token = isJSONObject(answer.status) ? answer.status.token : undefined;
+  const { token, expirationTimestamp } = isJSONObject(answer.status) ? answer.status : {};
   if (typeof token !== 'string' || token === '') throw new Error(`${command} gave no token`);
-  return token;
+  const end = Date.parse(String(expirationTimestamp));
+  return { token, expiresAt: Number.isNaN(end) ? undefined : end };
 }

@@ -46,6 +46,16 @@ export function readName(name: string | undefined, server: URL, tenant = ''): st
 }
 
 /**
+ * @param text with or without colons, as OpenSSL and `sha256sum` print it
+ * @throws UsageError
+ */
+export function readFingerprint(text: string | undefined): string | undefined {
+  const digits = text?.replaceAll(':', '').toLowerCase();
+  if (digits === undefined || /^[0-9a-f]{64}$/.test(digits)) return digits;
+  throw new UsageError('--ca-fingerprint wants the SHA-256 of a certificate: 64 hexadecimal digits');
+}
+
+/**
  * @returns the names and ids between the commas
  * @throws UsageError if the list is empty
  */

@@ -22,8 +22,8 @@ export interface ProjectsOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly folder: string;
   readonly stonegate: Pick<StonegateAddress, 'url' | 'ca'>;
-  /** Called with the reason if Stonegate does not say what the namespaces are. */
-  readonly namespaceUnknown: (reason: string) => void;
+  /** Called if Stonegate does not say what the namespaces are. */
+  readonly namespaceUnknown: (reason: Error) => void;
 }
 
 export interface ProjectAccess extends AvailableProject {
@@ -40,11 +40,13 @@ export async function namespaceOfLogin(options: ProjectsOptions): Promise<string
     await planKeystoneLogin(options);
     const scope = await scopeOf(await obtainToken(options), options);
     if (scope?.kind === 'unscoped')
-      options.namespaceUnknown('the login is for no project; --projects all makes a context for each');
+      options.namespaceUnknown(
+        new Error('the login is for no project; --projects all makes a context for each'),
+      );
     return scope?.namespace;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    options.namespaceUnknown(error.message);
+    options.namespaceUnknown(error);
     return undefined;
   }
 }
@@ -76,9 +78,10 @@ interface Login {
   readonly token: string;
 }
 
-function obtainToken({ command, args }: ProjectsOptions): Promise<string> {
+async function obtainToken({ command, args }: ProjectsOptions): Promise<string> {
   const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: undefined, env: {} };
-  return runExecPlugin({ ...plugin, command, args, mayAsk: process.stdin.isTTY === true });
+  const mayAsk = process.stdin.isTTY === true;
+  return (await runExecPlugin({ ...plugin, command, args, mayAsk })).token;
 }
 
 async function withNamespaces(
@@ -96,7 +99,7 @@ async function withNamespaces(
     }
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    options.namespaceUnknown(error.message);
+    options.namespaceUnknown(error);
   }
   return projects
     .map((project) => ({ ...project, namespace: found.get(project.id) }))
@@ -106,9 +109,8 @@ async function withNamespaces(
 type ProjectScope = SelfIdentity['status']['scope'];
 
 async function scopeOf(token: string, { stonegate }: ProjectsOptions): Promise<ProjectScope> {
-  const address = { ...stonegate, serverName: undefined, certificate: undefined };
-  const authorization = `Bearer ${token}`;
-  const self = await askFor<SelfIdentity>('SelfIdentity', { ...address, authorization }, SELF_IDENTITY_PATH);
+  const address = { ...stonegate, authorization: `Bearer ${token}` };
+  const self = await askFor<SelfIdentity>('SelfIdentity', address, SELF_IDENTITY_PATH);
   return self.status.scope;
 }
 

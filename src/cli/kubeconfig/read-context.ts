@@ -11,7 +11,7 @@ import { displayedFileName } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { readGiven } from '../given-file.ts';
 import { readYAML } from '../read-yaml.ts';
-import { runExecPlugin } from './exec-plugin.ts';
+import { type ExecToken, runExecPlugin } from './exec-plugin.ts';
 import { readKubeconfigFile } from './file.ts';
 
 export interface KubeContext {
@@ -29,10 +29,16 @@ export interface KubeContext {
   /**
    * Reads the user's token file or runs the credential plugin, if there is one.
    *
-   * @returns the header's value; undefined if the user has only a certificate
    * @throws Error with a sentence for the user
    */
-  authorization(): Promise<string | undefined>;
+  credential(): Promise<HeaderCredential>;
+}
+
+export interface HeaderCredential {
+  /** The header's value; undefined if the user has only a certificate. */
+  readonly authorization: string | undefined;
+  /** Milliseconds since the epoch; undefined if it is not known. */
+  readonly tokenExpiresAt?: number | undefined;
 }
 
 /** A value of another type counts as absent. */
@@ -156,20 +162,23 @@ async function userOf(fields: UserFields, folder: string) {
       groups: fields['as-groups'],
       extra: fields['as-user-extra'],
     },
-    authorization: () => authorizationOf(fields, folder),
+    credential: () => credentialOf(fields, folder),
   };
 }
 
-async function authorizationOf(fields: UserFields, folder: string): Promise<string | undefined> {
+async function credentialOf(fields: UserFields, folder: string): Promise<HeaderCredential> {
   const { tokenFile, token, username, password = '', exec } = fields;
-  if (tokenFile !== undefined) return `Bearer ${await readToken(tokenFile, folder)}`;
-  if (token !== undefined) return `Bearer ${token}`;
-  if (username !== undefined) return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  return exec && `Bearer ${await runPlugin(exec, folder)}`;
+  if (tokenFile !== undefined) return { authorization: `Bearer ${await readToken(tokenFile, folder)}` };
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
+  if (username !== undefined)
+    return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  if (exec === undefined) return { authorization: undefined };
+  const { token: obtained, expiresAt } = await runPlugin(exec, folder);
+  return { authorization: `Bearer ${obtained}`, tokenExpiresAt: expiresAt };
 }
 
 /** @param folder of the kubeconfig, the base of a command with a slash */
-function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promise<string> {
+function runPlugin(exec: NonNullable<UserFields['exec']>, folder: string): Promise<ExecToken> {
   const { apiVersion = 'client.authentication.k8s.io/v1', command, args, installHint } = exec;
   if (command === undefined) throw new Error('the exec of the user names no command');
   const variables = exec.env.flatMap((each) => variableSchema.safeParse(each).data ?? []);

@@ -3,6 +3,7 @@
  * kubectl; a source only obtains a token.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { ErrorWithRemarks } from '../command.ts';
 
 export interface ObtainedCredential {
   readonly token: string;
@@ -54,4 +55,4 @@ export interface Terminal {
 }
 
 /** Why the login failed, in words that the user can act on; never contains a secret. */
-export class LoginError extends Error {}
+export class LoginError extends ErrorWithRemarks {}

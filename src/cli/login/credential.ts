@@ -60,11 +60,18 @@ async function logInLocked(options: CredentialOptions, asked: number): Promise<C
   } catch (error) {
     if (!(error instanceof LoginError) || terminal.signal.aborted) throw error;
     if (error !== earlier) await failures.record(error);
-    if (serving === undefined) throw error;
+    if (serving === undefined) throw withEndOf(previous, error, now);
     const end = new Date(serving.expiresAt).toISOString();
     terminal.say(`cannot log in again: ${error.message}; the current token is valid until ${end}`);
     return serving;
   }
+}
+
+/** A user whose kubectl worked until now learns since when it cannot. */
+function withEndOf(previous: CachedCredential | undefined, error: LoginError, now: number): LoginError {
+  if (previous === undefined || now < previous.expiresAt) return error;
+  const end = new Date(previous.expiresAt).toISOString();
+  return new LoginError(error.message, [`The last token expired at ${end}.`]);
 }
 
 /** The last login that failed, in a file beside the token. Guarded by the lock. */

@@ -4,6 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { withoutControls } from '../command.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
 /** `mayAsk`: whether kubectl allows questions. */
@@ -20,23 +21,11 @@ export function createTerminal(options: TerminalOptions): Terminal {
   async function askHidden(question: string): Promise<string> {
     if (!interactive) throw new LoginError(`${question.trim()} there is no terminal to ask`);
     signal.throwIfAborted();
-    const output = silence();
-    const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
-    const given = new AbortController();
-    lines.once('SIGINT', () => given.abort(new LoginError('interrupted')));
-    lines.once('close', () => given.abort(new LoginError('nothing was entered')));
-    const ended = AbortSignal.any([signal, given.signal]);
+    const answer = askLine(stdin, silence(), '', signal);
     // After readline has turned the terminal's echo off.
     stderr.write(question);
-    try {
-      return await lines.question('', { signal: ended });
-    } catch (error) {
-      throw ended.aborted ? ended.reason : error;
-    } finally {
-      lines.close();
-      // The user's Enter was not echoed.
-      stderr.write('\n');
-    }
+    // The user's Enter was not echoed.
+    return answer.finally(() => stderr.write('\n'));
   }
 
   return {
@@ -52,6 +41,41 @@ export function createTerminal(options: TerminalOptions): Terminal {
       return openBrowser(url, env, clock);
     },
   };
+}
+
+/** Asks for a line. Control characters of the question are replaced. Undefined without a terminal. */
+export type Question = ((question: string) => Promise<string>) | undefined;
+
+export function createQuestion({ stdin, stderr }: Pick<TerminalOptions, 'stdin' | 'stderr'>): Question {
+  if (stdin.isTTY !== true || stderr.isTTY !== true) return undefined;
+  return (question) => {
+    const lines = question.split('\n').map(withoutControls);
+    // Readline counts the columns of what it prompts with.
+    const prompt = lines.pop() ?? '';
+    for (const line of lines) stderr.write(`${line}\n`);
+    return askLine(stdin, stderr, prompt);
+  };
+}
+
+/** @throws LoginError if nothing is entered */
+async function askLine(
+  input: NodeJS.ReadStream,
+  output: Writable,
+  prompt: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+  const given = new AbortController();
+  lines.once('SIGINT', () => given.abort(new LoginError('interrupted')));
+  lines.once('close', () => given.abort(new LoginError('nothing was entered')));
+  const ended = AbortSignal.any([given.signal, ...(signal === undefined ? [] : [signal])]);
+  try {
+    return await lines.question(prompt, { signal: ended });
+  } catch (error) {
+    throw ended.aborted ? ended.reason : error;
+  } finally {
+    lines.close();
+  }
 }
 
 /** Discards readline's echo. */

@@ -10,6 +10,7 @@ import {
   kubeconfigEntries,
   kubeconfigName,
 } from '../../kubernetes/kubeconfig-v1.ts';
+import { oidcLoginArguments } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Account } from './account.ts';
 import type { Provider } from './oidc-portal.ts';
 
@@ -30,15 +31,11 @@ export function kubeconfigUsers(
 ): KubeconfigAccess[] {
   const own = kubeconfigName(cluster.name, account.tenant);
   if (account.issuer !== undefined) {
-    const args = [
-      'login',
-      '--oidc',
-      `--issuer-url=${account.issuer}`,
-      `--client-id=${provider?.kubectlClientID ?? ''}`,
-      ...redirectURI(provider),
-      ...extraScopes(provider).map((scope) => `--scope=${scope}`),
-    ];
-    return [{ name: own, args }];
+    const client = {
+      ...{ issuer: account.issuer, clientID: provider?.kubectlClientID ?? '' },
+      ...{ redirectURI: provider?.kubectlRedirectURI, scopes: provider?.scopes ?? [] },
+    };
+    return [{ name: own, args: ['login', ...oidcLoginArguments(client)] }];
   }
   // Flags take precedence over the environment variables of an `openrc` file.
   const args = [
@@ -62,15 +59,4 @@ export function kubeconfigOf(cluster: ClusterFacts, users: readonly KubeconfigAc
     // kubectl reads YAML 1.1, in which a name such as `on` is a boolean.
     { lineWidth: 0, compat: 'yaml-1.1' },
   );
-}
-
-/** The scopes that `stonegate login` does not request by default. */
-function extraScopes(provider: Provider | undefined): readonly string[] {
-  const defaults = ['openid', 'profile', 'email'];
-  return (provider?.scopes ?? []).filter((scope) => !defaults.includes(scope));
-}
-
-function redirectURI(provider: Provider | undefined): string[] {
-  const uri = provider?.kubectlRedirectURI;
-  return uri === undefined ? [] : [`--redirect-uri=${uri}`];
 }

@@ -265,7 +265,9 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   ...['*', 'globex/api', '../x'].map(
     (name) => [[...SERVER, '--tenant', name, ...LOGIN], /--tenant: "/] as const,
   ),
-  [[...SERVER], /how to log in/],
+  [[...SERVER, '--ca-fingerprint', 'ab:cd', ...LOGIN], /--ca-fingerprint wants the SHA-256/],
+  [[...SERVER, '--ca-file', 'x', '--ca-fingerprint', 'a'.repeat(64)], /give one of them/],
+  [[...SERVER, '--provider', 'acme', ...LOGIN], /--provider is for a login that the server names/],
   [[...SERVER, '--', '--keystone', '--oidc'], /one of --keystone and --oidc/],
   [[...SERVER, '--keystone', '--os-cloud', 'acme'], /Unknown option '--keystone'\n/],
   [[...SERVER, '--os-password=hush', '--', '--keystone'], /Unknown option '--os-password'\n/],

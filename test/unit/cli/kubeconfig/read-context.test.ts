@@ -27,7 +27,7 @@ t.test('the current context says where and as whom', async (t) => {
     ...{ namespace: undefined, certificate: undefined, impersonated: NO_USER },
     ...{ url: 'https://s:1', ca: 'PEM', serverName: 'stonegate' },
   });
-  t.equal(await context.authorization(), 'Bearer tok');
+  t.equal((await context.credential()).authorization, 'Bearer tok');
 });
 
 t.test('the user as whom requests are made, and the namespace of the context', async (t) => {
@@ -60,7 +60,7 @@ t.test('files are found from the kubeconfig that names them, and a token file be
   });
   const context = await read(folder, 'sub/config');
   t.equal(context.ca, 'PEM');
-  t.equal(await context.authorization(), 'Bearer from-file');
+  t.equal((await context.credential()).authorization, 'Bearer from-file');
 });
 
 t.test(
@@ -82,7 +82,7 @@ t.test(
     ] as const) {
       const context = await read(folder, name);
       t.strictSame(
-        { certificate: context.certificate, authorization: await context.authorization() },
+        { certificate: context.certificate, authorization: (await context.credential()).authorization },
         wanted,
       );
     }
@@ -95,14 +95,14 @@ t.test('of several files the first to name a thing counts, and missing ones do n
     b: config({ token: 'second' }),
     empty: '',
   });
-  t.equal(await (await read(folder, 'none', 'empty', 'a', 'b')).authorization(), 'Bearer first');
+  t.equal((await (await read(folder, 'none', 'empty', 'a', 'b')).credential()).authorization, 'Bearer first');
 });
 
 t.test('another context by its name', async (t) => {
   const contexts = [{ name: 'there', context: { cluster: 'c', user: 'u' } }];
   const folder = t.testdir({ config: config({ token: 'tok' }, {}, { contexts }) });
   const there = await readContext([join(folder, 'config')], 'there');
-  t.equal(await there.authorization(), 'Bearer tok');
+  t.equal((await there.credential()).authorization, 'Bearer tok');
   await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
 });
 
@@ -132,7 +132,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
 for (const [what, text, message] of WRONG) {
   t.test(`a kubeconfig ${what} is told as such`, async (t) => {
     const folder = t.testdir({ config: text });
-    const reading = read(folder).then((context) => context.authorization());
+    const reading = read(folder).then((context) => context.credential());
     await t.rejects(reading, { message });
   });
 }
@@ -142,7 +142,7 @@ async function runPlugin(t: Test, script: string, exec: object = {}) {
   const user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: './plugin', ...exec } };
   const folder = t.testdir({ config: config(user), plugin: `#!/bin/sh\n${script}\n` });
   chmodSync(join(folder, 'plugin'), 0o755);
-  return (await read(folder)).authorization();
+  return (await (await read(folder)).credential()).authorization;
 }
 
 const credential = (status: object, apiVersion = 'client.authentication.k8s.io/v1') =>

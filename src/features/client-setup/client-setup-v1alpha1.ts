@@ -1,0 +1,53 @@
+/**
+ * What a client must know to log in at this Stonegate, which anyone may read: `stonegate kubeconfig --server`
+ * needs nothing else. It names no tenant and no project.
+ */
+import { z } from 'zod';
+import type { Output } from '../../lib/schema-fields.ts';
+
+/** RFC 8615. */
+export const CLIENT_SETUP_PATH = '/.well-known/stonegate';
+
+/** Unknown members are ignored: the server may be newer than the client. */
+export const clientSetupSchema = z.object({
+  kind: z.literal('ClientSetup'),
+  apiVersion: z.literal('stonegate.dev/v1alpha1'),
+  spec: z.object({
+    tenancyMode: z.string(),
+    /** The authorities of the server's certificate, PEM; absent if clients know them already. */
+    certificateAuthority: z.string().exactOptional(),
+    keystone: z.object({ displayName: z.string(), url: z.string() }).exactOptional(),
+    oidc: z.array(
+      z.object({
+        name: z.string(),
+        displayName: z.string(),
+        issuer: z.string(),
+        clientID: z.string(),
+        scopes: z.array(z.string()),
+        redirectURI: z.string().exactOptional(),
+      }),
+    ),
+  }),
+});
+
+export type ClientSetup = Output<typeof clientSetupSchema>;
+export type ClientProvider = ClientSetup['spec']['oidc'][number];
+
+/** The scopes that `stonegate login` requests by itself. */
+const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email'];
+
+/** The arguments of `stonegate login` for a provider. */
+export function oidcLoginArguments({
+  issuer,
+  clientID,
+  redirectURI,
+  scopes,
+}: Pick<ClientProvider, 'issuer' | 'clientID' | 'scopes'> & {
+  readonly redirectURI?: string | undefined;
+}): string[] {
+  return [
+    ...['--oidc', `--issuer-url=${issuer}`, `--client-id=${clientID}`],
+    ...(redirectURI === undefined ? [] : [`--redirect-uri=${redirectURI}`]),
+    ...scopes.filter((scope) => !DEFAULT_SCOPES.includes(scope)).map((scope) => `--scope=${scope}`),
+  ];
+}

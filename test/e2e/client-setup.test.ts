@@ -1,0 +1,188 @@
+/**
+ * `stonegate kubeconfig --server URL` with nothing else: the server says how to log in, and its authority is
+ * trusted only by someone's word.
+ */
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { parse } from 'yaml';
+import { kubeconfig } from '../../src/cli/kubeconfig.ts';
+import { CLIENT_SETUP_PATH } from '../../src/features/client-setup/client-setup-v1alpha1.ts';
+import { freePort } from '../support/free-port.ts';
+import { type Environment, hasTerminal, NO_TERMINAL, runLoginOnTerminal } from '../support/login-process.ts';
+import { printedBy } from '../support/printed-io.ts';
+import { startStonegate } from '../support/stonegate.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+
+const folder = t.testdir();
+const stonegate = await startStonegate(t, { folder, portal: { port: await freePort() } });
+const { url, ask, keystone, authority, app } = stonegate;
+const FINGERPRINT = new X509Certificate(authority.cert).fingerprint256;
+const HEX = FINGERPRINT.replaceAll(':', '').toLowerCase();
+const FILE = join(folder, 'written');
+const SERVER = ['--server', url, '--kubeconfig', FILE];
+const TERMINAL = { skip: !hasTerminal() && NO_TERMINAL };
+
+/** Without a terminal. */
+async function configure(words: readonly string[], env: Environment = {}) {
+  writeFileSync(FILE, '');
+  const parts = { env: { HOME: folder, ...env }, folder };
+  const result = await printedBy(kubeconfig, [...SERVER, ...words], parts);
+  return { ...result, written: written() };
+}
+
+/** @param dialogue what the user sees, and what the user types then */
+async function converse(words: readonly string[], dialogue: readonly (readonly [string, string])[]) {
+  writeFileSync(FILE, '');
+  const command = runLoginOnTerminal([...SERVER, ...words], { HOME: folder }, undefined, 'kubeconfig');
+  for (const [question, answer] of dialogue) {
+    await command.sees(question);
+    command.type(answer);
+  }
+  return { code: await command.ended, screen: command.screen, written: written() };
+}
+
+function written() {
+  return parse(readFileSync(FILE, 'utf8'));
+}
+
+function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>): string {
+  return Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim();
+}
+
+t.test('the document needs no user; what else is below the path, or is no GET, does', async (t) => {
+  const found = await ask(undefined, CLIENT_SETUP_PATH);
+  t.equal(found.status, 200);
+  t.match(found.json(), {
+    kind: 'ClientSetup',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    spec: {
+      tenancyMode: 'arktos',
+      certificateAuthority: authority.cert,
+      keystone: { url: keystone.url },
+      oidc: [{ name: String, issuer: stonegate.provider.issuer, clientID: String }],
+    },
+  });
+  const head = await ask(undefined, CLIENT_SETUP_PATH, { method: 'HEAD' });
+  t.match(head, { status: 200, body: '', headers: { 'content-length': `${found.bytes.length}` } });
+  t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is not looked at');
+  for (const path of [`${CLIENT_SETUP_PATH}/`, `${CLIENT_SETUP_PATH}/x`, `/tenants/acme${CLIENT_SETUP_PATH}`])
+    t.equal((await ask(undefined, path)).status, 401, path);
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+    t.equal((await ask(undefined, CLIENT_SETUP_PATH, { method })).status, 401, method);
+  const complete = (await stonegate.audited()).filter(({ stage }) => stage === 'ResponseComplete');
+  t.match(
+    complete.find(({ requestURI }) => requestURI === CLIENT_SETUP_PATH),
+    { responseStatus: { code: 200 } },
+    'it is audited',
+  );
+});
+
+t.test('an unknown authority is shown, and is not trusted without a word of the user', async (t) => {
+  const refused = await configure([]);
+  t.match(refused, { code: 1, stdout: '', written: null });
+  t.match(refused.stderr, `SHA-256 ${HEX}`);
+  t.match(refused.stderr, '--ca-fingerprint');
+  const other = await configure(['--ca-fingerprint', 'a'.repeat(64)]);
+  t.match(other, { code: 1, written: null, stderr: 'None has the fingerprint of --ca-fingerprint' });
+  for (const words of [
+    ['--ca-fingerprint', FINGERPRINT],
+    ['--ca-file', join(folder, 'ca.crt')],
+  ]) {
+    const { code, written, stderr } = await configure([...words, '--provider', 'acme']);
+    t.equal(code, 0, stderr);
+    t.equal(written.clusters[0].cluster.server, url);
+    t.equal(authorityIn(written), authority.cert.trim());
+  }
+});
+
+const TRUST = 'Trust it (yes or no)? ';
+
+t.test('at a terminal the user is asked', TERMINAL, async (t) => {
+  for (const [answer, end] of [
+    ['no\r', 'the authority is not trusted: nothing is written'],
+    ['\r', 'the authority is not trusted: nothing is written'],
+    ['\u0003', 'interrupted'],
+    ['\u0004', 'nothing was entered'],
+  ] as const) {
+    const { code, screen, written } = await converse([], [[TRUST, answer]]);
+    t.match({ code, written }, { code: 1, written: null });
+    t.match(screen, `SHA-256 ${HEX}`);
+    t.match(screen, `stonegate kubeconfig: ${end}`);
+  }
+  const oidc = await converse(
+    [],
+    [
+      [TRUST, 'yes\r'],
+      ['Where do you log in?', 'acme\r'],
+    ],
+  );
+  t.equal(oidc.code, 0, oidc.screen);
+  t.equal(authorityIn(oidc.written), authority.cert.trim());
+  const { args } = oidc.written.users[0].user.exec;
+  t.match(args, ['login', '--oidc', `--issuer-url=${stonegate.provider.issuer}`, /^--client-id=/]);
+  const atKeystone = await converse(
+    ['--provider', 'keystone', '--namespace', 'web'],
+    [
+      [TRUST, 'y\r'],
+      [`Your user name at ${keystone.url}: `, 'alice\r'],
+      ['Its domain (empty: Default): ', 'acme\r'],
+    ],
+  );
+  t.equal(atKeystone.code, 0, atKeystone.screen);
+  t.same(atKeystone.written.users[0].user.exec.args.slice(1), [
+    ...['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'],
+    '--os-user-domain-name=acme',
+  ]);
+});
+
+const TRUSTED = ['--ca-fingerprint', FINGERPRINT];
+
+t.test('of several providers the user chooses one', async (t) => {
+  const undecided = await configure(TRUSTED);
+  t.match(undecided, { code: 2, stdout: '', written: null });
+  t.match(undecided.stderr, /Choose with --provider NAME:\n {2}keystone {2,}.*\n {2}acme {2,}/);
+  t.match(await configure([...TRUSTED, '--provider', 'nil']), { code: 2, stderr: 'no such provider' });
+});
+
+t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (t) => {
+  const home = join(folder, 'home');
+  mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
+  const auth = { auth_url: keystone.url.replace('/v3', ''), username: 'alice' };
+  const clouds = { clouds: { mine: { auth }, other: { auth: { auth_url: 'https://other.example' } } } };
+  writeFileSync(join(home, '.config', 'openstack', 'clouds.yaml'), JSON.stringify(clouds));
+  const argsOf = async (provider: string, env: Environment) => {
+    const words = [...TRUSTED, '--namespace', 'web', '--provider', provider];
+    const { written, stderr } = await configure(words, env);
+    return written?.users[0].user.exec.args.slice(1) ?? stderr;
+  };
+  t.same(await argsOf('mine', { HOME: home }), ['--keystone', '--os-cloud=mine']);
+  const address = ['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'];
+  t.same(await argsOf('keystone', { OS_USERNAME: 'alice' }), address);
+  t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);
+});
+
+t.test('a server that is no Stonegate', async (t) => {
+  const words = ['--server', stonegate.apiServer.url, '--ca-file', join(folder, 'ca.crt')];
+  t.match(await configure(words), { code: 1, written: null, stderr: 'does not say how to log in' });
+});
+
+t.test('of several authorities only the one with the fingerprint is trusted', async (t) => {
+  const another = (await createAuthority()).cert;
+  writeFileSync(join(folder, 'ca.crt'), another + authority.cert);
+  await app.reload();
+  const { code, written, stderr } = await configure([...TRUSTED, '--provider', 'acme']);
+  t.equal(code, 0, stderr);
+  t.equal(authorityIn(written), authority.cert.trim());
+  await t.test('and none is asked about', TERMINAL, async (t) => {
+    const { code, written, screen } = await converse([], []);
+    t.match({ code, written }, { code: 1, written: null });
+    for (const pem of [another, authority.cert]) {
+      const { fingerprint256 } = new X509Certificate(pem);
+      t.match(screen, `SHA-256 ${fingerprint256.replaceAll(':', '').toLowerCase()}`);
+    }
+    t.match(screen, '--ca-fingerprint SHA256');
+    t.notMatch(screen, TRUST);
+  });
+});
