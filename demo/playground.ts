@@ -103,11 +103,13 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   }
 }
 
-/** A user of acme with few rights. */
+/** A user of acme with few rights. At the portal, dave and alice can switch between two projects. */
 function tokenOfDave({ directory, issue }: KeystoneStandIn): string {
   const project = directory.project('acme', 'web');
   const dave = directory.user('acme', 'dave');
   directory.assign(dave, 'reader', { project });
+  for (const name of ['alice', 'dave'])
+    directory.assign(directory.user('acme', name), 'reader', { project: directory.project('acme', 'batch') });
   return issue(dave, { project }, { life: TOKEN_LIFE * 1_000 });
 }
 

@@ -46,6 +46,7 @@ export function whatToTry({ folder, url, admin, portal, testbed }: Playground): 
     ...tries.map(([what, command]) => `  ${what.padEnd(width)}${command}`),
     '',
     `  in a browser              ${portal}/access   # Keystone: alice, alice-pass or dave, dave-pass; domain acme, project web`,
+    `  ${' '.repeat(26)}${portal}   # Continue with Acme: carol, carol-pass`,
     `  what the API server saw   tail -f ${file('apiserver.log')}`,
     `  audit log                 tail -f ${file('audit.log')}`,
     `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,

@@ -75,6 +75,24 @@ export function readKeystoneGroup(group: string): KeystoneGroup | undefined {
   return undefined;
 }
 
+/**
+ * A group in words, such as `role member on project web`.
+ *
+ * @param nameOf Keystone's name of a project or domain
+ * @returns undefined for another group, or if the name is not known
+ */
+export function keystoneGroupInWords(
+  group: string,
+  nameOf: (kind: 'project' | 'domain', id: string) => string | undefined,
+): string | undefined {
+  const read = readKeystoneGroup(group);
+  if (read === undefined || read.kind === 'group') return undefined;
+  const role = read.role === '' ? 'any role' : `role ${read.role}`;
+  if (read.kind === 'system') return `${role} on the system`;
+  const name = nameOf(read.kind, read.id);
+  return name === undefined ? undefined : `${role} on ${read.kind} ${name}`;
+}
+
 /** @param scope with an id that `isSafeID`; role names that `isUsableName` */
 export function scopeGroups(scope: Scope, roles: readonly RoleReference[]): string[] {
   switch (scope.kind) {

@@ -55,6 +55,9 @@ t.test('cookies and form tokens', async (t) => {
   const first = lines('GET /login', await visitor.get('/login'));
   const formToken = visitor.formToken;
   const signedIn = lines('POST /login/keystone', await visitor.signIn());
+  const token = Buffer.from(visitor.cookies.get('__Host-stonegate-keystone') ?? '', 'base64url');
+  const purpose = `keystone-token ${visitor.cookies.get('__Host-stonegate')}`;
+  t.equal(opened(SECRET, token, ['portal', purpose]), 'keystone-token');
   const other = browser();
   await other.get('/login');
   const begun = lines('GET /login/oidc', await other.get(`/login/oidc?provider=${ACME}&next=%2F`));

@@ -126,7 +126,7 @@ async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   await refused(
     alice,
     ['get', '--raw', '/api/v1/tenants/globex/namespaces/default/pods'],
-    'pods is forbidden: User "acme:alice" cannot list resource "pods" in API group "" in the namespace "default"',
+    'pods is forbidden: User "acme:alice" cannot list resource "pods" in API group "" in the namespace "default" of the tenant "globex"',
   );
   await refused(
     alice,

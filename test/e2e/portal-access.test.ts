@@ -130,7 +130,7 @@ t.test('on a phone the page fits, whatever the number of namespaces', { skip: mi
       server: 'https://k8s.example',
       account: ACCOUNT,
       access: view,
-      formToken: 'x',
+      navigation: undefined,
     });
     await page.setContent(content.text);
     await page.screenshot({ path: `${PICTURES}/access-phone-${name}.png`, fullPage: screens < 10 });

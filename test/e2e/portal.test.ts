@@ -126,16 +126,15 @@ t.test('a user signs in with Keystone, sees the account page, and signs out', { 
     t.match(cookies, [
       { name: '__Host-stonegate', httpOnly: true, secure: true, sameSite: 'Lax', path: '/' },
     ]);
-    t.equal(cookies.length, 1, 'no other cookie is left');
+    t.same(
+      cookies.map(({ name }) => name).sort(),
+      ['__Host-stonegate', '__Host-stonegate-keystone'],
+      'no other cookie is left',
+    );
     await follow(page, page.getByRole('button', { name: 'Sign out' }));
     t.match(await page.textContent('main'), 'You have signed out.');
-    t.same(
-      await page
-        .context()
-        .cookies()
-        .then((left) => left.filter(({ name }) => name === '__Host-stonegate')),
-      [],
-    );
+    const left = await page.context().cookies();
+    t.notMatch(JSON.stringify(left), /"__Host-stonegate(-keystone)?"/);
     await page.goto(`${portal.url}/`);
     t.equal(pathOf(page), '/login', 'the session has ended');
   }),
@@ -203,13 +202,57 @@ for (const colorScheme of ['light', 'dark'] as const) {
           t.same(await pageFaults(page), []);
           await picture(page, `sign-in-${device}-${colorScheme}`);
           await signInWithKeystone(page);
-          await page.getByText('Or add it to the kubeconfig you have').click();
+          await page.getByText('As role bindings name them').click();
+          await page.getByLabel('Added to the kubeconfig that I have').check();
           t.same(await pageFaults(page), []);
           await picture(page, `account-${device}-${colorScheme}`);
         }),
     );
   }
 }
+
+/** Chooses a project in the bar of each page, and waits for the page that comes then. */
+async function switchTo(page: Page, project: string): Promise<void> {
+  await page.getByLabel('Project').selectOption({ label: project });
+  await follow(page, page.getByRole('button', { name: 'Switch' }));
+}
+
+t.test('a user switches between projects without signing in again', { skip: missing }, (t) =>
+  visit(t, { javaScriptEnabled: false }, async (page) => {
+    await signInWithKeystone(page);
+    for (const [project, role] of [
+      ['batch', 'reader'],
+      ['web', 'member'],
+    ] as const) {
+      await switchTo(page, project);
+      t.equal(pathOf(page), '/');
+      const text = (await page.textContent('main')) ?? '';
+      for (const fact of [`Project${project}`, `Roles${role}`, `role ${role} on project ${project}`])
+        t.ok(text.includes(fact), fact);
+      t.match(await page.getByLabel('Commands to try with the context').textContent(), `demo-${project}`);
+      t.match(await page.getByLabel('Project').locator('option:checked').textContent(), project);
+    }
+    t.same(await pageFaults(page), []);
+  }),
+);
+
+t.test('step 3 follows the choice in step 2', { skip: missing }, (t) =>
+  visit(t, { javaScriptEnabled: false }, async (page) => {
+    await signInWithKeystone(page);
+    const merge = page.getByLabel('Commands to set up kubectl');
+    const [file, context] = ['file', 'context'].map((what) =>
+      page.getByLabel(`Commands to try with the ${what}`),
+    );
+    const shown = async () =>
+      Promise.all([merge, file, context].map(async (commands) => (await commands?.isVisible()) ?? false));
+    t.same(await shown(), [false, true, false]);
+    t.match(await file?.textContent(), 'kubectl --kubeconfig demo.kubeconfig get pods');
+    await page.getByLabel('As a file of its own').focus();
+    await page.keyboard.press('ArrowDown');
+    t.same(await shown(), [true, false, true], 'by keyboard');
+    t.match(await context?.textContent(), 'kubectl --context demo-web get pods');
+  }),
+);
 
 t.test('everything works without JavaScript', { skip: missing }, (t) =>
   visit(t, { javaScriptEnabled: false }, async (page) => {
@@ -236,11 +279,19 @@ t.test('everything works by keyboard', { skip: missing }, (t) =>
     }
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'alice' }).waitFor();
-    await keyboard.press('Tab');
-    await keyboard.press('Tab');
-    await keyboard.press('Tab');
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'Sign out');
+    for (const expected of [
+      ...['Skip to the content', 'Stonegate', 'Sign out', 'Account', 'kubectl'],
+      ...['batch web', 'Switch'],
+    ]) {
+      await keyboard.press('Tab');
+      const reached = await page.evaluate('document.activeElement.textContent.trim().replace(/\\s+/g, " ")');
+      t.equal(reached, expected);
+      // Chooses the project of that letter.
+      if (reached === 'batch web') await keyboard.type('b');
+    }
     await keyboard.press('Enter');
+    await page.getByText('any role on project batch').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).press('Enter');
     await page.getByText('You have signed out.').waitFor();
   }),
 );
@@ -262,6 +313,7 @@ for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
           return JSON.parse((await run(kubectl, view.split(' '))).stdout);
         };
         await signIn(page);
+        await page.getByLabel('Added to the kubeconfig that I have').check();
         t.equal(await downloadKubeconfig(page, downloaded), 'demo.kubeconfig');
         t.notMatch(readFileSync(downloaded, 'utf8'), /pass|token|secret/, 'there is no secret in it');
         const commands = (await page.getByLabel('Commands to set up kubectl').textContent()) ?? '';
@@ -272,6 +324,8 @@ for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
         t.same(merged.clusters, added.clusters);
         t.same(merged.users, added.users);
         t.same(names(merged.contexts), [...names(added.contexts), 'old'].sort());
+        const [first = ''] = ((await page.getByLabel('with the context').textContent()) ?? '').split('\n');
+        t.equal(first, `kubectl --context ${added['current-context']} auth whoami`);
       }),
     );
   }

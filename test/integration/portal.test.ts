@@ -82,23 +82,34 @@ t.test(
   },
 );
 
-t.test('a real Keystone signs in and lists projects', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
-  const login = createPasswordLogin({
-    url: keystone.url,
-    timeout: 10_000,
-    clock: systemClock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(() => login.close());
-  const admin = { user: 'admin', domain: 'Default', password: 'admin-pass', project: 'admin' };
-  const { signal } = new AbortController();
-  t.match(await login.signIn(admin, signal), {
-    token: /^gAAAAA/,
-    projects: [{ id: /^\w{32}$/, name: 'admin' }],
-  });
-  t.same(await login.signIn({ ...admin, password: 'x' }, signal), { refused: 'wrong' });
-  t.match(await login.signIn({ ...admin, project: undefined }, signal), { token: /^gAAAAA/ });
-});
+t.test(
+  'a real Keystone signs in, lists projects and exchanges tokens',
+  { skip: missingKeystone() },
+  async (t) => {
+    const keystone = await startRealKeystone();
+    t.teardown(() => keystone.stop());
+    const login = createPasswordLogin({
+      url: keystone.url,
+      timeout: 10_000,
+      clock: systemClock,
+      logger: silentLogger,
+      telemetry: noTelemetry,
+    });
+    t.teardown(() => login.close());
+    const admin = { user: 'admin', domain: 'Default', password: 'admin-pass', project: 'admin' };
+    const { signal } = new AbortController();
+    t.match(await login.signIn(admin, signal), {
+      token: /^gAAAAA/,
+      projects: [{ id: /^\w{32}$/, name: 'admin' }],
+    });
+    t.same(await login.signIn({ ...admin, password: 'x' }, signal), { refused: 'wrong' });
+    const unscoped = await login.signIn({ ...admin, project: undefined }, signal);
+    t.match(unscoped, { token: /^gAAAAA/ });
+    if ('refused' in unscoped) return;
+    const [project] = unscoped.projects;
+    const scoped = await login.rescope(unscoped.token, project?.id ?? '');
+    t.match(scoped, /^gAAAAA/);
+    t.match(await login.rescope(scoped ?? '', project?.id ?? ''), /^gAAAAA/, 'a scoped token too');
+    t.equal(await login.rescope(unscoped.token, '0'.repeat(32)), undefined);
+  },
+);

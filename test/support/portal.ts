@@ -34,8 +34,10 @@ export interface FakeBrowser {
   get(path: string, ask?: Ask): Promise<FakeResponse>;
   head(path: string): Promise<FakeResponse>;
   post(path: string, form: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
-  /** The hidden token of the last page. */
+  /** The hidden token of the last page's form: to sign in, else to sign out. */
   readonly formToken: string;
+  /** Switches to another project, with the form of the last page that had one. */
+  switchTo(project: string, changes?: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
   signIn(changes?: Partial<PasswordSignIn> & { readonly next?: string }): Promise<FakeResponse>;
 }
 
@@ -44,9 +46,13 @@ export interface FakePortal {
   readonly logged: { readonly message: string; readonly fields: LogFields }[];
   /** What Keystone was asked. */
   readonly asked: PasswordSignIn[];
+  /** The exchanges of tokens that Keystone was asked for. */
+  readonly exchanged: { readonly token: string; readonly projectID: string }[];
   /** To be changed by tests. */
   readonly world: {
     password: PasswordResult;
+    /** The token of another project; undefined if Keystone refuses it. */
+    rescoped: string | undefined;
     oidc: OIDCResult | Error;
     identity: Identity | StatusError;
     tenant: TenantName | StatusError;
@@ -78,8 +84,10 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
   const log = (fields: LogFields, message: string) => void logged.push({ message, fields });
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const asked: PasswordSignIn[] = [];
+  const exchanged: FakePortal['exchanged'] = [];
   const world: FakePortal['world'] = {
     password: { token: 'keystone-token', projects: [{ id: 'p2', name: 'batch' }] },
+    rescoped: 'other-token',
     oidc: { idToken: 'id-token' },
     identity: keystoneIdentity(clock.now() + 12 * HOUR),
     tenant: toTenantName('acme'),
@@ -109,6 +117,10 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
           asked.push(fields);
           return world.password;
         },
+        async rescope(token, projectID) {
+          exchanged.push({ token, projectID });
+          return world.rescoped;
+        },
       },
     },
     identities: {
@@ -135,7 +147,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     logger,
     ...changes,
   });
-  return { clock, logged, asked, world, sessions, serve, browser: () => createBrowser(serve) };
+  return { clock, logged, asked, exchanged, world, sessions, serve, browser: () => createBrowser(serve) };
 }
 
 /** An issuer that sends browsers back with the state `the-state`. */
@@ -160,9 +172,13 @@ export function createFakeProvider(name: string, finish: OIDCLogin['finish']): P
   };
 }
 
+/** A form's action and its hidden token. */
+const FORM = /<form[^>]* action="([^"]*)"[^>]*>(?:(?!<\/form>).)*?name="token" value="([^"]*)"/gs;
+
 function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
   const cookies = new Map<string, string>();
   let formToken = '';
+  let switchToken = '';
 
   async function ask(
     method: string,
@@ -192,7 +208,10 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
       if (value.includes('Max-Age=0')) cookies.delete(key);
       else cookies.set(key, content);
     }
-    formToken = /name="token" value="([^"]*)"/.exec(response.text)?.[1] ?? formToken;
+    for (const [, action, token = ''] of response.text.matchAll(FORM)) {
+      if (action === '/project') switchToken = token;
+      else formToken = token;
+    }
     return response;
   }
 
@@ -204,6 +223,8 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
     get: (path, given = {}) => ask('GET', path, given),
     head: (path) => ask('HEAD', path, {}),
     post: (path, form, given = {}) => ask('POST', path, { origin: ORIGIN, ...given, form }),
+    switchTo: (project, changes = {}, given = {}) =>
+      self.post('/project', { token: switchToken, next: '/', project, ...changes }, given),
     async signIn({ next = '/', ...changes } = {}) {
       await self.get('/login');
       const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', ...changes };

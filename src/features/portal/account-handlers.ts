@@ -1,54 +1,50 @@
 /**
- * The handlers for a signed-in user: the account page, the kubeconfig and signing out.
+ * The handlers for a signed-in user: the pages, the kubeconfig, switching to another project and signing out.
  */
 import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';
-import { clearCookie, SESSION_COOKIE } from './cookies.ts';
+import { clearCookie, SESSION_COOKIE, TOKEN_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
 import { kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
+import { navigationOf, SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
 import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
-import { notFound, sessionNotEnded, staleForm } from './problem.ts';
-import { ACCESS, HOME, type PortalRequest, readForm, SET_UP } from './request.ts';
+import { notFound, projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
+import { ACCESS, HOME, type PortalRequest, readForm, redirectTarget, SET_UP } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
-import { currentSession } from './session.ts';
+import { beginSession, currentSession, exchangeableToken } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
 
-const SIGN_OUT_ACTION = '/logout';
-
 export async function showAccount(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const { sessionID } = request;
   const session = await currentSession(request, context);
-  if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
+  if (session === undefined) return toSignIn(request, HOME);
   const account = accountOf(session, context);
-  const { cluster, providers, keystone, clock, formTokens } = context;
+  const { cluster, providers, keystone, clock } = context;
   const { issuer } = account;
+  const provider = providers.find((each) => each.issuer === issuer);
   const content = accountPage({
     server: cluster.server,
+    navigation: navigationOf(session, request, context),
     account,
     signedInWith:
-      issuer === undefined
-        ? (keystone?.displayName ?? 'Keystone')
-        : (providers.find((provider) => provider.issuer === issuer)?.displayName ?? issuer),
+      issuer === undefined ? (keystone?.displayName ?? 'Keystone') : (provider?.displayName ?? issuer),
     now: clock.now(),
     fileName: fileName(context),
-    formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
-    showsAccess: context.access !== undefined,
+    kubeContext: kubeconfigUsers(account, cluster, provider)[0]?.name ?? '',
   });
   return page(200, content);
 }
 
 export async function showAccess(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const { access, cluster, formTokens } = context;
+  const { access, cluster } = context;
   if (access === undefined) throw notFound();
-  const { sessionID } = request;
   const session = await currentSession(request, context);
-  if (session === undefined || sessionID === undefined) return toSignIn(request, ACCESS);
+  if (session === undefined) return toSignIn(request, ACCESS);
   const content = accessPage({
     server: cluster.server,
+    navigation: navigationOf(session, request, context),
     account: accountOf(session, context),
     access: await access.accessOf(session.identity),
-    formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
   });
   return page(200, content);
 }
@@ -73,17 +69,50 @@ export async function showKubeconfig(
 }
 
 export async function signOut(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
+  const { sessionID } = request;
+  const { session } = await readOwnForm(request, context, SIGN_OUT_ACTION);
+  const cleared = [clearCookie(SESSION_COOKIE), clearCookie(TOKEN_COOKIE)];
+  if (session !== undefined && sessionID !== undefined && !(await context.sessions.remove(sessionID)))
+    throw cleared.reduce((problem, header) => problem.with(header), sessionNotEnded());
+  return seeOther('/login?notice=signed-out', cleared);
+}
+
+/** Exchanges the Keystone token that the browser stores, and begins a session with what it proves. */
+export async function switchProject(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
+  const { keystone, limit, logger } = context;
+  const { source } = request;
+  const { form, session } = await readOwnForm(request, context, SWITCH_ACTION);
+  const next = redirectTarget(form.get('next'));
+  if (session === undefined) return toSignIn(request, next);
+  const { projects, expiresAt: endsAt } = session;
+  const project = projects.find(({ id }) => id === form.get('project'));
+  if (project === undefined) throw staleForm();
+  if (limit.admit(source, undefined) !== undefined) throw tooManySignIns();
+  const exchangeable = exchangeableToken(request, context);
+  const token = exchangeable && (await keystone?.login.rescope(exchangeable, project.id));
+  if (exchangeable === undefined || token === undefined) {
+    logger.info(
+      { source, project: project.name },
+      'portal: the token could not be exchanged for another project',
+    );
+    throw projectRefused(project.name);
+  }
+  const credential = { kind: 'x-auth-token', token } as const;
+  return beginSession({ credential, projects, exchangeable, endsAt, next }, request, context);
+}
+
+/**
+ * @returns without the session if it has ended
+ * @throws PortalProblem if the form is not of this portal and this session
+ */
+async function readOwnForm(request: PortalRequest, context: PortalContext, action: string) {
   const { exchange, sessionID } = request;
-  const { sessions, formTokens, origin, clock } = context;
+  const { formTokens, origin, clock } = context;
   if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
   const form = await readForm(request, clock);
   const session = await currentSession(request, context);
-  const cleared = clearCookie(SESSION_COOKIE);
-  if (session === undefined || sessionID === undefined)
-    return seeOther('/login?notice=signed-out', [cleared]);
-  if (!formTokens.verify(form.get('token'), sessionID, SIGN_OUT_ACTION)) throw staleForm();
-  if (!(await sessions.remove(sessionID))) throw sessionNotEnded().with(cleared);
-  return seeOther('/login?notice=signed-out', [cleared]);
+  if (session !== undefined && !formTokens.verify(form.get('token'), sessionID, action)) throw staleForm();
+  return { form, session };
 }
 
 function fileName({ cluster }: PortalContext): string {

@@ -4,6 +4,7 @@
  */
 
 import type { IdentitySource } from '../../proxy/identity-source.ts';
+import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
 import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
@@ -12,6 +13,13 @@ import type { ProjectName, Session } from './portal-storage.ts';
 export interface AccountProject extends ProjectName {
   /** Undefined if Stonegate makes none. */
   readonly namespace?: string | undefined;
+}
+
+export interface AccountGroup {
+  /** As role bindings name it. */
+  readonly name: string;
+  /** Undefined if Keystone's names for it are not known. */
+  readonly inWords: string | undefined;
 }
 
 export interface Account {
@@ -24,7 +32,7 @@ export interface Account {
   readonly tenant: string;
   /** The name by which the API server knows the user. */
   readonly username: string;
-  readonly groups: readonly string[];
+  readonly groups: readonly AccountGroup[];
   /** The scope of the user's token. */
   readonly project: AccountProject | undefined;
   /** The roles on that project. */
@@ -47,13 +55,14 @@ export function accountOf(
   const { subject } = identity;
   const { status } = selfIdentityOf({ identity, ...describe(identity) }, namespaceOf);
   const project = projectOf(status);
+  const nameOf = (_kind: string, id: string) => namedIn(session).find((each) => each.id === id)?.name;
   return {
     name: ownName(session),
     domain: subject.kind === 'keystone' ? subject.userDomain.name : undefined,
     issuer,
     tenant: status.tenant,
     username: status.user.username,
-    groups: status.user.groups,
+    groups: status.user.groups.map((name) => ({ name, inWords: keystoneGroupInWords(name, nameOf) })),
     project,
     roles: status.roles,
     otherProjects: projects
@@ -76,6 +85,12 @@ export function ownName({ identity: { subject } }: Session): string {
     case 'anonymous':
       return '';
   }
+}
+
+/** The projects and domains of which the session has Keystone's name. */
+function namedIn({ identity: { subject, scope }, projects }: Session) {
+  const domains = subject.kind === 'keystone' ? [subject.userDomain, subject.scopeDomain] : [];
+  return [...(scope === undefined ? [] : [scope]), ...projects, ...domains];
 }
 
 function projectOf({ scope }: SelfIdentity['status']): AccountProject | undefined {

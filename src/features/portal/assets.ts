@@ -36,7 +36,18 @@ body {
 .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--surface); z-index: 1; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 main:focus { outline: none; }
-header .wrap { display: flex; align-items: center; justify-content: space-between; gap: 1rem; min-height: 4.25rem; }
+header { background: var(--surface); border-bottom: 1px solid var(--line); }
+.bar { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: .5rem 1rem; }
+.bar:first-child { min-height: 4.25rem; }
+nav { display: flex; flex-wrap: wrap; gap: 0 1.5rem; margin-right: auto; }
+nav a { color: var(--muted); font-weight: 600; text-decoration: none; padding: .7rem 0 .5rem;
+  border-bottom: 3px solid transparent; }
+nav a:hover { color: var(--text); border-color: var(--field); }
+nav a[aria-current] { color: var(--text); border-color: var(--accent); }
+.switch { display: flex; align-items: center; gap: .5rem; min-width: 0; padding: .4rem 0; }
+.switch label { margin: 0; color: var(--muted); font-weight: 400; }
+.switch select { min-width: 0; max-width: 14rem; text-overflow: ellipsis; }
+.switch .button { min-height: 2.4rem; padding: .3rem .8rem; }
 .brand { display: inline-flex; align-items: center; gap: .6rem; color: var(--text); font-weight: 650;
   font-size: 1.1rem; text-decoration: none; }
 .brand svg { width: 1.75rem; height: 1.75rem; }
@@ -50,14 +61,20 @@ a { color: var(--accent); text-underline-offset: .15em; }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: .9rem; padding: 1.5rem;
   margin: 0 0 1.25rem; }
 .card > :last-child { margin-bottom: 0; }
-.top { margin-top: .75rem; }
+.top { margin-top: 1.75rem; }
 label { display: block; font-weight: 600; margin-bottom: .3rem; }
 .hint { display: block; color: var(--muted); font-size: .875rem; margin-bottom: .35rem; }
 .field { margin-bottom: 1.1rem; }
-input[type="text"], input[type="password"] {
+input[type="text"], input[type="password"], select {
   width: 100%; padding: .6rem .75rem; font: inherit; color: var(--text); background: var(--surface);
   border: 1px solid var(--field); border-radius: .5rem;
 }
+select { padding: .35rem .5rem; }
+fieldset { border: 0; margin: 0 0 .6rem; padding: 0; }
+legend { padding: 0; margin-bottom: .2rem; }
+fieldset label { display: flex; gap: .6rem; font-weight: 400; margin: 0; padding: .2rem 0; cursor: pointer; }
+input[type="radio"] { flex: none; width: 1.1rem; height: 1.1rem; margin: .2rem 0 0; accent-color: var(--accent); }
+.steps:has(#merged:checked) .if-separate, .steps:not(:has(#merged:checked)) .if-merged { display: none; }
 input[aria-invalid="true"] { border: 2px solid var(--danger); }
 .mistake { display: block; color: var(--danger); font-weight: 600; font-size: .9rem; margin-bottom: .3rem; }
 .button {
@@ -77,12 +94,12 @@ input[aria-invalid="true"] { border: 2px solid var(--danger); }
 .notice.good { background: var(--good-tint); border-color: var(--good); }
 .notice h2 { font-size: 1.05rem; margin: 0 0 .3rem; }
 .notice ul { margin: 0; padding-left: 1.1rem; }
-.notice a { color: var(--danger); }
+.notice.bad a { color: var(--danger); }
 .notice > :last-child { margin-bottom: 0; }
 blockquote { margin: 0 0 1.25rem; padding: .75rem 1rem; background: var(--sunken); border-radius: .5rem;
   overflow-wrap: anywhere; }
 dl { margin: 0; }
-dl > div { display: grid; grid-template-columns: 10.5rem 1fr; gap: .25rem 1rem; padding: .65rem 0;
+dl > div { display: grid; grid-template-columns: 10.5rem 1fr; align-items: baseline; gap: .25rem 1rem; padding: .65rem 0;
   border-top: 1px solid var(--line); }
 dl > div:first-child { border-top: 0; padding-top: 0; }
 dl > div:last-child { padding-bottom: 0; }
@@ -91,7 +108,7 @@ dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   font-size: .875em; }
 .list { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .4rem; }
-.list li { background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
+.list li { font-size: .9rem; background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
   min-width: 0; overflow-wrap: anywhere; }
 .list code { font-size: .8rem; }
 .tag { background: var(--tint); border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; }
@@ -104,17 +121,15 @@ ol.steps > li::before { content: counter(step); position: absolute; left: 0; top
   color: var(--text); font-weight: 650; font-size: .9rem; }
 ol.steps p { margin-bottom: .6rem; }
 pre { margin: 0 0 .4rem; padding: .85rem 1rem; background: var(--sunken); border: 1px solid var(--line);
-  border-radius: .5rem; overflow-x: auto; line-height: 1.6; }
+  border-radius: .5rem; line-height: 1.6; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre.copy { user-select: all; -webkit-user-select: all; }
-pre.short { white-space: pre-wrap; overflow-wrap: anywhere; }
-.more { margin: 1.1rem 0 0; font-weight: 600; }
+.also { display: block; margin: 0; color: var(--muted); font-size: .8rem; font-weight: 400; }
 .matrix { width: 100%; border-collapse: collapse; margin-top: 1rem; }
 .matrix caption { text-align: left; color: var(--muted); font-size: .875rem; padding-bottom: .4rem; }
 .matrix th, .matrix td { padding: .4rem .3rem; border-top: 1px solid var(--line); text-align: center; }
 .matrix thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
-.matrix th:first-child { width: 48%; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
+.matrix th:first-child { width: 48%; padding-left: 0; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
 .matrix .yes { color: var(--good); font-weight: 700; }
-.matrix .also { display: block; color: var(--muted); font-size: .8rem; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }
@@ -125,6 +140,9 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   dl > div { grid-template-columns: 1fr; gap: 0; }
   dt { font-size: .875rem; }
   .button.stretch { width: 100%; }
+  nav { gap: 0 1rem; font-size: .95rem; }
+  .switch { width: 100%; }
+  .switch select { max-width: none; }
   .matrix, .matrix tbody, .matrix tr, .matrix tbody th, .matrix caption { display: block; }
   .matrix thead { display: none; }
   .matrix tr { border-top: 1px solid var(--line); padding: .5rem 0; }
@@ -136,7 +154,7 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   .matrix td::before { content: attr(data-verb) " "; }
 }
 @media (forced-colors: active) { .button, .list li, .tag { border: 1px solid; } }
-@media print { header form, .skip, .button { display: none; } }
+@media print { header form, nav, .skip, .button { display: none; } }
 `;
 
 /** The style sheet as a source expression of a Content Security Policy. */

@@ -20,7 +20,7 @@ export interface KeystoneSignIn {
   readonly displayName: string;
   /** Prefills the field of the form. */
   readonly defaultDomain: string | undefined;
-  readonly login: Pick<PasswordLogin, 'signIn'>;
+  readonly login: Pick<PasswordLogin, 'signIn' | 'rescope'>;
 }
 
 export interface AccessView {

@@ -12,6 +12,9 @@ export const VISIT_COOKIE = '__Host-stonegate-visit';
 /** The sealed authorization request that the browser was sent to an issuer with. */
 export const OIDC_COOKIE = '__Host-stonegate-oidc';
 
+/** The sealed Keystone token of a sign-in, which can be exchanged for another project's. */
+export const TOKEN_COOKIE = '__Host-stonegate-keystone';
+
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
 const ID_BYTES = 32;
 const ID = /^[A-Za-z0-9_-]{43}$/;

@@ -1,7 +1,7 @@
 /**
- * The portal's login with a Keystone password: a token, which proves the user's identity and is discarded,
- * and the projects for which it can be exchanged. It has its own connections, so that a flood of attempts
- * does not delay token validation.
+ * The portal's login with a Keystone password: a token, which proves the user's identity, and the projects
+ * for which it can be exchanged. It has its own connections, so that a flood of attempts does not delay token
+ * validation.
  */
 
 import { createKeystoneHTTP, type KeystoneHTTPOptions } from '../../identity/keystone/keystone-http.ts';
@@ -28,6 +28,13 @@ export type PasswordResult =
 export interface PasswordLogin {
   /** @throws StatusError KeystoneUnavailable */
   signIn(request: PasswordSignIn, signal: AbortSignal): Promise<PasswordResult>;
+  /**
+   * Exchanges a token for one of another project of the same user.
+   *
+   * @returns undefined if Keystone refuses
+   * @throws StatusError KeystoneUnavailable
+   */
+  rescope(token: string, projectID: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -58,6 +65,11 @@ export function createPasswordLogin(
         return { token: issued.token, projects: await projectsOf(issued.token, signal) };
       }
       return { refused: 'secondFactors' in refusal ? 'second-factor' : 'wrong' };
+    },
+    async rescope(token, projectID) {
+      const scope = { project: { id: projectID } };
+      const { issued } = await logIn(http, { method: 'token', token }, scope, clock.now());
+      return issued?.token;
     },
     close: () => http.close(),
   };

@@ -6,15 +6,18 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import { showAccess, showAccount, showKubeconfig, signOut } from './account-handlers.ts';
+import { showAccess, showAccount, showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
+import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
+import type { Navigation } from './pages/layout.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
 import { type PortalRequest, readRequest } from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';
+import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
@@ -30,6 +33,7 @@ const ROUTES: Routes = new Map([
   ['/login/keystone', { POST: signInWithPassword }],
   ['/login/oidc', { GET: startOIDC }],
   ['/logout', { POST: signOut }],
+  ['/project', { POST: switchProject }],
   ['/icon.svg', { GET: showIcon }],
 ]);
 
@@ -58,7 +62,12 @@ async function respond(exchange: Exchange, context: PortalContext, routes: Route
   try {
     requireOwnHost(exchange, context);
     const request = readRequest(exchange, context.trustedProxies);
-    return await handlerOf(request, routes)(request, context);
+    try {
+      return await handlerOf(request, routes)(request, context);
+    } catch (error) {
+      const session = await currentSession(request, context);
+      return refuse(error, context, navigationOf(session, request, context));
+    }
   } catch (error) {
     return refuse(error, context);
   }
@@ -78,7 +87,11 @@ function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
   return handler;
 }
 
-function refuse(error: unknown, { random, logger, cluster }: PortalContext): PortalResponse {
+function refuse(
+  error: unknown,
+  { random, logger, cluster }: PortalContext,
+  navigation?: Navigation,
+): PortalResponse {
   const id = random.uuid();
   if (error instanceof StatusError) {
     logger.info({ id, code: error.code, cause: error.cause }, `portal: ${error.message}`);
@@ -86,7 +99,7 @@ function refuse(error: unknown, { random, logger, cluster }: PortalContext): Por
     logger.error({ id, error }, 'serving a page of the portal failed');
   }
   const problem = problemOf(error, id);
-  return page(problem.status, problemPage(problem, cluster.server), problem.headers);
+  return page(problem.status, problemPage(problem, cluster.server, navigation), problem.headers);
 }
 
 function showIcon(): PortalResponse {

@@ -6,7 +6,7 @@ import { CODES } from '../../errors/codes.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
 import { type Html, html } from './html.ts';
-import { layout } from './pages/layout.ts';
+import { layout, type Navigation } from './pages/layout.ts';
 
 export interface Problem {
   readonly status: number;
@@ -110,6 +110,15 @@ export const tooManySignIns = (): PortalProblem =>
     headers: [['Retry-After', '60']],
   });
 
+/** Keystone does not exchange the token, or the browser stores none that can be exchanged. */
+export const projectRefused = (project: string): PortalProblem =>
+  new PortalProblem({
+    status: 403,
+    title: `You cannot switch to ${project}`,
+    text: 'Keystone does not exchange your sign-in for this project: it has ended, or you have no role there any more. You are still signed in as before.',
+    action: SIGN_IN_AGAIN,
+  });
+
 export const sessionNotStored = (): PortalProblem =>
   new PortalProblem({
     status: 503,
@@ -167,11 +176,17 @@ function textFor(status: number): Pick<Problem, 'title' | 'text'> {
   }
 }
 
-export function problemPage({ title, text, quote, action }: Problem, server: string): Html {
+/** @param navigation of a user who is signed in */
+export function problemPage(
+  { title, text, quote, action }: Problem,
+  server: string,
+  navigation: Navigation | undefined,
+): Html {
   return layout({
     title,
     narrow: true,
     server,
+    navigation,
     main: html`<div class="card">
 <h1>${title}</h1>
 <p>${text}</p>

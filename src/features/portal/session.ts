@@ -1,20 +1,36 @@
 /**
  * Sessions of the portal. Every sign-in ends here: the credential passes the API's own authenticators and
- * tenancy mode, and the session holds the identity that it proved, never the credential. CWE-384 (session
- * fixation).
+ * tenancy mode, and the session holds the identity that it proved, never the credential. A Keystone token is
+ * stored in the browser alone, sealed for this session. CWE-384 (session fixation).
  */
 import type { PortalContext } from './context.ts';
-import { clearCookie, newID, OIDC_COOKIE, SESSION_COOKIE, setCookie, VISIT_COOKIE } from './cookies.ts';
+import {
+  clearCookie,
+  cookieOf,
+  newID,
+  OIDC_COOKIE,
+  SESSION_COOKIE,
+  setCookie,
+  TOKEN_COOKIE,
+  VISIT_COOKIE,
+} from './cookies.ts';
 import type { ProjectName, Session } from './portal-storage.ts';
 import { sessionNotStored } from './problem.ts';
 import { type PortalRequest, redirectTarget } from './request.ts';
 import { type PortalResponse, seeOther } from './response.ts';
+
+/** A browser refuses a larger cookie: 4,096 bytes with its name and attributes (RFC 6265 §6.1). */
+const MAX_SEALED_TOKEN = 3_900;
 
 export interface SignIn {
   readonly credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string };
   /** Undefined for Keystone. */
   readonly issuer?: string;
   readonly projects: readonly ProjectName[];
+  /** The Keystone token with which the user can switch to another of the projects. */
+  readonly exchangeable?: string;
+  /** Set if this replaces a session: the new one ends no later. */
+  readonly endsAt?: number;
   /** Requested redirect target, not validated yet. */
   readonly next: string | null | undefined;
 }
@@ -26,9 +42,9 @@ export interface SignIn {
  * @throws StatusError as the API would refuse the credential; PortalProblem if the session cannot be stored
  */
 export async function beginSession(
-  { credential, issuer, projects, next }: SignIn,
+  { credential, issuer, projects, exchangeable, endsAt, next }: SignIn,
   { source, sessionID }: PortalRequest,
-  { identities, sessions, clock, random, logger, sessionLifetime }: PortalContext,
+  { identities, sessions, sealer, clock, random, logger, sessionLifetime }: PortalContext,
 ): Promise<PortalResponse> {
   const identity = await identities.authenticate(credential, source);
   const described = identities.describe(identity);
@@ -36,18 +52,41 @@ export async function beginSession(
     identity,
     ...(issuer === undefined ? {} : { issuer }),
     projects,
-    expiresAt: Math.min(identity.expiresAt, clock.now() + sessionLifetime),
+    expiresAt: Math.min(identity.expiresAt, endsAt ?? clock.now() + sessionLifetime),
   };
   if (sessionID !== undefined) await sessions.remove(sessionID);
   const id = newID(random);
   if (!(await sessions.save(id, session, described))) throw sessionNotStored();
   const { tenant, user } = described;
-  logger.info({ user: user.username, tenant, source, issuer }, 'signed in at the portal');
+  logger.info(
+    { user: user.username, tenant, source, issuer, project: identity.scope?.name },
+    endsAt === undefined ? 'signed in at the portal' : 'switched to another project at the portal',
+  );
+  const canSwitch = exchangeable !== undefined && projects.some((other) => other.id !== identity.scope?.id);
+  const sealed = canSwitch ? sealer.seal(exchangeable, sealedFor(id)) : '';
   return seeOther(redirectTarget(next), [
     setCookie(SESSION_COOKIE, id),
     clearCookie(VISIT_COOKIE),
     clearCookie(OIDC_COOKIE),
+    sealed !== '' && sealed.length <= MAX_SEALED_TOKEN
+      ? setCookie(TOKEN_COOKIE, sealed)
+      : clearCookie(TOKEN_COOKIE),
   ]);
+}
+
+/** The Keystone token that the browser stores for this session. */
+export function exchangeableToken(
+  { exchange, sessionID }: PortalRequest,
+  { sealer }: PortalContext,
+): string | undefined {
+  const sealed = cookieOf(exchange.headers, TOKEN_COOKIE);
+  if (sealed === undefined || sessionID === undefined) return undefined;
+  return sealer.open(sealed, sealedFor(sessionID));
+}
+
+/** Sealed for one session, so that it is worthless after signing out. */
+function sealedFor(sessionID: string): string {
+  return `keystone-token ${sessionID}`;
 }
 
 /** The session of the request's cookie. Its end is checked here as well as in the store. */

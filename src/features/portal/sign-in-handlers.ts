@@ -8,6 +8,7 @@ import { ownName } from './account.ts';
 import type { KeystoneSignIn, PortalContext } from './context.ts';
 import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
+import { navigationOf } from './navigation.ts';
 import { FIELDS, type Field, type SignInPage, signInPage } from './pages/sign-in-page.ts';
 import { notFound, staleForm } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
@@ -36,6 +37,7 @@ export async function showSignIn(request: PortalRequest, context: PortalContext)
   return showForm(200, request, context, {
     notice: Object.hasOwn(NOTICES, notice) ? NOTICES[notice] : undefined,
     signedInAs: session && ownName(session),
+    navigation: navigationOf(session, request, context),
     next: redirectTarget(query.get('next')),
     values: { domain: context.keystone?.defaultDomain ?? '' },
     mistakes: {},
@@ -76,7 +78,8 @@ export async function signInWithPassword(
     return showAgain(403, mistakeOf(result.refused, keystone));
   }
   const credential = { kind: 'x-auth-token', token: result.token } as const;
-  return beginSession({ credential, projects: result.projects, next }, request, context);
+  const { token: exchangeable, projects } = result;
+  return beginSession({ credential, projects, exchangeable, next }, request, context);
 }
 
 /**
@@ -112,7 +115,7 @@ function tooMany(limited: 'source' | 'user'): string {
   return `Too many tries ${what}. Wait a minute, then try again.`;
 }
 
-type Shown = Pick<SignInPage, 'notice' | 'signedInAs' | 'next' | 'values' | 'mistakes'>;
+type Shown = Pick<SignInPage, 'notice' | 'signedInAs' | 'navigation' | 'next' | 'values' | 'mistakes'>;
 
 function showForm(
   status: number,

@@ -1,6 +1,6 @@
 /**
  * No user reaches another tenant by writing its full path, `tenants/all` included. The API server would
- * refuse in the same words; asking it would only tell the user whether that tenant exists.
+ * refuse too; asking it would only tell the user whether that tenant exists.
  */
 
 import { forbidden } from '../../kubernetes/forbidden.ts';

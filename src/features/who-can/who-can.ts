@@ -12,7 +12,7 @@ import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
-import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
+import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
 import { addHolders, holdersNow, type KeystoneNames, MAX_HOLDERS } from './keystone-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
 
@@ -238,10 +238,8 @@ function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding'
 
 /** `role member on project web`; undefined if Keystone's names are not known. */
 function displayNameOf(name: string, filter: SubjectFilter, scopes: Scopes | undefined): string | undefined {
-  const group = readKeystoneGroup(name);
-  if (group === undefined || group.kind === 'group') return undefined;
-  const role = group.role === '' ? 'any role' : `role ${group.role}`;
-  if (group.kind === 'system') return `${role} on the system`;
-  const known = (group.kind === 'project' ? scopes?.projects : scopes?.domains)?.get(group.id);
-  return known && filter.mayName(known) ? `${role} on ${group.kind} ${known.name}` : undefined;
+  return keystoneGroupInWords(name, (kind, id) => {
+    const known = (kind === 'project' ? scopes?.projects : scopes?.domains)?.get(id);
+    return known && filter.mayName(known) ? known.name : undefined;
+  });
 }

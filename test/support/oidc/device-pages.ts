@@ -4,12 +4,16 @@
  * https://www.rfc-editor.org/rfc/rfc8628#section-3.3
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { providerPage } from './provider-page.ts';
+
+const TITLE = 'Log in on a device';
 
 /** For `features.deviceFlow`. The forms are the provider's; their buttons stand outside of them. */
 export const DEVICE_PAGES = {
   userCodeInputSource(ctx: KoaContextWithOIDC, form: string, _out?: unknown, error?: Error): void {
     const text = error === undefined ? 'Enter the code that your device shows.' : 'That did not work. Again?';
-    ctx.body = page(
+    ctx.body = providerPage(
+      TITLE,
       `<p>${text}</p>\n${form}\n<button type="submit" form="op.deviceInputForm">Go on</button>`,
     );
   },
@@ -21,15 +25,12 @@ export const DEVICE_PAGES = {
     userCode: string,
   ): void {
     const button = (rest: string) => `<button type="submit" form="op.deviceConfirmForm" ${rest}</button>`;
-    ctx.body = page(
+    ctx.body = providerPage(
+      TITLE,
       `<p>Does your device show <code>${userCode}</code>?</p>\n${form}\n${button('>Yes')}\n${button('name="abort" value="yes">Cancel')}`,
     );
   },
   successSource(ctx: KoaContextWithOIDC): void {
-    ctx.body = page('<p>Logged in. Go back to your device.</p>');
+    ctx.body = providerPage(TITLE, '<p>Logged in. Go back to your device.</p>');
   },
 };
-
-function page(content: string): string {
-  return `<!doctype html>\n<html lang="en">\n<title>Log in on a device</title>\n${content}\n</html>\n`;
-}

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type Provider from 'oidc-provider';
 import type { OidcUser } from './provider.ts';
+import { providerPage } from './provider-page.ts';
 
 /** Where `oidc-provider` sends browsers to be asked. */
 export const interactionPath = (uid: string): string => `/interaction/${uid}`;
@@ -40,16 +41,16 @@ export async function answerInteraction(
 
 function form(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
-  response.end(`<!doctype html>
-<html lang="en">
-<title>Who are you?</title>
-<p>${message}</p>
+  response.end(
+    providerPage(
+      'Log in to Acme',
+      `${message === '' ? '' : `<p role="alert">${message}</p>`}
 <form method="post" action="">
-<label>User <input name="user"></label>
-<label>Password <input name="password" type="password"></label>
+<label>User <input name="user" autocomplete="username" autocapitalize="none"></label>
+<label>Password <input name="password" type="password" autocomplete="current-password"></label>
 <button type="submit">Log in</button>
 <button type="submit" name="abort" value="yes">Cancel</button>
-</form>
-</html>
-`);
+</form>`,
+    ),
+  );
 }

@@ -11,35 +11,47 @@ import {
 import type { Account } from '../account.ts';
 import type { AccessView } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { list } from './account-page.ts';
-import { layout, signOutForm } from './layout.ts';
+import { chips, list } from './account-page.ts';
+import { layout, type Navigation } from './layout.ts';
 
 export interface AccessPage {
   readonly server: string;
   readonly account: Account;
   readonly access: AccessView;
-  readonly formToken: string;
+  readonly navigation: Navigation | undefined;
 }
 
-export function accessPage({ server, account, access, formToken }: AccessPage): Html {
+export function accessPage({ server, account, access, navigation }: AccessPage): Html {
   const {
     matrix: { groups, moreGroups },
     incompleteReason,
   } = access;
+  const projects = projectsByNamespace(account);
   return layout({
     title: 'What you may do',
     server,
-    aside: signOutForm(formToken),
+    navigation,
     main: html`<h1>What you may do</h1>
-<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span> · <a href="/">who you are</a></p>
+<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
-${rolesCard(account, access)}
-${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map(matrixCard)}
+${rolesCard(account, access, projects)}
+${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map((group, at) => matrixCard(group, at, groups.length > CARDS_SHOWN, projects))}
 ${moreGroups > 0 && html`<p>${moreGroups} more sets of namespaces: <code>stonegate access</code> shows all.</p>`}`,
   });
 }
 
-function rolesCard({ project, roles }: Account, access: AccessView): Html {
+/** The name of a namespace's project, unless the namespace has that name too. */
+type Projects = ReadonlyMap<string, string>;
+
+function projectsByNamespace({ project, otherProjects }: Account): Projects {
+  return new Map(
+    [...(project === undefined ? [] : [project]), ...otherProjects].flatMap(({ name, namespace }) =>
+      namespace === undefined || namespace === name ? [] : [[namespace, name]],
+    ),
+  );
+}
+
+function rolesCard({ project, roles }: Account, access: AccessView, projects: Projects): Html {
   return html`<section class="card" aria-labelledby="roles">
 <h2 id="roles">Your roles</h2>
 <dl>
@@ -47,14 +59,20 @@ ${roles.length > 0 && row(project === undefined ? 'In Keystone' : html`On projec
 ${access.roles.map(({ kind, name, everywhere, namespaces }) =>
   row(
     html`<code>${shortened(name, CHARACTERS_SHOWN)}</code> <span class="muted">${kind}</span>`,
-    html`${everywhere && html`<p class="also">everywhere</p>`}${namespaces.length > 0 && someNames(namespaces)}`,
+    html`${everywhere && 'everywhere'}${namespaces.length > 0 && someNames(namespaces, projects)}`,
   ),
 )}
 ${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
-${access.hiddenRoles > 0 && row('Others', html`<span class="muted">${access.hiddenRoles} more, whose names you may not read</span>`)}
+${access.hiddenRoles > 0 && row('Others', hiddenRoles(access.hiddenRoles))}
 ${access.moreRoles > 0 && row('More', html`<span class="muted">${access.moreRoles} more roles</span>`)}
 </dl>
 </section>`;
+}
+
+function hiddenRoles(count: number): string {
+  return count === 1
+    ? 'One more role. You may not read its name; what it allows is included on this page.'
+    : `${count} more roles. You may not read their names; what they allow is included on this page.`;
 }
 
 function row(term: Content, description: Content): Html {
@@ -66,28 +84,32 @@ const NAMES_SHOWN = 5;
 /** Characters of a role's name. */
 const CHARACTERS_SHOWN = 80;
 
-function someNames(names: readonly string[]): Html {
+function someNames(names: readonly string[], projects: Projects): Html {
   const more = names.length - NAMES_SHOWN;
-  return html`${list(names.slice(0, NAMES_SHOWN))}${more > 0 && html`<p class="also">and ${more} more</p>`}`;
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => {
+    const project = projects.get(name);
+    return project === undefined ? html`<code>${name}</code>` : html`project ${project}`;
+  });
+  return html`${chips(shown)}${more > 0 && html`<p class="also">and ${more} more</p>`}`;
 }
 
 /** More are folded: a user may have other rights in each of hundreds of namespaces. */
 const CARDS_SHOWN = 6;
 
-function matrixCard(group: MatrixGroup, at: number, groups: readonly MatrixGroup[]): Html {
-  const title = html`<h2 id="place-${at}">${titleOf(group)}</h2>`;
-  return groups.length > CARDS_SHOWN
+function matrixCard(group: MatrixGroup, at: number, isFolded: boolean, projects: Projects): Html {
+  const title = html`<h2 id="place-${at}">${titleOf(group, projects)}</h2>`;
+  return isFolded
     ? html`<details class="card"><summary>${title}</summary>
-${matrix(group)}
+${matrix(group, projects)}
 </details>`
     : html`<section class="card" aria-labelledby="place-${at}">
 ${title}
-${matrix(group)}
+${matrix(group, projects)}
 </section>`;
 }
 
-function matrix(group: MatrixGroup): Html {
-  return html`${group.scope === 'namespaces' && group.names.length > 1 && someNames(group.names)}
+function matrix(group: MatrixGroup, projects: Projects): Html {
+  return html`${group.scope === 'namespaces' && group.names.length > 1 && someNames(group.names, projects)}
 <table class="matrix">
 <caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
 <thead><tr><th scope="col">Kind</th>${MATRIX_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
@@ -100,7 +122,7 @@ function isLimited({ cells }: MatrixRow): boolean {
   return MATRIX_VERBS.some((verb) => cells[verb] === 'named');
 }
 
-function titleOf({ scope, names }: MatrixGroup): Content {
+function titleOf({ scope, names }: MatrixGroup, projects: Projects): Content {
   switch (scope) {
     case 'everywhere':
       return 'Everywhere';
@@ -108,10 +130,13 @@ function titleOf({ scope, names }: MatrixGroup): Content {
       return 'Outside of namespaces';
     case 'otherNamespaces':
       return 'In all other namespaces';
-    case 'namespaces':
-      return names.length === 1
-        ? html`In namespace <code>${names[0] ?? ''}</code>`
-        : `In ${names.length} namespaces`;
+    case 'namespaces': {
+      const [name = ''] = names;
+      const project = projects.get(name);
+      if (names.length > 1) return `In ${names.length} namespaces`;
+      if (project === undefined) return html`In namespace <code>${name}</code>`;
+      return html`In the namespace of project ${project}<code class="also">${name}</code>`;
+    }
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Account } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { layout, signOutForm } from './layout.ts';
+import { layout, type Navigation } from './layout.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
@@ -32,17 +32,18 @@ export interface AccountPage {
   readonly now: number;
   /** The name of the file to download. */
   readonly fileName: string;
-  readonly formToken: string;
-  /** Whether there is a page of what the user may do. */
-  readonly showsAccess: boolean;
+  /** The kubeconfig's current context. */
+  readonly kubeContext: string;
+  readonly navigation: Navigation | undefined;
 }
 
 export function accountPage(page: AccountPage): Html {
-  const { server, account, signedInWith, now, formToken, showsAccess } = page;
+  const { server, account, signedInWith, now, navigation } = page;
+  const { project } = account;
   return layout({
-    title: 'Your access',
+    title: 'Your account',
     server,
-    aside: signOutForm(formToken),
+    navigation,
     main: html`<h1>${account.name}</h1>
 <p class="lead">signed in with ${signedInWith}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
 <section class="card" aria-labelledby="who">
@@ -50,13 +51,13 @@ export function accountPage(page: AccountPage): Html {
 <dl>
 ${row('Tenant', html`<span class="tag">${account.tenant}</span>`)}
 ${row('User name', html`<code>${account.username}</code>`)}
-${account.domain !== undefined && row('Project', account.project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
+${account.domain !== undefined && row('Project', project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
+${project?.namespace !== undefined && row('Namespace', html`<code>${project.namespace}</code>`)}
 ${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
 ${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
-${row('Groups', foldedList(account.groups))}
+${row('Groups', groups(account.groups))}
 ${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${formatTime(account.expiresAt)}</time> <span class="muted">(${formatDuration(account.expiresAt - now)} left)</span>`)}
 </dl>
-${showsAccess && html`<p class="more"><a href="/access">What you may do</a></p>`}
 </section>
 ${setUp(page)}`,
   });
@@ -67,33 +68,49 @@ function row(term: string, description: Content): Html {
 }
 
 export function list(texts: readonly string[]): Html {
-  return html`<ul class="list">${texts.map((text) => html`<li><code>${text}</code></li>`)}</ul>`;
+  return chips(texts.map((text) => html`<code>${text}</code>`));
 }
 
-/** Many are folded. */
-function foldedList(names: readonly string[]): Html {
-  if (names.length <= GROUPS_SHOWN) return list(names);
-  return html`${list(names.slice(0, GROUPS_SHOWN))}
-<details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;
+export function chips(contents: readonly Content[]): Html {
+  return html`<ul class="list">${contents.map((content) => html`<li>${content}</li>`)}</ul>`;
 }
 
-function setUp({ fileName }: AccountPage): Html {
+/** In words where Keystone's names are known; many are folded. */
+function groups(all: Account['groups']): Html {
+  const shown = all.map(({ name, inWords }) => inWords ?? html`<code>${name}</code>`);
+  const more = shown.length - GROUPS_SHOWN;
+  return html`${chips(shown.slice(0, GROUPS_SHOWN))}
+${more > 0 && html`<details><summary>${more} more</summary>${chips(shown.slice(GROUPS_SHOWN))}</details>`}
+${all.some(({ inWords }) => inWords !== undefined) && html`<details><summary>As role bindings name them</summary>${list(all.map(({ name }) => name))}</details>`}`;
+}
+
+/** Step 3 follows the choice in step 2 by the style sheet; a browser without `:has()` shows both. */
+function setUp({ fileName, kubeContext }: AccountPage): Html {
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
 <h2 id="set-up">Set up kubectl</h2>
 <ol class="steps">
 <li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p></li>
 <li><p>Download your kubeconfig. There is no secret in it.</p>
 <p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
-<details><summary>Or add it to the kubeconfig you have</summary>
-<p>Click on the commands to select them all, then copy.</p>
-<pre class="copy" tabindex="0" role="region" aria-label="Commands to set up kubectl">KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten &gt; merged
-mv merged ~/.kube/config</pre>
-</details></li>
+<fieldset><legend>How do you want to use it?</legend>
+<label><input type="radio" name="use" checked> As a file of its own</label>
+<label><input type="radio" name="use" id="merged"> Added to the kubeconfig that I have</label>
+</fieldset>
+<div class="if-merged"><p>Click on the commands to select them all, then copy.</p>
+${commands('Commands to set up kubectl', `KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten > merged\nmv merged ~/.kube/config`)}</div></li>
 <li><p>See what you reach:</p>
-<pre class="copy short" tabindex="0" role="region" aria-label="Commands to try">kubectl --kubeconfig ${fileName} auth whoami
-kubectl --kubeconfig ${fileName} get pods</pre></li>
+<div class="if-separate">${commands('Commands to try with the file', triedWith(`--kubeconfig ${fileName}`))}</div>
+<div class="if-merged">${commands('Commands to try with the context', triedWith(`--context ${kubeContext}`))}</div></li>
 </ol>
 </section>`;
+}
+
+function triedWith(flag: string): string {
+  return `kubectl ${flag} auth whoami\nkubectl ${flag} get pods`;
+}
+
+function commands(label: string, text: string): Html {
+  return html`<pre class="copy" tabindex="0" role="region" aria-label="${label}">${text}</pre>`;
 }
 
 /**

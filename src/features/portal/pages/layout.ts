@@ -1,25 +1,46 @@
 /**
- * The frame of all pages: language, title, landmarks, style. No script: everything works with links and
- * forms.
+ * The frame of all pages: language, title, landmarks, style, and the bar of a user who has signed in. No
+ * script: everything works with links and forms.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
 import { DRAWING, STYLE } from '../assets.ts';
 import { type Content, constant, type Html, html } from '../html.ts';
+import type { ProjectName } from '../portal-storage.ts';
+import { ACCESS, HOME, redirectTarget, SET_UP } from '../request.ts';
 
 const STYLE_TEXT = constant(STYLE);
 
+export interface ProjectChoice {
+  readonly formToken: string;
+  /** The id; undefined if the user has signed in without a project. */
+  readonly current: string | undefined;
+  readonly projects: readonly ProjectName[];
+}
+
+/** What every page shows to a user who has signed in. */
+export interface Navigation {
+  /** The path of the page. */
+  readonly path: string;
+  readonly signOutToken: string;
+  /** Whether there is a page of what the user may do. */
+  readonly showsAccess: boolean;
+  /** Undefined if the user cannot switch to another project. */
+  readonly choice: ProjectChoice | undefined;
+}
+
 export interface LayoutOptions {
   readonly title: string;
-  /** Shown beside the logo to signed-in users. */
-  readonly aside?: Content;
+  /** Undefined before sign-in. */
+  readonly navigation: Navigation | undefined;
   readonly narrow?: boolean;
   readonly main: Content;
   /** The address of the API, in the footer. */
   readonly server: string;
 }
 
-export function layout({ title, aside, narrow = false, main, server }: LayoutOptions): Html {
+export function layout({ title, navigation, narrow = false, main, server }: LayoutOptions): Html {
   const wrap = narrow ? 'wrap narrow' : 'wrap';
+  const bar = navigation === undefined ? wrap : 'wrap';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -32,7 +53,14 @@ export function layout({ title, aside, narrow = false, main, server }: LayoutOpt
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header><div class="${wrap}"><a class="brand" href="/">${DRAWING}Stonegate</a>${aside}</div></header>
+<header><div class="${bar} bar"><a class="brand" href="/">${DRAWING}Stonegate</a>
+${navigation && signOutForm(navigation)}</div>
+${
+  navigation &&
+  html`<div class="wrap bar"><nav aria-label="Pages">${links(navigation)}</nav>
+${navigation.choice && switchForm(navigation.choice, navigation.path)}</div>`
+}
+</header>
 <main id="main" tabindex="-1"><div class="${wrap} top">
 ${main}
 </div></main>
@@ -42,6 +70,27 @@ ${main}
 `;
 }
 
-export function signOutForm(token: string): Html {
-  return html`<form method="post" action="/logout"><input type="hidden" name="token" value="${token}"><button class="button quiet" type="submit">Sign out</button></form>`;
+function signOutForm({ signOutToken }: Navigation): Html {
+  return html`<form method="post" action="/logout"><input type="hidden" name="token" value="${signOutToken}"><button class="button quiet" type="submit">Sign out</button></form>`;
+}
+
+function links({ path, showsAccess }: Navigation): Content {
+  const link = (target: string, label: string) =>
+    html`<a href="${target}"${target === path && html` aria-current="page"`}>${label}</a>\n`;
+  return [link(HOME, 'Account'), showsAccess && link(ACCESS, 'What you may do'), link(SET_UP, 'kubectl')];
+}
+
+function switchForm({ formToken, current, projects }: ProjectChoice, path: string): Html {
+  return html`<form class="switch" method="post" action="/project">
+<input type="hidden" name="token" value="${formToken}">
+<input type="hidden" name="next" value="${redirectTarget(path)}">
+<label for="switch">Project</label>
+<select id="switch" name="project" required>
+${current === undefined && html`<option value="" selected>none</option>`}
+${projects.map(({ id, name }) => {
+  const isUnique = projects.every((other) => other.id === id || other.name !== name);
+  return html`<option value="${id}"${id === current && html` selected`}>${name}${!isUnique && ` (${id})`}</option>\n`;
+})}</select>
+<button class="button quiet" type="submit">Switch</button>
+</form>`;
 }

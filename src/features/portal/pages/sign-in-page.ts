@@ -5,7 +5,7 @@
  */
 import { type Content, type Html, html } from '../html.ts';
 import type { Provider } from '../oidc-portal.ts';
-import { layout } from './layout.ts';
+import { layout, type Navigation } from './layout.ts';
 
 export const FIELDS = ['user', 'password', 'domain', 'project'] as const;
 export type Field = (typeof FIELDS)[number];
@@ -19,6 +19,7 @@ export interface SignInPage {
   readonly notice?: string | undefined;
   /** The user of the current session. */
   readonly signedInAs?: string | undefined;
+  readonly navigation?: Navigation | undefined;
   readonly formToken: string;
   readonly next: string;
   readonly values: Partial<Record<Field, string>>;
@@ -27,17 +28,18 @@ export interface SignInPage {
 }
 
 export function signInPage(page: SignInPage): Html {
-  const { server, providers, keystone, notice, signedInAs, mistakes } = page;
+  const { server, navigation, providers, keystone, notice, signedInAs, mistakes } = page;
   const wrong = Object.keys(mistakes).length > 0;
   return layout({
     title: wrong ? 'Error: Sign in' : 'Sign in',
     narrow: true,
     server,
+    navigation,
     main: html`${wrong && errorSummary(mistakes)}
 ${notice !== undefined && html`<div class="notice good" role="status"><p>${notice}</p></div>`}
 ${
   signedInAs !== undefined &&
-  html`<div class="notice good"><p>You are signed in as <strong>${signedInAs}</strong>. <a href="/">Stay so</a>, or sign in anew.</p></div>`
+  html`<div class="notice good"><p>You are signed in as <strong>${signedInAs}</strong>. <a href="/">Continue</a>, or sign in as someone else.</p></div>`
 }
 <div class="card">
 <h1>Sign in</h1>

@@ -69,7 +69,7 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
     'On project web',
     '<code>member</code>',
     '<code>edit</code> <span class="muted">ClusterRole</span>',
-    '2 more, whose names you may not read',
+    '2 more roles. You may not read their names; what they allow is included on this page.',
     'Everywhere',
     'Outside of namespaces',
     'In 2 namespaces',
@@ -84,6 +84,25 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
     t.ok(text.includes(part), part);
   t.notMatch(text, /<b>lab|<script|\son\w+=|style="/);
   t.notMatch(text, /may be incomplete/);
+});
+
+t.test('a namespace that is named by an id has the name of its project', async (t) => {
+  const namespace = '5483a9677fec6af1d1bd6f7e38a0d5c6';
+  const groups = [[namespace], [namespace, 'shop']].map((names) => ({
+    ...{ scope: 'namespaces' as const, names, rows: [row('pods')], moreRows: 0 },
+  }));
+  const portal = createFakePortal({
+    access: { accessOf: async () => ({ ...view, matrix: { groups, moreGroups: 0 } }) },
+    namespaceOf: ({ name }) => (name === 'web' ? namespace : name),
+  });
+  const browser = portal.browser();
+  await browser.signIn();
+  const { text } = await browser.get('/access');
+  t.match(text, `In the namespace of project web<code class="also">${namespace}</code>`);
+  t.match(text, '<li>project web</li><li><code>shop</code></li>');
+  const account = await browser.get('/');
+  for (const part of [`<code>${namespace}</code>`, 'any role on project web', 'keystone:project:p1'])
+    t.ok(account.text.includes(part), part);
 });
 
 t.test('the account page leads to it if there is an index; without one there is no such page', async (t) => {

@@ -1,0 +1,35 @@
+/**
+ * What the bar of a signed-in user offers: the pages, the projects that the browser's Keystone token can be
+ * exchanged for, and signing out.
+ */
+import type { PortalContext } from './context.ts';
+import type { Navigation } from './pages/layout.ts';
+import type { Session } from './portal-storage.ts';
+import type { PortalRequest } from './request.ts';
+import { exchangeableToken } from './session.ts';
+
+export const SIGN_OUT_ACTION = '/logout';
+export const SWITCH_ACTION = '/project';
+
+/** @returns undefined without a session */
+export function navigationOf(
+  session: Session | undefined,
+  request: PortalRequest,
+  context: PortalContext,
+): Navigation | undefined {
+  const { sessionID, path } = request;
+  const { formTokens, access } = context;
+  if (session === undefined || sessionID === undefined) return undefined;
+  const { projects, identity } = session;
+  const choice = {
+    formToken: formTokens.issue(sessionID, SWITCH_ACTION),
+    current: projects.find(({ id }) => id === identity.scope?.id)?.id,
+    projects: projects.toSorted((one, other) => one.name.localeCompare(other.name, 'en')),
+  };
+  return {
+    path,
+    signOutToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
+    showsAccess: access !== undefined,
+    choice: exchangeableToken(request, context) === undefined ? undefined : choice,
+  };
+}
