@@ -31,7 +31,7 @@ export class ErrorWithRemarks extends Error {
 export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
-  constructor(message: string, problems: readonly Problem[]) {
+  constructor(message: string, problems: readonly Problem[] = []) {
     super(message);
     this.problems = problems;
   }
