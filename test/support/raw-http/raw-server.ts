@@ -12,8 +12,8 @@ export interface RawServer {
   readonly connections: readonly RawConnection[];
   /** How many are open now. */
   readonly open: number;
-  /** The next connection that no test has awaited yet. */
-  next(): Promise<RawConnection>;
+  /** The next connection that no test has awaited yet, once the text has arrived on it. */
+  next(text?: string): Promise<RawConnection>;
   /** Breaks every connection and listens no more. */
   close(): Promise<void>;
 }
@@ -39,11 +39,12 @@ export async function startRawServer(port = 0): Promise<RawServer> {
     get open() {
       return connections.filter(({ socket }) => !socket.destroyed).length;
     },
-    async next() {
+    async next(text = '') {
       for (;;) {
         const connection = connections[taken];
         if (connection !== undefined) {
           taken += 1;
+          await connection.until(text);
           return connection;
         }
         await arrived.promise;

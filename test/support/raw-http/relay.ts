@@ -97,8 +97,7 @@ export async function relayFor(test: Test, options: RelayOptions = {}): Promise<
 export async function begun(test: Test, text: string, options: RelayOptions = {}) {
   const relay = await relayFor(test, options);
   const client = await relay.request(text);
-  const server = await relay.upstream.next();
-  await server.until('\r\n\r\n');
+  const server = await relay.upstream.next('\r\n\r\n');
   return { relay, client, server };
 }
 

@@ -177,8 +177,7 @@ t.test('cancelled requests', async (t) => {
   /** Sends a request and cancels it after it has arrived. */
   async function cancelled(relay: Relay, text: string, answer = ''): Promise<RawConnection> {
     const client = await relay.request(text);
-    const connection = await relay.upstream.next();
-    await connection.until('/x');
+    const connection = await relay.upstream.next('/x');
     connection.send(answer);
     if (answer !== '') await client.until('200 OK');
     client.socket.destroy();

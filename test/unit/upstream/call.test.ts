@@ -36,8 +36,7 @@ t.test('a request that fails and cannot be counted is refused', async (t) => {
   const refused = get('/', () => {
     throw new Error('cannot count');
   });
-  const connection = await server.next();
-  await connection.until('GET /');
+  const connection = await server.next('GET /');
   connection.send('garbage\r\n\r\n');
   await t.rejects(refused, { code: 'UpstreamUnavailable' });
 });
@@ -49,8 +48,7 @@ t.test('a request whose connection is lost, and that cannot be sent again, is re
     if (opened > 1) throw new Error('no more connections');
     return real(onOpened);
   });
-  const connection = await server.next();
-  await connection.until('GET /');
+  const connection = await server.next('GET /');
   connection.reset();
   await t.rejects(refused, { code: 'UpstreamUnavailable', cause: { message: 'no more connections' } });
 });

@@ -95,8 +95,7 @@ t.test('fetching as ourselves', async (t) => {
     const relay = await relayFor(t);
     const client = new AbortController();
     const fetched = relay.adapter.fetch(VERSION, client.signal).catch((error: unknown) => error);
-    const connection = await relay.upstream.next();
-    await connection.until('\r\n\r\n');
+    const connection = await relay.upstream.next('\r\n\r\n');
     client.abort();
     t.equal(codeOf(await fetched), 'UpstreamUnavailable');
     relay.clock.advance(DISCARD_TIMEOUT);

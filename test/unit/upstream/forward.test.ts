@@ -360,8 +360,7 @@ t.test('faults of the API server', async (t) => {
       const relay = await relayFor(t);
       const client = await relay.request(request);
       for (let sent = 0; sent < connections; sent += 1) {
-        const connection = await relay.upstream.next();
-        await connection.until('\r\n\r\n');
+        const connection = await relay.upstream.next('\r\n\r\n');
         connection.send(bytes);
         if (bytes === '') connection.reset();
         else connection.socket.end();
@@ -587,8 +586,7 @@ t.test('giving up the connections', async (t) => {
       await server.until('/again');
       const closed = relay.adapter.close();
       server.socket.end();
-      const second = await relay.upstream.next();
-      await second.until('/again');
+      const second = await relay.upstream.next('/again');
       second.send(OK);
       t.match(await relay.ending(), { result: { status: 200 } });
       await closed;
@@ -607,8 +605,7 @@ t.test('giving up the connections', async (t) => {
       await eventually(() => server.ended);
       t.notOk(done);
       relay.clock.advance(REFUSAL_PAUSE);
-      const second = await relay.upstream.next();
-      await second.until('\r\n\r\n');
+      const second = await relay.upstream.next('\r\n\r\n');
       second.send(OK);
       t.match(await relay.ending(), { result: { status: 200 } });
       await closed;

@@ -77,8 +77,7 @@ t.test('a request whose caller is gone ends, before the response or in it', asyn
   const relay = await relayFor(t);
   const caller = new AbortController();
   const early = relay.adapter.stream(WATCH, caller.signal).catch((error: unknown) => error);
-  const first = await relay.upstream.next();
-  await first.until('\r\n\r\n');
+  const first = await relay.upstream.next('\r\n\r\n');
   const later = new AbortController();
   const opening = relay.adapter.stream(WATCH, later.signal);
   const second = await relay.upstream.next();

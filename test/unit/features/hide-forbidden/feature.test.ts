@@ -74,10 +74,6 @@ t.test('an object is hidden if the user has neither the verb nor `get` on it', a
   t.ok(reader.isHidden('PATCH', '/api/v1/namespaces/n/configmaps/y/status'));
 });
 
-t.test('nothing is hidden from service accounts, who create what they take for missing', async (t) => {
-  t.notOk(site(accessIndexOf(), 'system:serviceaccount:n:robot').isHidden('GET'));
-});
-
 t.test('nothing is hidden while the index may lack something', async (t) => {
   t.notOk(site(unsyncedAccessIndex()).isHidden('GET'));
   const index = accessIndexOf();
@@ -96,20 +92,6 @@ t.test('that the user may not get the object is sampled', async (t) => {
   const { isHidden, sampled } = site();
   isHidden('DELETE', `${CONFIG_MAP}/status`);
   t.strictSame(sampled, [[question('get', 'configmaps', 'n', { name: 'x' }), false]]);
-});
-
-t.test('the response is that of a missing object; that to a HEAD has no body', async (t) => {
-  const { hookFor } = site();
-  const target = '/apis/apps/v1/namespaces/n/deployments/x%3C%26%22/scale';
-  const replaced = (method: string, body: Buffer) => Object(hookFor(method, target)?.onForbidden?.(body));
-  const get = replaced('GET', REFUSAL);
-  t.equal(
-    get.body.toString(),
-    String.raw`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"deployments.apps \"x\u003c\u0026\\\"\" not found","reason":"NotFound","details":{"name":"x\u003c\u0026\"","group":"apps","kind":"deployments"},"code":404}` +
-      '\n',
-  );
-  t.match(get, { status: 404, headers: [[], ['Content-Length', String(get.body.length)]] });
-  t.strictSame(replaced('HEAD', Buffer.alloc(0)), { ...get, body: Buffer.alloc(0) });
 });
 
 t.test('the audit log has the 403 and its reason', async (t) => {

@@ -37,38 +37,11 @@ t.test('a project token is read whole', async (t) => {
   });
 });
 
-t.test('each scope is distinguished from the others', async (t) => {
-  t.match(read({ ...UNSCOPED, domain: ACME, roles: BODY.roles }).token?.scope, {
-    kind: 'domain',
-    domain: ACME,
-  });
-  t.strictSame(read({ ...UNSCOPED, system: { all: true }, roles: BODY.roles }).token?.scope, {
-    kind: 'system',
-  });
-  t.match(read(UNSCOPED).token, { scope: { kind: 'unscoped' }, roles: [] });
-});
-
 t.test('federated groups are read', async (t) => {
   const groups = [{ id: 'g1' }, { id: 'g2' }];
   const user = { ...BODY.user, 'OS-FEDERATION': { groups, identity_provider: { id: 'idp' } } };
   t.strictSame(read({ ...BODY, user }).token?.federatedGroups, ['g1', 'g2']);
   t.strictSame(read({ ...BODY, user: { ...BODY.user, 'OS-FEDERATION': {} } }).token?.federatedGroups, []);
-});
-
-t.test('delegations are read', async (t) => {
-  t.strictSame(
-    read({ ...BODY, application_credential: { id: 'a1', name: 'ci', access_rules: [] } }).token?.delegation,
-    {
-      kind: 'application-credential',
-      id: 'a1',
-    },
-  );
-  t.strictSame(read({ ...BODY, 'OS-TRUST:trust': TRUST }).token?.delegation, {
-    kind: 'trust',
-    id: 't1',
-    trusteeUserID: 'u2',
-    impersonation: true,
-  });
 });
 
 t.test('tokens that prove less than a proxy can check are refused', async (t) => {

@@ -36,8 +36,7 @@ async function poolFor(test: Test, max?: number, scheme = 'http'): Promise<Ends>
 /** One request and its answer over the pool's first connection. */
 async function warm({ ask, server }: Ends, ...fields: string[]) {
   const one = ask({ target: '/warm' });
-  const connection = await server.next();
-  await connection.until('/warm');
+  const connection = await server.next('/warm');
   connection.send(answer('warm', ...fields));
   await one.ended;
   return connection;
@@ -55,15 +54,13 @@ t.test('a connection', async (t) => {
     t.test(`${name} is not used again`, async (t) => {
       const ends = await poolFor(t);
       const one = ends.ask({ target: '/one' });
-      const connection = await ends.server.next();
-      await connection.until('/one');
+      const connection = await ends.server.next('/one');
       connection.send(reply);
       await one.ended;
       t.same([one.ends, one.error], [1, undefined]);
       await connection.untilEnd();
       const two = ends.ask({ target: '/two' });
-      const second = await ends.server.next();
-      await second.until('/two');
+      const second = await ends.server.next('/two');
       second.send(answer('right'));
       await two.ended;
       t.equal(two.content, 'right');
@@ -75,11 +72,9 @@ t.test('a connection', async (t) => {
     const ends = await poolFor(t, 1);
     const one = ends.ask({ target: '/one' });
     const two = ends.ask({ target: '/two' });
-    const connection = await ends.server.next();
-    await connection.until('/one');
+    const connection = await ends.server.next('/one');
     connection.send(answer('one') + answer('wrong'));
-    const second = await ends.server.next();
-    await second.until('/two');
+    const second = await ends.server.next('/two');
     second.send(answer('right'));
     await two.ended;
     t.same([one.content, two.content], ['one', 'right']);
@@ -92,8 +87,7 @@ t.test('a connection', async (t) => {
     connection.send(answer('wrong'));
     await turn();
     const two = ends.ask({ target: '/two' });
-    const second = await ends.server.next();
-    await second.until('/two');
+    const second = await ends.server.next('/two');
     second.send(answer('right'));
     await two.ended;
     t.equal(two.content, 'right');
@@ -106,8 +100,7 @@ t.test('a connection', async (t) => {
     connection.socket.end();
     await turn();
     const two = ends.ask({ method: 'POST', target: '/two', framing: 2, body: Buffer.from('{}') });
-    const second = await ends.server.next();
-    await second.until('{}');
+    const second = await ends.server.next('{}');
     second.send(answer('right'));
     await two.ended;
     t.same(two.calls, WHOLE);
@@ -139,8 +132,7 @@ t.test('a connection', async (t) => {
     const connection = await warm(ends, 'Keep-Alive: timeout=10');
     ends.clock.advance(8_000);
     ends.ask({ target: '/two' });
-    const second = await ends.server.next();
-    await second.until('/two');
+    await ends.server.next('/two');
     t.notMatch(connection.received, '/two');
     await connection.untilEnd();
   });
@@ -150,8 +142,7 @@ t.test('a connection', async (t) => {
     const body = new Readable({ read: () => undefined });
     const one = ends.ask({ method: 'POST', target: '/one', framing: 8, body });
     body.push('half');
-    const connection = await ends.server.next();
-    await connection.until('half');
+    const connection = await ends.server.next('half');
     connection.send(answer('enough'));
     await one.ended;
     t.same(one.calls, WHOLE.slice(1));
@@ -212,8 +203,7 @@ t.test('where there are no more connections', async (t) => {
     const one = ends.ask({ target: '/one' });
     const two = ends.ask({ target: '/two' });
     const three = ends.ask({ target: '/three' });
-    const connection = await ends.server.next();
-    await connection.until('/one');
+    const connection = await ends.server.next('/one');
     two.pending?.cancel();
     connection.send(answer('one'));
     await connection.until('/three');
@@ -273,8 +263,7 @@ t.test('where there are no more connections', async (t) => {
     await eventually(() => ends.sockets.length === 1);
     connection.send(answer('planted'));
     const one = ends.ask({ target: '/one' });
-    const second = await ends.server.next();
-    await second.until('/one');
+    const second = await ends.server.next('/one');
     second.send(answer('one'));
     await one.ended;
     t.equal(one.content, 'one');
@@ -291,8 +280,7 @@ t.test('where there are no more connections', async (t) => {
       ends.clock.advance(28_000);
       const one = ends.ask({ target: '/one' });
       await connection.untilEnd();
-      const second = await ends.server.next();
-      await second.until('/one');
+      const second = await ends.server.next('/one');
       second.send(answer('one'));
       await one.ended;
       t.equal(connection.received, '');
@@ -310,8 +298,7 @@ t.test('where there are no more connections', async (t) => {
     async (t) => {
       const ends = await poolFor(t, 1);
       const one = ends.ask({ target: '/one' });
-      const connection = await ends.server.next();
-      await connection.until('/one');
+      const connection = await ends.server.next('/one');
       const two = ends.ask({ target: '/two' });
       ends.clock.advance(QUEUE_TIMEOUT / 2);
       const three = ends.ask({ target: '/three' });
@@ -374,8 +361,7 @@ t.test('a reader that waits', async (t) => {
   t.test('is told nothing new until it goes on', async (t) => {
     const ends = await poolFor(t);
     const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
-    const connection = await ends.server.next();
-    await connection.until('/one');
+    const connection = await ends.server.next('/one');
     connection.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n');
     await eventually(() => ends.sockets[0]?.isPaused() === true);
     connection.send('late');
@@ -390,8 +376,7 @@ t.test('a reader that waits', async (t) => {
   t.test('and whose answer has ended neither stops nor starts nor ends the next one', async (t) => {
     const ends = await poolFor(t);
     const one = ends.ask({ target: '/one' });
-    const connection = await ends.server.next();
-    await connection.until('/one');
+    const connection = await ends.server.next('/one');
     connection.send(answer('one'));
     await one.ended;
     const two = ends.ask({ target: '/two' }, (call) => call === 'onHead' && two.pending?.pause());
@@ -413,8 +398,7 @@ t.test('a reader that waits', async (t) => {
   t.test('never delivers bytes that arrived unrequested in the meantime', async (t) => {
     const ends = await poolFor(t);
     const one = ends.ask({ target: '/one' }, (call) => call === 'onHead' && one.pending?.pause());
-    const connection = await ends.server.next();
-    await connection.until('/one');
+    const connection = await ends.server.next('/one');
     connection.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
     await eventually(() => ends.sockets[0]?.isPaused() === true);
     connection.send(`one${answer('wrong')}`);
@@ -422,8 +406,7 @@ t.test('a reader that waits', async (t) => {
     one.pending?.resume();
     await one.ended;
     const two = ends.ask({ target: '/two' });
-    const second = await ends.server.next();
-    await second.until('/two');
+    await ends.server.next('/two');
     t.notMatch(connection.received, '/two');
     t.equal(one.content, 'one');
     t.same(two.calls, ['onSent']);
@@ -483,8 +466,7 @@ t.test('a pool that is closed', async (t) => {
     const done = ends.pool.close().then(() => {
       closed = true;
     });
-    const second = await ends.server.next();
-    await second.until('/one');
+    const second = await ends.server.next('/one');
     t.notOk(closed);
     second.send(answer('one'));
     await done;
@@ -494,8 +476,7 @@ t.test('a pool that is closed', async (t) => {
   t.test('by force tells each exactly once, wherever it was', async (t) => {
     const ends = await poolFor(t, 2);
     const answered = ends.ask({ target: '/answered' });
-    const connection = await ends.server.next();
-    await connection.until('/answered');
+    const connection = await ends.server.next('/answered');
     connection.send(answer('long').slice(0, -2));
     await eventually(() => answered.content === 'lo');
     const connecting = ends.ask({ target: '/connecting' });
