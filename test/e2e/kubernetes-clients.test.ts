@@ -3,7 +3,7 @@
  * Stonegate at a real kube-apiserver. docs/clients.md names them and their versions.
  */
 import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -51,6 +51,19 @@ function writeKubeconfig({ configFile, url, authority, keystone }: RunningStoneg
   writeFileSync(file, loginKubeconfig({ server: url, ca: authority.cert, words, env }));
   return file;
 }
+
+t.test('docs/clients.md names the versions that run here', async (t) => {
+  const page = readFileSync('docs/clients.md', 'utf8');
+  const versionOf = (file: string, pattern: RegExp): string =>
+    pattern.exec(readFileSync(script(file), 'utf8'))?.[1] ?? '';
+  for (const [client, version] of [
+    ['Helm', /helm-(.+)$/.exec(helm())?.[1]],
+    ['client-go', /informer-(v[\d.]+)/.exec(informer())?.[1]],
+    ['Python `kubernetes`', versionOf('requirements.txt', /^kubernetes==(.+)$/m)],
+    ['JavaScript `@kubernetes/client-node`', versionOf('package.json', /client-node": "(.+)"/)],
+  ])
+    t.ok(page.includes(`| ${client} | ${version} |`), `${client} ${version}`);
+});
 
 // The oldest release refuses to send initial events; client-go then lists, and watches from there.
 for (const release of [OLDEST, NEWEST] as const) {
