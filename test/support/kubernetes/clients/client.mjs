@@ -1,9 +1,11 @@
 // What programs in JavaScript do with @kubernetes/client-node. Prints what it saw as JSON.
 //   client.mjs FOLDER_OF_THE_CLIENT KUBECONFIG NAMESPACE
 import { createRequire } from 'node:module';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 
 const [folder, kubeconfig, namespace] = process.argv.slice(2);
-const { CoreV1Api, AuthorizationV1Api, KubeConfig, Watch, makeInformer } = createRequire(
+const { AuthorizationV1Api, CoreV1Api, Exec, KubeConfig, Watch, makeInformer } = createRequire(
   `${folder}/package.json`,
 )('@kubernetes/client-node');
 
@@ -49,6 +51,23 @@ await core.deleteNamespacedConfigMap({ namespace, name: 'by-javascript' });
 await watched.promise;
 request.abort();
 saw.watched = changes;
+
+const output = new PassThrough();
+const done = Promise.withResolvers();
+await new Exec(config).exec(
+  namespace,
+  'web',
+  'web',
+  ['echo', 'hello'],
+  output,
+  null,
+  null,
+  false,
+  done.resolve,
+);
+await done.promise;
+output.end();
+saw.executed = await text(output);
 
 const review = await config.makeApiClient(AuthorizationV1Api).createSelfSubjectAccessReview({
   body: { spec: { resourceAttributes: { namespace, verb: 'delete', resource: 'pods' } } },

@@ -5,7 +5,7 @@ client.py KUBECONFIG NAMESPACE
 import json
 import sys
 
-from kubernetes import client, config, dynamic, watch
+from kubernetes import client, config, dynamic, stream, watch
 
 kubeconfig, namespace = sys.argv[1:]
 api_client = config.new_client_from_config(config_file=kubeconfig)
@@ -36,6 +36,10 @@ for event in watcher.stream(
 config_maps = dynamic.DynamicClient(api_client).resources.get(api_version="v1", kind="ConfigMap")
 config_maps.create(namespace=namespace, body={"metadata": {"name": "by-python-too"}})
 saw["discovered"] = config_maps.get(namespace=namespace, name="by-python-too").metadata.name
+
+saw["executed"] = stream.stream(
+    core.connect_get_namespaced_pod_exec, "web", namespace, command=["echo", "hello"], stdout=True
+)
 
 attributes = {"namespace": namespace, "verb": "delete", "resource": "pods"}
 review = client.AuthorizationV1Api(api_client).create_self_subject_access_review(
