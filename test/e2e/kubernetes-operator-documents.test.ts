@@ -10,12 +10,13 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
-import { prepareKubernetesSite, serviceAccountToken } from '../support/kubernetes/site.ts';
+import { isAllowed, prepareKubernetesSite, serviceAccountToken } from '../support/kubernetes/site.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, makeCommand, readersShell, runShell } from '../support/page-commands.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 
 const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
+const ACCOUNT = 'system:serviceaccount:';
 const skip = missingKubernetes() || missing(helm()) || (findKubectls().length === 0 && NO_KUBECTL);
 
 interface Shell {
@@ -98,6 +99,30 @@ t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
     await shell.run('kubectl -n stonegate get deployments -o wide'),
     /registry\.example\.com\/stonegate/,
   );
+
+  await t.test('no release, overlay or manifest takes the rights of another', async (t) => {
+    await shell.run(`
+      helm install stonegate config/charts/stonegate -n other --create-namespace -f values.yaml
+      kubectl apply -f config/kubernetes/overlays/shared/rbac.yaml
+      for user in stonegate acme/proxy; do
+        stonegate manifests rbac --mode shared --user $user | kubectl apply -f -
+      done
+      stonegate manifests rbac --mode shared --service-account edge/stonegate | kubectl apply -f -
+      helm upgrade stonegate config/charts/stonegate -n stonegate -f values.yaml`);
+    const accounts = ['stonegate', 'other', 'edge'].map((namespace) => `${ACCOUNT}${namespace}:stonegate`);
+    const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'alice' };
+    for (const user of [...accounts, 'stonegate', 'acme/proxy'])
+      await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
+    const bound = await shell.run('kubectl get clusterrolebindings -o name | grep impersonator | sort');
+    t.same(bound.trim().split('\n'), [
+      'clusterrolebinding.rbac.authorization.k8s.io/other:stonegate-impersonator',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:acme-proxy',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:edge:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:stonegate:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate:stonegate-impersonator',
+    ]);
+  });
 });
 
 /** Waits for a pod and says that it has run. */
