@@ -70,6 +70,16 @@ t.test('every sample configuration is a good one, but for the files it names', a
   }
 });
 
+t.test('samples that name another tenancy mode are good in that one too', async (t) => {
+  const samples = globSync('config/samples/*.yaml').flatMap((sample) => {
+    const other = read(sample).replace(/^( {2}mode: )arktos # .*: (?=shared$)/m, '$1');
+    return other === read(sample) ? [] : [[sample, other] as const];
+  });
+  t.equal(samples.length, 4);
+  for (const [sample, other] of samples)
+    t.same(parseConfiguration(other, dirname(sample)).problems.map(formatProblem), [], sample);
+});
+
 t.test('every whole configuration in the documents is a good one', async (t) => {
   for (const document of ['README.md', ...globSync('docs/**/*.md')]) {
     for (const [, yaml = ''] of read(document).matchAll(/```yaml\n(.*?)```/gs)) {
