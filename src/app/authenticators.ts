@@ -52,9 +52,9 @@ export interface Authentication {
 /** @param mode names users, for the operator who drops cached entries by name */
 export function createAuthentication(build: Build, mode: TenancyMode): Authentication {
   const { loaded, runtime } = build;
-  const { keystone, clientCertificates, tokenReview, requireAllIssuers, jwt } =
+  const { keystone, clientCertificates, tokenReview, requireAllIssuers } =
     loaded.configuration.authentication;
-  const issuers = jwt.map((configuration) => ({ configuration, keys: createIssuer(build, configuration) }));
+  const issuers = createIssuers(build);
   const tokens = keystone && createTokenCache(build, keystone);
   const reviewed = tokenReview && createReviewedUserCache(build, tokenReview);
   const authenticators = [
@@ -102,6 +102,12 @@ const ISSUER = new ComponentType<DiscoveredIssuerKeys>("an issuer's keys", {
   start: (keys) => keys.start(),
   dispose: (keys) => keys.close(),
 });
+
+/** The configured issuers, each with its keys. */
+export function createIssuers(build: Build) {
+  const { jwt } = build.loaded.configuration.authentication;
+  return jwt.map((configuration) => ({ configuration, keys: createIssuer(build, configuration) }));
+}
 
 function createIssuer({ generation, loaded, runtime }: Build, jwt: JWTConfiguration): DiscoveredIssuerKeys {
   const { url, discoveryURL, caFile, certificateAuthority } = jwt.issuer;

@@ -5,6 +5,7 @@
 import type { Drops } from '../cache/drops.ts';
 import { type Build, counted } from '../config/build.ts';
 import type { StonegateConfiguration } from '../config/configuration.ts';
+import { formatProblem } from '../config/problem.ts';
 import { accessWarnings } from '../config/validate.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
 import { createServedProvisioning } from '../features/bindings/feature.ts';
@@ -89,7 +90,10 @@ export function createServing(components: Build, process: ServingProcess): Servi
     upstream: build.upstream,
     syncRules: webhook?.syncRules,
     drops: build.shared.drops,
-    warnings: [...accessWarnings(configuration), ...warningsOf(configuration, webhook !== undefined)],
+    warnings: [
+      ...accessWarnings(configuration).map(formatProblem),
+      ...warningsOf(configuration, webhook !== undefined),
+    ],
   };
 }
 

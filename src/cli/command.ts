@@ -3,6 +3,7 @@
  * 2 wrong usage) with their messages, and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { Problem } from '../config/problem.ts';
 import { reasonOf } from '../errors/status-error.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 
@@ -17,7 +18,14 @@ export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 export class UsageError extends Error {}
 
 /** The message consists of lines that name their place: they are printed without the command's name. */
-export class ConfigurationError extends Error {}
+export class ConfigurationError extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(message: string, problems: readonly Problem[]) {
+    super(message);
+    this.problems = problems;
+  }
+}
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 

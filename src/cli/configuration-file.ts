@@ -21,5 +21,5 @@ export async function readConfiguration(
 
 export function configurationError(file: string, problems: readonly Problem[]): ConfigurationError {
   const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`;
-  return new ConfigurationError([...problems.map(formatProblem), `${file}: ${count}`].join('\n'));
+  return new ConfigurationError([...problems.map(formatProblem), `${file}: ${count}`].join('\n'), problems);
 }

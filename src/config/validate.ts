@@ -11,7 +11,7 @@ import type {
   StonegateConfiguration,
 } from './configuration.ts';
 import { checkContent } from './content-checks.ts';
-import { broken, type Finding, type Rule } from './problem.ts';
+import { broken, type Finding, type Problem, type Rule } from './problem.ts';
 import { validateListeners } from './validate-listeners.ts';
 import { validatePrefixes, validateTenants } from './validate-names.ts';
 
@@ -170,10 +170,14 @@ export function accessWarnings({
   access,
 }: {
   readonly access: Pick<StonegateConfiguration['access'], 'index' | 'authorizers' | 'othersNeverDeny'>;
-}): string[] {
+}): Problem[] {
   if (!access.index || filteringMode(access) !== 'off') return [];
   return [
-    'access.authorizers: lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+    {
+      path: 'access.authorizers',
+      message:
+        'lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+    },
   ];
 }
 

@@ -60,9 +60,13 @@ export function refusedName(
   return new StatusError(code, message, { auditAnnotations: { 'stonegate.dev/refused-name': name } });
 }
 
+/** Ends a message about what users cannot correct. */
+export const ONLY_OPERATOR = "; only Stonegate's operator can mend that";
+
 /** The message with that of its cause, for the operator only: one line, no stack. */
 export function reasonOf({ message, cause }: Error): string {
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+  const reason = message.replace(ONLY_OPERATOR, '');
+  return cause instanceof Error ? `${reason}: ${cause.message}` : reason;
 }
 
 /**

@@ -11,3 +11,15 @@ export function codeOf(error: unknown): string | undefined {
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(codeOf(error) ?? '');
 }
+
+/** The code of the innermost cause that has one. */
+export function innermostCode(error: unknown): string | undefined {
+  let code: string | undefined;
+  let current = error;
+  for (let depth = 0; current instanceof Error && depth < 5; depth += 1) {
+    const { cause } = current;
+    code = codeOf(current) ?? code;
+    current = cause;
+  }
+  return code;
+}

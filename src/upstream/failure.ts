@@ -2,7 +2,7 @@
  * What a failed call means to the client. The errors' own messages are only logged, since they contain
  * addresses and certificates.
  */
-import { StatusError } from '../errors/status-error.ts';
+import { ONLY_OPERATOR, StatusError } from '../errors/status-error.ts';
 import { codeOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { BackendResult } from '../lib/telemetry.ts';
@@ -117,6 +117,6 @@ export function responseFault(
   logger.error({ status }, "the API server refused Stonegate's credential");
   return new StatusError(
     'UpstreamRefusedCredential',
-    "the API server refused Stonegate's own credential; only Stonegate's operator can mend that",
+    `the API server refused Stonegate's own credential${ONLY_OPERATOR}`,
   );
 }

@@ -9,7 +9,7 @@ import { createTestbed, type Mode } from '../support/testbed.ts';
 
 const WEBHOOKS = 'validatingwebhookconfigurations';
 
-const BOUND = /^warning: the RoleBinding .*the admission webhook judges nothing in/m;
+const BOUND = /^warning: upstream\.server: the RoleBinding .*the admission webhook judges nothing in/m;
 const CERTIFICATE = { certFile: 'apiserver.crt', keyFile: 'apiserver.key' };
 
 async function warningsOf(t: Test, configFile: string): Promise<string> {
@@ -104,8 +104,14 @@ t.test('check warns if a tenant’s group is bound in a namespace that admission
   });
   seed.roleBinding('agents', 'admin', ['group:stonegate:tenant:globex'], { namespace: 'kube-system' });
   const warnings = await run();
-  t.match(warnings, /^warning: the RoleBinding kube-system\/agents is for stonegate:tenant:globex: /m);
-  t.match(warnings, /^warning: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m);
+  t.match(
+    warnings,
+    /^warning: upstream\.server: the RoleBinding kube-system\/agents is for stonegate:tenant:globex: /m,
+  );
+  t.match(
+    warnings,
+    /^warning: upstream\.server: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m,
+  );
 
   const [role] = cluster.store.list({ resource: 'clusterroles', name: 'stonegate-impersonator:stonegate' });
   if (!Array.isArray(role?.object.rules)) throw new Error('no role');

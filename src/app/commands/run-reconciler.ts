@@ -11,7 +11,16 @@ import type { ChangedObject, Plan } from '../../kubernetes/reconcile/plan.ts';
 /** @returns the exit code */
 export async function runReconciler(
   { plan: makePlan, maxDeletedShare, apply }: CommandReconciler,
-  { dryRun, force }: { readonly dryRun: boolean; readonly force: boolean },
+  {
+    dryRun,
+    force,
+    refusedRemedy,
+  }: {
+    readonly dryRun: boolean;
+    readonly force: boolean;
+    /** What the operator can do about refusals, which then make a run fail; absent if they do not. */
+    readonly refusedRemedy?: string;
+  },
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   // Never aborted: an interrupted process just ends, because each change is independent.
@@ -22,7 +31,10 @@ export async function runReconciler(
   const failed = dryRun ? 0 : await applyAndPrint();
   if (dryRun) stdout(planTables(plan));
   if (held.length > 0) stderr(heldBackLine(lossesOf(held, plan)));
-  return plan.unread.length > 0 || failed > 0 || (held.length > 0 && !dryRun) ? EXIT.failed : EXIT.fine;
+  const refused = refusedRemedy !== undefined && plan.refusals.length > 0;
+  if (refused) stderr(`${refusedRemedy}\n`);
+  const isIncomplete = failed > 0 || ((held.length > 0 || refused) && !dryRun);
+  return plan.unread.length > 0 || isIncomplete ? EXIT.failed : EXIT.fine;
 
   /** @returns how many changes failed */
   async function applyAndPrint(): Promise<number> {

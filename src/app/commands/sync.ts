@@ -28,8 +28,8 @@ make is never touched.
                   bindings.maxDeletedShare of those there are
   --help          this text
 
-Exit codes: 0 done, or printed, whatever there is to do; 1 something failed, or
-removals wait for --force; 2 wrong usage.
+Exit codes: 0 done, or printed, whatever there is to do; 1 something failed or
+was refused, or removals wait for --force; 2 wrong usage.
 `;
 
 const OPTIONS = {
@@ -37,6 +37,9 @@ const OPTIONS = {
   'dry-run': { type: 'boolean' },
   force: { type: 'boolean' },
 } as const;
+
+const REFUSED_REMEDY =
+  'What is refused stays so until that is corrected, or is left out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
 
 /** @param argv what follows `sync` */
 export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
@@ -51,10 +54,12 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
     try {
       if (client?.directory === undefined)
         throw new Error(
-          'authentication.keystone.serviceCredential is required: no other credential may list projects',
+          'authentication.keystone.serviceCredential is required: no other credential may list projects. Give one whose user has the role reader on the system',
         );
       if (upstream === undefined)
-        throw new Error('bindings.credential is required: what impersonates must not also give rights');
+        throw new Error(
+          'bindings.credential is required: what impersonates must not also give rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
+        );
       const mode = createTenancyMode(loaded.configuration);
       const { maxDeletedShare } = bindings;
       const { directory } = client;
@@ -74,7 +79,7 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
           maxDeletedShare,
           apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
         },
-        { dryRun, force },
+        { dryRun, force, refusedRemedy: REFUSED_REMEDY },
         io,
       );
     } finally {

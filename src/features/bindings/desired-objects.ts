@@ -78,7 +78,7 @@ function resolveTenants(
     if (!owned && desired.bindings.length > 0)
       refusals.push({
         subject,
-        reason: `its tenant ${name} was not made by Stonegate for it: its roles on the domain are not bound there`,
+        reason: `its tenant ${name} was not made by Stonegate for it, so its roles on the domain are not bound there: label it stonegate.dev/managed-by=stonegate and stonegate.dev/domain-id=${domain.id}`,
       });
     return [{ desired, owned }];
   });
@@ -103,7 +103,9 @@ function resolveNamespace(
   const existing = namespaces.find(({ metadata }) => metadata.name === name);
   if (existing === undefined) return { namespace: name };
   if (!own.includes(existing))
-    return { refused: `its namespace ${name} is there, but Stonegate did not make it for this project` };
+    return {
+      refused: `its namespace ${name} is there, but Stonegate did not make it for this project: give it another one in bindings.projects, or hand this one over as docs/bindings.md says`,
+    };
   return usableNamespace(existing);
 }
 
@@ -133,7 +135,7 @@ function withoutCollisions(found: readonly ResolvedProject[], refusals: Refusal[
     if ((claims.get(keyOf(resolved))?.length ?? 0) === 1) return true;
     refusals.push({
       subject: titleOf('project', resolved.desired.project),
-      reason: `its namespace would be ${resolved.namespace}, which another project wants too`,
+      reason: `its namespace would be ${resolved.namespace}, which another project wants too: give it another one in bindings.projects`,
     });
     return false;
   });

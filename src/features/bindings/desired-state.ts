@@ -86,8 +86,10 @@ export function computeDesiredState(
 
   function takeDomain(domain: KeystoneDomain): void {
     const place = isSafeID(domain.id) ? facts.tenantOf(domain) : { refused: NO_ID };
-    if ('refused' in place) refusals.push({ subject: titleOf('domain', domain), reason: place.refused });
-    if ('refused' in place || ownValue(rules.domains, domain.id)?.ignore === true) {
+    const isIgnored = ownValue(rules.domains, domain.id)?.ignore === true;
+    if ('refused' in place && !isIgnored)
+      refusals.push({ subject: titleOf('domain', domain), reason: place.refused });
+    if ('refused' in place || isIgnored) {
       untouched.domainIDs.add(domain.id);
       return;
     }

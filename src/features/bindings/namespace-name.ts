@@ -30,7 +30,9 @@ export function namespaceOf(
   const problem = namespaceProblem(namespace);
   return problem === undefined
     ? { namespace, configured: configured !== undefined }
-    : { refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}` };
+    : {
+        refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}: give it another one in bindings.projects`,
+      };
 }
 
 /**

@@ -3,7 +3,7 @@
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 
-import { StatusError } from '../../errors/status-error.ts';
+import { ONLY_OPERATOR, StatusError } from '../../errors/status-error.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
@@ -102,7 +102,7 @@ export function unreadable(cause: unknown): StatusError {
 export function refusedRights(): StatusError {
   return new StatusError(
     'UpstreamRefusedCredential',
-    "the API server does not let Stonegate read discovery; only Stonegate's operator can mend that",
+    `the API server does not let Stonegate read discovery${ONLY_OPERATOR}`,
   );
 }
 

@@ -118,7 +118,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
       const started = clock.now();
       const deadline = new AbortController();
       const timer = clock.after(request.timeout ?? timeout, () =>
-        deadline.abort(new Error('Keystone did not answer in time')),
+        deadline.abort(Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' })),
       );
       const signal =
         request.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, request.signal]);

@@ -41,6 +41,20 @@ export interface Revocations {
   stop(): void;
 }
 
+/**
+ * @param since milliseconds since the epoch
+ * @throws StatusError KeystoneUnavailable
+ */
+export async function readRevocationEvents(service: KeystoneService, since: number) {
+  const response = await service.get({
+    path: `/OS-REVOKE/events?since=${instant(since)}`,
+    to: 'read revocation events',
+    needs: 'the role service',
+  });
+  if (response === undefined) throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
+  return { events: readAs(eventsSchema, response.body.events, 'events'), date: response.date };
+}
+
 export function createRevocations(options: RevocationsOptions): Revocations {
   const { service, interval, clock, random, logger } = options;
   /** Digest → time of revocation, of events that the next response may repeat. */
@@ -53,16 +67,9 @@ export function createRevocations(options: RevocationsOptions): Revocations {
 
   async function poll(): Promise<void> {
     const asked = clock.now();
-    const response = await service.get({
-      path: `/OS-REVOKE/events?since=${instant(since)}`,
-      to: 'read revocation events',
-      needs: 'the role service',
-    });
-    if (response === undefined)
-      throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
-    const events = readAs(eventsSchema, response.body.events, 'events');
+    const { events, date } = await readRevocationEvents(service, since);
     await carryOut(events.map((fields) => readEvent(fields, asked)));
-    since = (response.date ?? asked) - OVERLAP;
+    since = (date ?? asked) - OVERLAP;
     for (const [digest, revokedAt] of done) if (revokedAt < since - OVERLAP) done.delete(digest);
   }
 

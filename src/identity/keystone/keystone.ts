@@ -56,6 +56,13 @@ export interface KeystoneClient {
    * @throws StatusError KeystoneUnavailable if Keystone cannot be reached or its response cannot be used
    */
   validate(token: string): Promise<KeystoneToken | undefined>;
+  /**
+   * Stonegate's own token, with its roles.
+   *
+   * @returns undefined without a service credential
+   * @throws StatusError KeystoneUnavailable
+   */
+  ownToken(): Promise<KeystoneToken | undefined>;
   /** Undefined without a service credential. */
   readonly directory: (KeystoneDirectory & AssignmentSource) | undefined;
   /** Used for lists; undefined without a service credential. */
@@ -121,6 +128,9 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
     async validate(token) {
       if (!TOKEN_SPELLING.test(token)) return undefined;
       return validations ? validateAsService(validations, token) : validateByItself(token);
+    },
+    async ownToken() {
+      return session && validations && validateAsService(validations, await session.token());
     },
     async probe() {
       const response = await http.exchange({ method: 'GET', path: '', refusals: [] });

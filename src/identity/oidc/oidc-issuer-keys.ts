@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { innermostCode } from '../../lib/error-code.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
@@ -72,6 +73,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
   const closing = new AbortController();
   let fetched: Fetched | undefined;
   let failure: string | undefined = 'has not been asked yet';
+  /** The system's code of the failure, such as `ECONNREFUSED`. */
+  let failureCode: string | undefined;
   let failures = 0;
   let running: Promise<void> | undefined;
   let timer: Timer | undefined;
@@ -95,6 +98,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
     } catch (error) {
       if (closing.signal.aborted) return;
       failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : innermost(error);
+      failureCode = deadline.signal.aborted ? 'ETIMEDOUT' : innermostCode(error);
       failures += 1;
       const result = deadline.signal.aborted ? 'timeout' : 'error';
       telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
@@ -154,7 +158,12 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
         throw new StatusError(
           'IssuerUnavailable',
           `the keys of the issuer ${url} cannot be fetched: try again later`,
-          { cause: failure ?? 'the issuer publishes no key' },
+          {
+            // Without the libraries' errors, which may contain tokens.
+            cause: Object.assign(new Error(failure ?? 'the issuer publishes no key'), {
+              ...(failure !== undefined && failureCode !== undefined && { code: failureCode }),
+            }),
+          },
         );
       }
       return fetched.set;

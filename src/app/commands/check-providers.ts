@@ -1,0 +1,171 @@
+/**
+ * Asks Keystone, the issuers and Redis, for `stonegate check`. A source of identities whose every credential
+ * would be refused is an error only if all sources are like that, since otherwise some requests succeed.
+ */
+import { createRedisStore } from '../../cache/redis.ts';
+import type { Build } from '../../config/build.ts';
+import type { KeystoneConfiguration } from '../../config/configuration.ts';
+import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
+import { readRevocationEvents } from '../../identity/keystone/keystone-revocations.ts';
+import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';
+import { createIssuers } from '../authenticators.ts';
+import { redisConnection } from '../cache.ts';
+import { createConfiguredKeystoneClient } from '../keystone.ts';
+import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
+
+interface SourceResult {
+  readonly results: readonly CheckResult[];
+  /** No credential of this source can be accepted, as the first result says. */
+  readonly isUseless: boolean;
+}
+
+/** @param build its components are disposed by the caller */
+export async function checkProviders(build: Build): Promise<CheckResult[]> {
+  const { tokenFile, basicAuthFile, clientCertificates, tokenReview, anonymous } =
+    build.loaded.configuration.authentication;
+  const others = [tokenFile, basicAuthFile, clientCertificates, tokenReview];
+  const hasOthers = anonymous.enabled || others.some((source) => source !== undefined);
+  const [redis, ...sources] = await Promise.all([
+    checkRedis(build),
+    ...checkedKeystone(build),
+    ...createIssuers(build).map(({ keys }, index) =>
+      checkIssuer(`authentication.jwt[${index}].issuer`, () => keys.keys(undefined)),
+    ),
+  ]);
+  const failsAlways = !hasOthers && sources.length > 0 && sources.every(({ isUseless }) => isUseless);
+  const results = sources.flatMap(({ results: [first, ...more] }) =>
+    first === undefined ? [] : [failsAlways ? error(first.path, first.message) : first, ...more],
+  );
+  return [...results, ...redis];
+}
+
+/** @param what of the configuration: `authentication.keystone` */
+function useless(path: string, what: string, reason: string): SourceResult {
+  return { results: [warning(path, `no ${what} can be accepted: ${reason}`)], isUseless: true };
+}
+
+function checkedKeystone({ loaded, runtime }: Build): Promise<SourceResult>[] {
+  const { authentication, bindings } = loaded.configuration;
+  const { keystone } = authentication;
+  if (keystone === undefined) return [];
+  const client = createConfiguredKeystoneClient(loaded, keystone, runtime);
+  const lists =
+    keystone.roleAssignments !== undefined ||
+    (keystone.serviceCredential !== undefined && bindings.credential !== undefined);
+  return [checkKeystone(client, keystone, lists, runtime.clock.now()).finally(() => client.close())];
+}
+
+const KEYSTONE = 'authentication.keystone';
+const CREDENTIAL = `${KEYSTONE}.serviceCredential`;
+
+/** @param lists whether roles and projects are listed */
+async function checkKeystone(
+  client: KeystoneClient,
+  { revocationEvents }: KeystoneConfiguration,
+  lists: boolean,
+  now: number,
+): Promise<SourceResult> {
+  const { service, directory } = client;
+  try {
+    await withinLimit(client.probe());
+    const own = await withinLimit(client.ownToken());
+    const withoutEvents = service && (await reasonWithout(readRevocationEvents(service, now)));
+    if (own !== undefined && withoutEvents !== undefined && !mayValidate(own))
+      return useless(
+        CREDENTIAL,
+        'Keystone token',
+        `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: give its user the role service`,
+      );
+    const withoutLists =
+      lists && directory
+        ? await reasonWithout(
+            (async () => {
+              await directory.disabledScopes();
+              await directory.roleNames();
+              await directory.roleAssignmentsOf(UNKNOWN_USER);
+            })(),
+          )
+        : undefined;
+    return {
+      results: [
+        ...(withoutEvents !== undefined && revocationEvents !== false
+          ? [
+              warning(
+                `${KEYSTONE}.revocationEvents`,
+                `a revoked token is accepted until its cache entry expires: ${withoutEvents}`,
+              ),
+            ]
+          : []),
+        ...(withoutLists === undefined
+          ? []
+          : [warning(CREDENTIAL, `roles and projects cannot be listed: ${withoutLists}`)]),
+      ],
+      isUseless: false,
+    };
+  } catch (thrown) {
+    const { reason, isUnreachable } = failureOf(thrown);
+    return isUnreachable
+      ? unreachable(`${KEYSTONE}.url`, 'Keystone', reason)
+      : useless(KEYSTONE, 'Keystone token', `${reason}: correct url, caFile or serviceCredential`);
+  }
+}
+
+/** No user has this id. */
+const UNKNOWN_USER = 'stonegate-check';
+
+/** By Keystone's default policy. `admin` may be implied by no role, so the token names it. */
+function mayValidate({ roles, scope }: KeystoneToken): boolean {
+  return roles.some(
+    ({ name }) => name === 'service' || name === 'admin' || (name === 'reader' && scope.kind === 'system'),
+  );
+}
+
+async function reasonWithout(asked: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await withinLimit(asked);
+    return undefined;
+  } catch (thrown) {
+    return failureOf(thrown).reason;
+  }
+}
+
+function unreachable(path: string, what: string, reason: string): SourceResult {
+  const message = `${what} cannot be reached from here, so it was not checked: ${reason}`;
+  return { results: [warning(path, message)], isUseless: false };
+}
+
+/** @param path of the issuer in the configuration */
+async function checkIssuer(path: string, fetchKeys: () => Promise<unknown>): Promise<SourceResult> {
+  try {
+    await withinLimit(fetchKeys());
+    return { results: [], isUseless: false };
+  } catch (thrown) {
+    const { reason, isUnreachable } = failureOf(thrown);
+    return isUnreachable
+      ? unreachable(`${path}.url`, 'the issuer', reason)
+      : useless(path, 'token of this issuer', `${reason}: correct url, discoveryURL or caFile`);
+  }
+}
+
+/** Milliseconds. An operator waits longer for Redis than a request does. */
+const REDIS_TIMEOUT = 5_000;
+
+/** Requests continue without Redis, so this is never an error. */
+async function checkRedis({ loaded, runtime }: Build): Promise<CheckResult[]> {
+  const { redis } = loaded.configuration.cache;
+  if (redis === undefined) return [];
+  const store = createRedisStore({ ...runtime, ...redisConnection(loaded, redis), timeout: REDIS_TIMEOUT });
+  try {
+    const isReady = await store.whenReady(REDIS_TIMEOUT);
+    if (isReady && (await store.get([`${redis.keyPrefix}check`], 1)) !== undefined) return [];
+    const reason = store.problem() ?? 'no connection';
+    return [
+      warning(
+        'cache.redis',
+        `Redis does not answer, so each process keeps its identities to itself, and \`stonegate cache drop\` fails: ${reason}: correct url, caFile or the user's rights there`,
+      ),
+    ];
+  } finally {
+    store.close();
+  }
+}

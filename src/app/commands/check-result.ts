@@ -1,0 +1,81 @@
+/**
+ * What `stonegate check` finds, and how it asks a backend: within a time limit, and with a distinction
+ * between a backend that cannot be reached from this machine and one that refuses.
+ */
+import type { Problem } from '../../config/problem.ts';
+import { reasonOf, StatusError } from '../../errors/status-error.ts';
+import { innermost } from '../../identity/oidc/oidc-login-error.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { hasCode, innermostCode } from '../../lib/error-code.ts';
+
+export interface CheckResult extends Problem {
+  /** Every request fails. */
+  readonly isError: boolean;
+}
+
+export function error(path: string, message: string): CheckResult {
+  return { path, message, isError: true };
+}
+
+export function warning(path: string, message: string): CheckResult {
+  return { path, message, isError: false };
+}
+
+/** Milliseconds for all that one backend is asked. */
+const LIMIT = 15_000;
+
+/** @throws Error with the code `ETIMEDOUT`, and what `asked` is rejected with */
+export async function withinLimit<T>(asked: Promise<T>): Promise<T> {
+  const limit = Promise.withResolvers<never>();
+  const timer = systemClock.after(LIMIT, () =>
+    limit.reject(Object.assign(new Error(`no answer within ${LIMIT / 1000} s`), { code: 'ETIMEDOUT' })),
+  );
+  try {
+    return await Promise.race([asked, limit.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+const NOT_REACHED: ReadonlySet<string | undefined> = new Set([
+  'CONNECT_TIMEOUT',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+export interface BackendFailure {
+  /** One line, for the operator. */
+  readonly reason: string;
+  /** Nothing answers: the network of this machine may be the reason. */
+  readonly isUnreachable: boolean;
+  /** The backend's certificate is not trusted, or it speaks no TLS. */
+  readonly isUntrusted: boolean;
+  /** The API server does not accept Stonegate's credential. */
+  readonly isRefused: boolean;
+}
+
+/** @throws what was thrown, if it is no failure of a backend */
+export function failureOf(thrown: unknown): BackendFailure {
+  if (!(thrown instanceof Error && (thrown instanceof StatusError || hasCode(thrown, 'ETIMEDOUT'))))
+    throw thrown;
+  const code = innermostCode(thrown.cause ?? thrown);
+  const isTimeout = thrown instanceof StatusError && thrown.code === 'UpstreamTimeout';
+  return {
+    reason: messageOf(thrown),
+    isUnreachable: isTimeout || NOT_REACHED.has(code),
+    isUntrusted: /CERT|ISSUER|SIGNATURE|ALTNAME|SSL|EPROTO/.test(code ?? ''),
+    isRefused: thrown instanceof StatusError && thrown.code === 'UpstreamRefusedCredential',
+  };
+}
+
+/** The cause says more than the message for clients. */
+function messageOf(thrown: Error): string {
+  const { cause } = thrown;
+  if (cause instanceof Error) return innermost(cause);
+  return typeof cause === 'string' ? `${reasonOf(thrown)}: ${cause}` : reasonOf(thrown);
+}

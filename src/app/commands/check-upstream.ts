@@ -1,0 +1,227 @@
+/**
+ * Asks the API server, for `stonegate check`: what Stonegate's credentials may do there, and what the
+ * features that are configured rely on.
+ */
+import { needsOf } from '../../cli/manifests.ts';
+import { provisionerRules } from '../../cli/provisioner-manifests.ts';
+import { impersonatorRights } from '../../cli/rbac-manifests.ts';
+import type { Build } from '../../config/build.ts';
+import type { StonegateConfiguration } from '../../config/configuration.ts';
+import {
+  systemBindingWarnings,
+  UNJUDGED_NAMESPACES,
+  unjudgedTenantWarnings,
+} from '../../features/bindings/system-bindings.ts';
+import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
+import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
+import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { createTenancyMode } from '../../features/tenancy-mode.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { rule } from '../../kubernetes/right.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import {
+  mayImpersonateUsers,
+  missingRights,
+  type PolledUpstreamRights,
+} from '../../kubernetes/upstream-rights.ts';
+import { createOwnRights, createOwnUpstream, createServedProvisioningUpstream } from '../upstream.ts';
+import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
+
+const SERVER = 'upstream.server';
+const CREDENTIAL = 'upstream.credential';
+const PROVISIONER = 'bindings.credential';
+const APPLY_RIGHTS = 'apply the output of `stonegate manifests rbac --config FILE`';
+const APPLY_PROVISIONER = 'apply the output of `stonegate manifests rbac --provisioner --config FILE`';
+
+/** Never aborted: `withinLimit` ends the wait, and the connections are destroyed afterwards. */
+const { signal } = new AbortController();
+
+/** @param build its components are disposed by the caller */
+export async function checkUpstream(build: Build): Promise<CheckResult[]> {
+  const { loaded } = build;
+  const { configuration } = loaded;
+  const rights = createOwnRights(build);
+  const fetcher = createOwnUpstream(build);
+  const provisioner = createServedProvisioningUpstream(build);
+  const [own, provisioning] = await Promise.all([
+    checkOwn(configuration, rights, fetcher),
+    provisioner === undefined ? [] : checkProvisioner(configuration, provisioner),
+  ]);
+  return [...own, ...provisioning];
+}
+
+async function checkOwn(
+  configuration: StonegateConfiguration,
+  rights: PolledUpstreamRights,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  try {
+    return await withinLimit(ownRights(configuration, rights, fetcher));
+  } catch (thrown) {
+    const { reason, isRefused, isUntrusted } = failureOf(thrown);
+    if (isRefused) return [error(CREDENTIAL, `${reason}, so every request fails: ${renewBy(APPLY_RIGHTS)}`)];
+    if (isUntrusted) return [error('upstream.caFile', `every request fails: ${reason}`)];
+    return [warning(SERVER, `the API server could not be asked for Stonegate's rights: ${reason}`)];
+  }
+}
+
+/** @param apply whose output says how to get a credential */
+function renewBy(apply: string): string {
+  return `give it a valid token or certificate. ${apply.replace('apply the output', 'The head of the output')} says how to get one`;
+}
+
+async function ownRights(
+  configuration: StonegateConfiguration,
+  rights: PolledUpstreamRights,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const isShared = configuration.tenancy.mode === 'shared';
+  if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
+    return [
+      error(
+        CREDENTIAL,
+        `may not impersonate users and groups, so the API server refuses every request: ${APPLY_RIGHTS}`,
+      ),
+    ];
+  await rights.ask();
+  const extras = [...rights.withheld].map((key) =>
+    warning(CREDENTIAL, `may not impersonate the extra key ${key}, so it is omitted: ${APPLY_RIGHTS}`),
+  );
+  return [
+    ...extras,
+    ...(await missingOwnRights(configuration, fetcher)),
+    ...(await policyWarnings(configuration, fetcher)),
+    ...(isShared ? await unjudgedWarnings(configuration, fetcher) : []),
+  ];
+}
+
+/** @returns one result for each consequence of missing rights */
+async function missingOwnRights(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const missing = new Map<string, string[]>();
+  for (const { consequence, rule } of impersonatorRights(needsOf(configuration)))
+    if (consequence !== undefined) {
+      const known = missing.get(consequence) ?? [];
+      missing.set(consequence, [...known, ...(await missingRights(fetcher, rule, signal))]);
+    }
+  return [...missing]
+    .filter(([, rights]) => rights.length > 0)
+    .map(([consequence, rights]) =>
+      warning(CREDENTIAL, `may not ${rights.join(', ')}, so ${consequence}: ${APPLY_RIGHTS}`),
+    );
+}
+
+/** @returns one warning if the API server does not respond, so that the other results are still shown */
+async function whenAsked(
+  path: string,
+  what: string,
+  ask: () => Promise<CheckResult[]>,
+): Promise<CheckResult[]> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    const { reason } = failureOf(thrown);
+    return [warning(path, `the API server could not be asked for ${what}: ${reason}`)];
+  }
+}
+
+/** Only with the right to list role bindings, which the credential has for the RBAC index. */
+async function unjudgedWarnings(
+  { admission }: Pick<StonegateConfiguration, 'admission'>,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const missing = await missingRights(fetcher, LIST_ROLE_BINDINGS, signal);
+  if (missing.length === 0)
+    return whenAsked(SERVER, 'its role bindings', async () =>
+      (await unjudgedTenantWarnings(createObjects(fetcher), signal)).map((line) => warning(SERVER, line)),
+    );
+  if (admission === undefined) return [];
+  return [
+    warning(
+      CREDENTIAL,
+      `may not ${missing.join(', ')}, so this does not tell whether a tenant's group is bound in ${UNJUDGED_NAMESPACES.join(' or ')}, where the admission webhook judges nothing`,
+    ),
+  ];
+}
+
+const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
+
+async function policyWarnings(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const enabled = enabledPolicies(configuration);
+  const resources = resourcesOfPolicies(enabled);
+  const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
+  const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
+    (await missingDefinitions(fetcher, ownKinds, signal)).map((resource) =>
+      warning(
+        'authorization',
+        `the API server has no ${resource}, so none grants anything: apply the output of \`stonegate manifests crds\``,
+      ),
+    ),
+  );
+  if (!enabled.crossTenantPolicies) return definitions;
+  const webhooks = await whenAsked(SERVER, 'its webhooks', async () =>
+    (await hasPolicyWebhook(fetcher, signal)) ? [] : [NO_WEBHOOK],
+  );
+  return [...definitions, ...webhooks];
+}
+
+const NO_WEBHOOK = warning(
+  'authorization.crossTenantPolicies',
+  'the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
+);
+
+/** No request of a user is sent with this credential, so nothing here is an error. */
+async function checkProvisioner(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const { tenancy } = configuration;
+  const hasTenants = createTenancyMode(configuration).readsTenantFromPath;
+  try {
+    return await withinLimit(
+      (async () => [
+        ...(await missingProvisionerRights(configuration, fetcher)),
+        ...(hasTenants
+          ? await whenAsked(PROVISIONER, 'role bindings', async () =>
+              (await systemBindingWarnings(createObjects(fetcher), tenancy.systemTenant, signal)).map(
+                (line) => warning(SERVER, line),
+              ),
+            )
+          : []),
+      ])(),
+    );
+  } catch (thrown) {
+    const { reason, isRefused } = failureOf(thrown);
+    return [
+      isRefused
+        ? warning(PROVISIONER, `${reason}, so nothing is provisioned: ${renewBy(APPLY_PROVISIONER)}`)
+        : warning(PROVISIONER, `the API server could not be asked for the provisioner's rights: ${reason}`),
+    ];
+  }
+}
+
+/** How many missing rights are named. */
+const NAMED = 5;
+
+async function missingProvisionerRights(
+  configuration: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const missing = new Set<string>();
+  for (const each of provisionerRules(needsOf(configuration)))
+    for (const right of await missingRights(fetcher, each, signal)) missing.add(right);
+  if (missing.size === 0) return [];
+  const named = [...missing].slice(0, NAMED).join(', ');
+  const more = missing.size > NAMED ? ` and ${missing.size - NAMED} more` : '';
+  return [
+    warning(
+      PROVISIONER,
+      `may not ${named}${more}, so what needs them is not provisioned: ${APPLY_PROVISIONER}`,
+    ),
+  ];
+}

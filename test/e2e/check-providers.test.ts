@@ -1,0 +1,291 @@
+/** What `stonegate check` finds out from Keystone, issuers, Redis and the provisioner's API server. */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { check } from '../../src/app/commands/check.ts';
+import { freePort } from '../support/free-port.ts';
+import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
+import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
+import { printedBy } from '../support/printed-io.ts';
+import { admitProvisioner } from '../support/provisioner.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
+
+interface Printed {
+  readonly errors: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: Printed['errors'];
+}
+
+async function setUp(t: Test, options: Partial<TestbedOptions> = {}): Promise<Testbed> {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared', ...options });
+  t.teardown(() => testbed.close());
+  return testbed;
+}
+
+async function checked({ configFile }: Pick<Testbed, 'configFile'>, ...options: readonly string[]) {
+  const { code, stdout } = await printedBy(check, ['--config', configFile, '-o', 'json', ...options]);
+  const { errors, warnings }: Printed = JSON.parse(stdout);
+  return { code, errors, warnings };
+}
+
+const GOOD = { code: 0, errors: [], warnings: [] };
+const without = (url: string) => ({ keystone: { url, caFile: 'ca.crt' }, jwt: [] });
+
+/** A service user of Keystone with these roles on the system or on a project. */
+async function withService(testbed: Testbed, roles: readonly string[], system: boolean, more: object = {}) {
+  const { keystone, configFile, configure } = testbed;
+  const { directory } = keystone;
+  const user = directory.user('Default', 'bridge');
+  const project = directory.project('Default', 'service');
+  for (const role of roles) directory.assign(user, role, system ? { system: true } : { project });
+  await writeFile(join(dirname(configFile), 'bridge-password'), user.password);
+  const scope = system ? { system: true } : { projectName: 'service', projectDomainName: 'Default' };
+  const password = {
+    userName: 'bridge',
+    userDomainName: 'Default',
+    password: { fromFile: 'bridge-password' },
+    scope,
+  };
+  const { url } = keystone;
+  await configure({
+    authentication: {
+      keystone: { url, caFile: 'ca.crt', serviceCredential: { password }, ...more },
+      jwt: [],
+    },
+  });
+}
+
+t.test('check finds nothing where all is well, as text and as JSON', async (t) => {
+  const testbed = await setUp(t);
+  t.same(await checked(testbed), GOOD);
+  t.same(await checked(testbed, '--strict'), GOOD);
+  const { configFile } = testbed;
+  t.same(await printedBy(check, ['--config', configFile]), {
+    code: 0,
+    stdout: `${configFile} is good\n`,
+    stderr: '',
+  });
+});
+
+t.test('Keystone', async (t) => {
+  await t.test('that cannot be reached is a warning, and an error with --strict', async (t) => {
+    const testbed = await setUp(t);
+    await testbed.configure({ authentication: without(testbed.keystone.url) });
+    await testbed.keystone.down();
+    t.teardown(() => testbed.keystone.listen());
+    const problem = {
+      path: 'authentication.keystone.url',
+      message: /cannot be reached from here.*ECONNREFUSED/,
+    };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] });
+    t.match(await checked(testbed, '--strict'), { code: 1, errors: [problem], warnings: [] });
+    t.same(await checked(testbed, '--offline', '--strict'), GOOD);
+  });
+
+  await t.test('at a wrong address is an error if there is no other source of identities', async (t) => {
+    const testbed = await setUp(t);
+    const url = testbed.apiServer.url.concat('/v3');
+    const problem = { path: 'authentication.keystone', message: /no Keystone token.*correct url, caFile/ };
+    await testbed.configure({ authentication: { keystone: { url, caFile: 'ca.crt' } } });
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] });
+    await testbed.configure({ authentication: without(url) });
+    t.match(await checked(testbed), { code: 1, errors: [problem], warnings: [] });
+    const { code, stdout, stderr } = await printedBy(check, ['--config', testbed.configFile]);
+    t.match({ code, stdout }, { code: 1, stdout: '' });
+    t.match(stderr, /^error: authentication\.keystone: no Keystone token .*\n\S+: 1 error\n$/);
+  });
+
+  await t.test('that refuses the service credential', async (t) => {
+    const testbed = await setUp(t);
+    await withService(testbed, ['service'], false);
+    await writeFile(join(dirname(testbed.configFile), 'bridge-password'), 'wrong');
+    const problem = {
+      path: 'authentication.keystone',
+      message: /refused the login .*401.*serviceCredential/,
+    };
+    t.match(await checked(testbed), { code: 1, errors: [problem] });
+  });
+
+  await t.test('with each role that the configuration needs', async (t) => {
+    const testbed = await setUp(t);
+    await withService(testbed, ['member'], false);
+    const unable = {
+      path: 'authentication.keystone.serviceCredential',
+      message: /roles are member, .* give its user the role service/,
+    };
+    t.match(await checked(testbed), { code: 1, errors: [unable], warnings: [] });
+    await withService(testbed, ['service'], false);
+    t.same(await checked(testbed), GOOD);
+    await withService(testbed, ['service'], false, { roleAssignments: {} });
+    const unlisted = {
+      path: 'authentication.keystone.serviceCredential',
+      message: /cannot be listed: .*needs the role reader on the system/,
+    };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [unlisted] });
+    await withService(testbed, ['reader'], true, { roleAssignments: {} });
+    const events = { path: 'authentication.keystone.revocationEvents', message: /needs the role service/ };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [events] });
+    await withService(testbed, ['reader'], true, { roleAssignments: {}, revocationEvents: false });
+    t.same(await checked(testbed), GOOD);
+  });
+});
+
+t.test('a real Keystone, by the roles of its service user', { skip: missingKeystone() }, async (t) => {
+  const keystone = await startRealKeystone();
+  t.teardown(() => keystone.stop());
+  const testbed = await setUp(t);
+  const project = await keystone.make('projects', { name: 'check', domain_id: 'default' });
+  const user = await keystone.make('users', {
+    name: 'checker',
+    domain_id: 'default',
+    password: 'check-pass',
+  });
+  const grant = async (scope: string, name: string) =>
+    keystone.call('PUT', `${scope}/users/${user}/roles/${await keystone.role(name)}`);
+  await writeFile(join(dirname(testbed.configFile), 'password'), 'check-pass');
+  const configure = (scope: object, more: object = {}) => {
+    const password = {
+      userName: 'checker',
+      userDomainName: 'Default',
+      password: { fromFile: 'password' },
+      scope,
+    };
+    const real = { url: keystone.url, timeout: '60s', serviceCredential: { password }, ...more };
+    return testbed.configure({ authentication: { keystone: real, jwt: [] } });
+  };
+  const onProject = { projectName: 'check', projectDomainName: 'Default' };
+  await grant(`/projects/${project}`, 'member');
+  await configure(onProject);
+  t.match(await checked(testbed), {
+    code: 1,
+    errors: [{ message: /roles are .*member.* the role service/ }],
+  });
+  await grant(`/projects/${project}`, 'service');
+  t.same(await checked(testbed), GOOD);
+  await configure(onProject, { roleAssignments: {} });
+  t.match(await checked(testbed), {
+    code: 0,
+    warnings: [{ message: /needs the role reader on the system/ }],
+  });
+  await grant('/system', 'reader');
+  await grant('/system', 'service');
+  await configure({ system: true }, { roleAssignments: {} });
+  t.same(await checked(testbed), GOOD);
+});
+
+t.test('an issuer', async (t) => {
+  const testbed = await setUp(t);
+  const other = await startScriptedProvider();
+  t.teardown(() => other.close());
+  const jwt = (url: string, prefix = 'a:') => ({
+    issuer: { url, audiences: ['kubernetes'] },
+    claimMappings: { username: { claim: 'sub', prefix } },
+    tenant: { value: 'acme' },
+  });
+  const path = 'authentication.jwt[0].issuer';
+
+  await t.test('that calls itself otherwise', async (t) => {
+    Object.assign(other.metadata, { issuer: `${other.issuer}/` });
+    await testbed.configure({ authentication: { jwt: [jwt(other.issuer)] } });
+    const problem = { path, message: /no token of this issuer.*issuer.*discoveryURL or caFile/ };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] }, 'Keystone is there');
+  });
+
+  await t.test('that names no keys, beside one that works', async (t) => {
+    Object.assign(other.metadata, { issuer: other.issuer });
+    await testbed.configure({
+      authentication: { jwt: [jwt(other.issuer), jwt(testbed.provider.issuer, 'b:')] },
+    });
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [{ path, message: /jwks_uri/ }] });
+  });
+
+  await t.test('that cannot be reached', async (t) => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    await testbed.configure({ authentication: { jwt: [jwt(url)] } });
+    const problem = { path: `${path}.url`, message: /cannot be reached from here.*ECONNREFUSED/ };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] });
+  });
+});
+
+t.test('Redis', { skip: redisMissing() ?? false }, async (t) => {
+  const redis = await createRedisServer({ tcp: true });
+  t.teardown(() => redis.remove());
+  await redis.command('CONFIG', 'SET', 'requirepass', 'let-me-in');
+  const testbed = await setUp(t);
+  const folder = dirname(testbed.configFile);
+  const use = async (url: string) => {
+    await writeFile(join(folder, 'redis-url'), url);
+    const sealingKeys = [{ fromFile: 'cache.key' }];
+    await testbed.configure({ cache: { redis: { url: { fromFile: 'redis-url' } }, sealingKeys } });
+  };
+  await use(redis.url.replace('//', '//:let-me-in@'));
+  t.same(await checked(testbed), GOOD);
+  await use(redis.url.replace('//', '//:wrong@'));
+  t.match(await checked(testbed), {
+    code: 0,
+    errors: [],
+    warnings: [{ path: 'cache.redis', message: /WRONGPASS/ }],
+  });
+  await use(redis.url);
+  t.match(await checked(testbed), { code: 0, warnings: [{ path: 'cache.redis', message: /NOAUTH/ }] });
+  await use(`redis://127.0.0.1:${await freePort()}`);
+  t.match(await checked(testbed), { code: 0, warnings: [{ path: 'cache.redis', message: /ECONNREFUSED/ }] });
+});
+
+t.test('the API server', async (t) => {
+  await t.test('that does not know the credential', async (t) => {
+    const testbed = await setUp(t);
+    await writeFile(join(dirname(testbed.configFile), 'apiserver-token'), 'unknown');
+    const { code, errors } = await checked(testbed);
+    t.match({ code, errors }, { code: 1, errors: [{ path: 'upstream.credential' }] });
+    t.match(
+      errors[0]?.message,
+      /refused Stonegate's own credential, so every request fails: give it a valid/,
+    );
+    t.notMatch(errors[0]?.message, /operator/);
+  });
+
+  await t.test('whose certificate is of another authority', async (t) => {
+    const testbed = await setUp(t);
+    await testbed.configure({ upstream: { caFile: 'tls.crt' } });
+    const problem = {
+      path: 'upstream.caFile',
+      message: /every request fails: .*not trusted by upstream\.caFile|certificate/,
+    };
+    t.match(await checked(testbed), { code: 1, errors: [problem] });
+  });
+
+  await t.test('that cannot be reached', async (t) => {
+    const testbed = await setUp(t);
+    await testbed.apiServer.close();
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [{ path: 'upstream.server' }] });
+  });
+});
+
+for (const mode of ['arktos', 'shared'] as const)
+  t.test(`${mode}: the provisioner's rights`, async (t) => {
+    const testbed = await setUp(t, { mode });
+    const { check } = await admitProvisioner(testbed, { mode });
+    t.match(await check(), { code: 0, stderr: '' });
+    const { store } = testbed.apiServer.cluster;
+    const [role] = store.list({ resource: 'clusterroles', name: 'stonegate-provisioner' });
+    if (role === undefined) throw new Error('no role');
+    store.put(role.location, { ...role.object, rules: [] });
+    const { code, warnings } = await checked(testbed);
+    t.equal(code, 0);
+    t.match(warnings[0], { path: 'bindings.credential' });
+    t.match(
+      warnings[0]?.message,
+      /^may not .* and \d+ more, so .*`stonegate manifests rbac --provisioner --config FILE`$/,
+    );
+    await writeFile(join(dirname(testbed.configFile), 'provisioner-token'), 'unknown');
+    const refused = await checked(testbed);
+    t.match(refused, { code: 0, errors: [], warnings: [{ path: 'bindings.credential' }] });
+    t.match(refused.warnings[0]?.message, /so nothing is provisioned: give it a valid token/);
+  });
+
+t.test('a configuration with problems is JSON too', async (t) => {
+  const testbed = await setUp(t);
+  await testbed.configure({ tenancy: { mode: 'none' } });
+  t.match(await checked(testbed), { code: 1, errors: [{ path: 'tenancy.mode', message: /expected/ }] });
+});
