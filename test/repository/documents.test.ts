@@ -5,6 +5,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { API_DOCUMENT, withAPITables } from '../../scripts/api-reference.ts';
 import {
   DOCUMENT,
   fieldPaths,
@@ -29,6 +30,11 @@ t.test('docs/reference/configuration.md has a fresh table of every field (npm ru
     fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
     [],
   );
+});
+
+t.test('docs/reference/api.md has fresh tables (npm run schema)', async (t) => {
+  const document = read(API_DOCUMENT);
+  t.ok(document === withAPITables(document));
 });
 
 t.test(
