@@ -119,6 +119,11 @@ t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
       done
       stonegate manifests rbac --mode shared --service-account edge/stonegate | kubectl apply -f -
       helm upgrade stonegate config/charts/stonegate -n stonegate -f values.yaml`);
+    const [formerNames = ''] = commandsRunBy(TEST, 'docs/upgrade.md');
+    await shell.run(
+      `kubectl create clusterrole stonegate-impersonator --verb=get --resource=pods\n${formerNames}`,
+    );
+    await t.rejects(shell.run('kubectl get clusterrole stonegate-impersonator'), /NotFound/);
     const accounts = ['stonegate', 'other', 'edge'].map((namespace) => `${ACCOUNT}${namespace}:stonegate`);
     const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'alice' };
     for (const user of [...accounts, 'stonegate', 'acme/proxy'])
