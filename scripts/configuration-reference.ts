@@ -31,6 +31,15 @@ export function fieldPaths(): string[] {
   return rowsOf(schema(), '', true).map(({ path }) => path);
 }
 
+/** Rows of the fields of a resource at `path`. */
+export function schemaRows(field: z.ZodType, path: string): string[] {
+  const generated: Node = JSON.parse(JSON.stringify(z.toJSONSchema(field, { io: 'input' })));
+  return rowsOf(generated, path, true).map(
+    ({ path, node, required }) =>
+      `| \`${path}\` | ${typeOf(node)}${required ? '' : ', optional'} | ${node.description ?? ''} |`,
+  );
+}
+
 /** `docs/reference/configuration.md` with a new table. */
 export function withFieldTable(document: string): string {
   const rows = rowsOf(schema(), '', true).map(
@@ -93,7 +102,7 @@ function typeOf(node: Node): string {
   if (node.enum !== undefined) return node.enum.map((value) => `\`${String(value)}\``).join(', ');
   const forms = formsOf(node);
   if (forms.length > 1) return [...new Set(forms.map(typeOf))].join(' or ');
-  if (node.type === 'array') return `list of ${node.items === undefined ? 'values' : typeOf(node.items)}`;
+  if (node.type === 'array') return `list of ${(node.items && typeOf(node.items)) || 'values'}`;
   if (node.type === 'object') return 'mapping';
   return node.type ?? '';
 }

@@ -1,10 +1,11 @@
 /**
- * `npm run schema`: writes the JSON Schema for editors, the table of fields in
- * `docs/reference/configuration.md`, and what the chart takes from the code: the schema and the table of its
- * values, and RBAC rules, which the kustomize overlays have too. Also the chart's copies of the alerts and
- * the dashboards. A test fails if they are out of date.
+ * `npm run schema`: writes the JSON Schema for editors, the tables of fields in
+ * `docs/reference/configuration.md` and `api.md`, and what the chart takes from the code: the schema and the
+ * table of its values, and RBAC rules, which the kustomize overlays have too. Also the chart's copies of the
+ * alerts and the dashboards. A test fails if they are out of date.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { API_DOCUMENT, withAPITables } from './api-reference.ts';
 import { CHART_RBAC, chartRBAC } from './chart-rbac.ts';
 import { CHART_COPIES, CHART_DOCUMENT, CHART_SCHEMA, chartSchema, withValuesTable } from './chart-values.ts';
 import { DOCUMENT, jsonSchema, SCHEMA, withFieldTable } from './configuration-reference.ts';
@@ -13,6 +14,7 @@ import { INDEX_COMPONENT, indexRBAC, OVERLAYS, overlayRBAC } from './overlay-rba
 
 writeFileSync(SCHEMA, jsonSchema());
 writeFileSync(DOCUMENT, withFieldTable(readFileSync(DOCUMENT, 'utf8')));
+writeFileSync(API_DOCUMENT, withAPITables(readFileSync(API_DOCUMENT, 'utf8')));
 writeFileSync(CHART_SCHEMA, chartSchema());
 writeFileSync(CHART_DOCUMENT, withValuesTable(readFileSync(CHART_DOCUMENT, 'utf8')));
 writeFileSync(CHART_RBAC, chartRBAC());

@@ -21,7 +21,7 @@ export function manifestText(documents: readonly Document[]): string {
   return documents.map((document) => document.toString({ lineWidth: 0 })).join('---\n');
 }
 
-/** A cluster role and its binding, which has the same name. */
+/** A cluster role and its binding: see `boundRole`. */
 export function boundClusterRole(
   name: string,
   rules: readonly CommentedRule[],
@@ -30,14 +30,20 @@ export function boundClusterRole(
   return boundRole('ClusterRole', { name }, rules, subject);
 }
 
-/** A role and its binding, which has the same name. */
+/**
+ * A role and its binding. Their name includes the subject, so that applying the rights of one account never
+ * takes those of another.
+ */
 export function boundRole(
   kind: 'ClusterRole' | 'Role',
-  metadata: { readonly namespace?: string; readonly name: string },
+  { namespace, name }: { readonly namespace?: string; readonly name: string },
   rules: readonly CommentedRule[],
   subject: Subject,
 ): Document[] {
   const apiVersion = `${RBAC}/v1`;
+  const account = subject.kind === 'User' ? subject.name : `${subject.namespace}:${subject.name}`;
+  // Kubernetes refuses `/` and `%` in names.
+  const metadata = { ...(namespace && { namespace }), name: `${name}:${account.replace(/[/%]/g, '-')}` };
   const role = manifest({ apiVersion, kind, metadata, rules: rules.map(({ rule }) => rule) });
   for (const [at, { comment }] of rules.entries()) {
     const node = role.getIn(['rules', at], true);

@@ -8,11 +8,10 @@ import type { Output } from '../lib/schema-fields.ts';
 import type { ObjectMeta } from './meta-v1.ts';
 
 export const userInfoSchema = z.strictObject({
-  username: z.string(),
-  /** Empty if the source has none. */
-  uid: z.string(),
-  groups: z.array(z.string()),
-  extra: z.record(z.string(), z.array(z.string())),
+  username: z.string().describe('The name.'),
+  uid: z.string().describe('The id; empty if the source has none.'),
+  groups: z.array(z.string()).describe('The groups.'),
+  extra: z.record(z.string(), z.array(z.string())).describe('Further facts, by key.'),
 });
 
 export type UserInfo = Output<typeof userInfoSchema>;

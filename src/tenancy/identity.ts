@@ -41,13 +41,11 @@ const tenantOrigin = z.union([
 ]);
 
 /** The scope of a credential. */
-const identityScope = z.strictObject({
-  kind: z.enum(['project', 'domain', 'system', 'unscoped']),
-  /** Id of the project or domain. */
-  id: z.string().exactOptional(),
-  name: z.string().exactOptional(),
-  /** Role names on this scope. */
-  roles: z.array(z.string()),
+export const identityScope = z.strictObject({
+  kind: z.enum(['project', 'domain', 'system', 'unscoped']).describe("Keystone's kind of scope."),
+  id: z.string().exactOptional().describe('Id of the project or domain.'),
+  name: z.string().exactOptional().describe('Its name.'),
+  roles: z.array(z.string()).describe('Role names on this scope.'),
 });
 
 /** Sessions of the portal are stored in this form. */

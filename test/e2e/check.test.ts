@@ -31,7 +31,7 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     return () => cluster.store.put(found.location, found.object);
   };
   const withoutRules = (resource: string) =>
-    change('clusterroles', 'stonegate-impersonator', (object) => ({
+    change('clusterroles', 'stonegate-impersonator:stonegate', (object) => ({
       ...object,
       rules: Array.isArray(object.rules)
         ? object.rules.filter((rule) => !JSON.stringify(rule).includes(resource))
@@ -113,7 +113,7 @@ t.test('check warns if a tenant’s group is bound in a namespace that admission
     /^warning: upstream\.server: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m,
   );
 
-  const [role] = cluster.store.list({ resource: 'clusterroles', name: 'stonegate-impersonator' });
+  const [role] = cluster.store.list({ resource: 'clusterroles', name: 'stonegate-impersonator:stonegate' });
   if (!Array.isArray(role?.object.rules)) throw new Error('no role');
   const rules = role.object.rules.filter((rule) => !JSON.stringify(rule).includes('rolebindings'));
   cluster.store.put(role.location, { ...role.object, rules });
@@ -141,7 +141,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
       t.notMatch(await run(), /RBAC index/);
       const [role] = apiServer.cluster.store.list({
         resource: 'clusterroles',
-        name: 'stonegate-impersonator',
+        name: 'stonegate-impersonator:stonegate',
       });
       if (!Array.isArray(role?.object.rules)) throw new Error('no role');
       const rules = role.object.rules.filter((rule) => !/rolebindings|"tenants"/.test(JSON.stringify(rule)));

@@ -298,7 +298,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   });
 
   await t.test('what the API server does not tell the webhook is refused', async (t) => {
-    await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission`);
+    await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission:stonegate-admission`);
     await eventually(async () => {
       const reply = await post(alice, POLICIES, policy([rule(['get'])], ['web'], 'late'));
       return reply.status === 503 && /could not be reviewed/.test(reply.body);

@@ -2,20 +2,28 @@
  * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
  * at a real kube-apiserver. It has no nodes: what a running pod would do is done for it.
  */
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import {
+  type Kubernetes,
+  type KubernetesOptions,
+  startKubernetes,
+} from '../support/kubernetes/api-server.ts';
 import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
-import { prepareKubernetesSite, serviceAccountToken } from '../support/kubernetes/site.ts';
+import { isAllowed, prepareKubernetesSite, serviceAccountToken } from '../support/kubernetes/site.ts';
+import { startOidcProvider } from '../support/oidc/provider.ts';
+import { browse } from '../support/oidc/scripted-browser.ts';
 import { askOnce } from '../support/open-request.ts';
-import { commandsRunBy, makeCommand, readersShell, runShell } from '../support/page-commands.ts';
+import { commandsRunBy, makeCommand, missingLine, readersShell, runShell } from '../support/page-commands.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 
 const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
+const ACCOUNT = 'system:serviceaccount:';
 const skip = missingKubernetes() || missing(helm()) || (findKubectls().length === 0 && NO_KUBECTL);
 
 interface Shell {
@@ -43,8 +51,11 @@ function administrator(kubernetes: Kubernetes, folder: string): Shell {
   };
 }
 
-async function startCluster(t: Test): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
-  const kubernetes = await startKubernetes();
+async function startCluster(
+  t: Test,
+  options?: KubernetesOptions,
+): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
+  const kubernetes = await startKubernetes(options);
   t.teardown(() => kubernetes.stop());
   const folder = t.testdir({});
   const pair = await kubernetes.authority.server('stonegate');
@@ -98,7 +109,103 @@ t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
     await shell.run('kubectl -n stonegate get deployments -o wide'),
     /registry\.example\.com\/stonegate/,
   );
+
+  await t.test('no release, overlay or manifest takes the rights of another', async (t) => {
+    await shell.run(`
+      helm install stonegate config/charts/stonegate -n other --create-namespace -f values.yaml
+      kubectl apply -f config/kubernetes/overlays/shared/rbac.yaml
+      for user in stonegate acme/proxy; do
+        stonegate manifests rbac --mode shared --user $user | kubectl apply -f -
+      done
+      stonegate manifests rbac --mode shared --service-account edge/stonegate | kubectl apply -f -
+      helm upgrade stonegate config/charts/stonegate -n stonegate -f values.yaml`);
+    const [formerNames = ''] = commandsRunBy(TEST, 'docs/upgrade.md');
+    await shell.run(
+      `kubectl create clusterrole stonegate-impersonator --verb=get --resource=pods\n${formerNames}`,
+    );
+    await t.rejects(shell.run('kubectl get clusterrole stonegate-impersonator'), /NotFound/);
+    const accounts = ['stonegate', 'other', 'edge'].map((namespace) => `${ACCOUNT}${namespace}:stonegate`);
+    const resourceAttributes = { verb: 'impersonate', resource: 'users', name: 'alice' };
+    for (const user of [...accounts, 'stonegate', 'acme/proxy'])
+      await eventually(() => isAllowed(kubernetes, { user, resourceAttributes }));
+    const bound = await shell.run('kubectl get clusterrolebindings -o name | grep impersonator | sort');
+    t.same(bound.trim().split('\n'), [
+      'clusterrolebinding.rbac.authorization.k8s.io/other:stonegate-impersonator',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:acme-proxy',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:edge:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate-impersonator:stonegate:stonegate',
+      'clusterrolebinding.rbac.authorization.k8s.io/stonegate:stonegate-impersonator',
+    ]);
+  });
 });
+
+t.test('docs/kind.md', { skip }, async (t) => {
+  const you = { user: 'you', password: 'your-pass' };
+  const claims = { email: 'you@example.com', email_verified: true, groups: ['developers'] };
+  const provider = await startOidcProvider({ users: { you: { password: you.password, claims } } });
+  t.teardown(() => provider.close());
+  // The cluster role `edit` is aggregated.
+  const { kubernetes, shell } = await startCluster(t, { controllers: true });
+  const file = (name: string): string => join(shell.folder, name);
+  const page = readFileSync('docs/kind.md', 'utf8');
+  const values = /```yaml\n(.*?)```/s.exec(page)?.[1] ?? '';
+  const sample: object = parse(readFileSync('config/samples/kubernetes-oidc.yaml', 'utf8'));
+  t.match(sample, parse(values).configuration, 'the sample has the same configuration');
+  const atProvider = (text: string): string => text.replace('https://login.example.com', provider.issuer);
+  writeFileSync(file('values.yaml'), atProvider(values));
+  for (const command of ['kind', 'docker']) shell.command(command, `echo "${command} $*"`);
+  shell.command('helm', `exec '${helm()}' "$@"`);
+  shell.command('kubectl', WITHOUT_PODS);
+  const [cluster = '', install = '', rights = '', asYourself = ''] = commandsRunBy(TEST, 'docs/kind.md');
+
+  t.match(await shell.run(cluster), /^kind load docker-image stonegate:.* --name stonegate$/m);
+  t.match(await shell.run(install), /^STATUS: deployed$/m);
+  t.match(await shell.run(rights), 'rolebinding.rbac.authorization.k8s.io/developers created');
+
+  const mounted = await shell.run(
+    `kubectl -n stonegate get configmap stonegate -o jsonpath='{.data.stonegate\\.yaml}'`,
+  );
+  const stonegate = await serveStonegate(await asInPod(kubernetes, shell, mounted));
+  t.teardown(() => stonegate.stop());
+  shell.command('xdg-open', `printf %s "$1" >page.part && mv page.part '${file('page')}'`);
+  const local = atProvider(asYourself).replaceAll('8443', `${stonegate.port}`);
+  const [output] = await Promise.all([
+    shell.run(`export DISPLAY=:0\n${local}`),
+    eventually(() => existsSync(file('page'))).then(() => browse(readFileSync(file('page'), 'utf8'), you)),
+  ]);
+  const [, promised = ''] = /```text\n(.*?)```/s.exec(page) ?? [];
+  t.equal(missingLine(output, promised.trim().split('\n')), undefined, output);
+  t.notMatch(output, /^default /m, 'namespaces are filtered');
+  await t.rejects(shell.run('kubectl -n default get pods'), /User "oidc:you@example.com" cannot list/);
+});
+
+/** kubectl, but what waits for a pod. */
+const WITHOUT_PODS = `
+case " $* " in
+  *" rollout "* | *" port-forward "*) exit 0 ;;
+  *) exec '${findKubectls().at(-1)}' "$@" ;;
+esac`;
+
+/**
+ * What the chart mounts, in a folder of its own.
+ *
+ * @returns the path of the configuration
+ */
+async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: string): Promise<string> {
+  const local = mounted
+    .replaceAll('/run/stonegate/tls', folder)
+    .replaceAll('/run/stonegate/upstream', folder)
+    .replace('https://kubernetes.default.svc', kubernetes.url);
+  const configuration: { server: object } = parse(local);
+  const server = { ...configuration.server, bind: '127.0.0.1:0' };
+  writeFileSync(
+    join(folder, 'stonegate.yaml'),
+    JSON.stringify({ ...configuration, server, admin: { bind: '127.0.0.1:0' } }),
+  );
+  writeFileSync(join(folder, 'token'), await serviceAccountToken(kubernetes, 'stonegate', 'stonegate'));
+  return join(folder, 'stonegate.yaml');
+}
 
 /** Waits for a pod and says that it has run. */
 async function podSucceeds(kubernetes: Kubernetes, path: string): Promise<void> {

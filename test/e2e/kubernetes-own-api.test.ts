@@ -2,6 +2,7 @@
  * Stonegate's own API group in front of a real kube-apiserver: discovery, OpenAPI and kubectl treat it like
  * any other group of the cluster.
  */
+import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { whoCan } from '../../src/cli/who-can.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -61,6 +62,14 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     t.match(JSON.parse(document.body), { openapi: '3.0.0' });
   });
 
+  await t.test('docs/reference/api.md has every kind', async (t) => {
+    const { through } = await both(`/apis/${OWN}/v1alpha1`);
+    const { resources }: { resources: { kind: string }[] } = JSON.parse(through.body);
+    const kinds = resources.map(({ kind }) => kind).sort();
+    const page = readFileSync('docs/reference/api.md', 'utf8').split('## `tenancy')[0] ?? '';
+    t.same([...page.matchAll(/^### (\w+)$/gm)].map(([, kind]) => kind).sort(), kinds);
+  });
+
   await t.test('what the API server refuses in discovery stays refused', async (t) => {
     const reply = await stonegate.ask('nothing', '/apis');
     t.equal(reply.status, 401);
@@ -78,9 +87,14 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
         /^resourceaccessreviews +stonegate.dev\/v1alpha1 +false +ResourceAccessReview$/m,
       ])
         t.match(resources.stdout, row);
-      const explained = await kubectl.run(['explain', 'resourceaccessreviews.spec']);
-      t.equal(explained.code, 0, explained.stderr);
-      t.match(explained.stdout, /verb\s+<string>/);
+      for (const [field, shown] of [
+        ['resourceaccessreviews.spec', /verb\s+<string>/],
+        ['explanations.status.stages', /decision\s+<string>/],
+      ] as const) {
+        const explained = await kubectl.run(['explain', field]);
+        t.equal(explained.code, 0, explained.stderr);
+        t.match(explained.stdout, shown);
+      }
       const raw = await kubectl.run(['get', '--raw', '/apis/stonegate.dev/v1alpha1/selfidentity']);
       t.match(JSON.parse(raw.stdout), { status: { user: { username: 'acme:alice' } } });
     });

@@ -21,7 +21,8 @@ import { printedManifests } from '../support/manifests.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-const ROLE = 'stonegate-provisioner';
+const ACCOUNT = 'stonegate-provisioner';
+const ROLE = `stonegate-provisioner:stonegate:${ACCOUNT}`;
 const PROVISIONER = 'system:serviceaccount:stonegate:stonegate-provisioner';
 
 interface Provisioned extends KubernetesSite {
@@ -66,7 +67,7 @@ async function start(t: Test): Promise<Provisioned> {
   await configure({});
   const printed = await printedManifests('rbac', '--config', configFile, '--provisioner');
   for (const object of printed) await apply(kubernetes, object);
-  const token = await serviceAccountToken(kubernetes, 'stonegate', ROLE);
+  const token = await serviceAccountToken(kubernetes, 'stonegate', ACCOUNT);
   await writeFile(join(folder, 'provisioner-token'), token);
   const role = printed.find(({ kind }) => kind === 'ClusterRole');
   const rules: Rule[] = JSON.parse(JSON.stringify(isObject(role) ? role.rules : []));
@@ -142,7 +143,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
     t.equal(await ask(`${RBAC}/clusterroles`, { metadata: { name: 'almighty' }, rules }), 403);
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
-    const subjects = [{ kind: 'ServiceAccount', namespace: 'stonegate', name: ROLE }];
+    const subjects = [{ kind: 'ServiceAccount', namespace: 'stonegate', name: ACCOUNT }];
     const metadata = { name: 'almighty' };
     t.equal(await ask(`${RBAC}/clusterrolebindings`, { metadata, roleRef, subjects }), 403);
     t.equal(await ask(`${RBAC}/namespaces/default/rolebindings`, { metadata, roleRef, subjects }), 403);

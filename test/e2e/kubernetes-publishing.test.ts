@@ -16,7 +16,7 @@ import { printedBy } from '../support/printed-io.ts';
 
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
 const RBAC = 'rbac.authorization.k8s.io';
-const ROLE = 'stonegate-provisioner';
+const ACCOUNT = 'stonegate-provisioner';
 const [binary] = findKubectls().slice(-1);
 
 async function start(t: Test) {
@@ -37,7 +37,7 @@ async function start(t: Test) {
   const folder = dirname(configFile);
   await writeFile(
     join(folder, 'provisioner-token'),
-    await serviceAccountToken(kubernetes, 'stonegate', ROLE),
+    await serviceAccountToken(kubernetes, 'stonegate', ACCOUNT),
   );
   const namespace = (name: string, domain?: string) => {
     const own = { 'managed-by': 'stonegate', 'project-id': `p-${name}`, 'domain-id': domain ?? '' };

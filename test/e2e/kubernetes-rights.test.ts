@@ -18,7 +18,7 @@ import { startReplica } from '../support/stonegate.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
 const CSRS = '/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All';
-const ROLE = 'stonegate-impersonator';
+const ROLE = 'stonegate-impersonator:stonegate:stonegate';
 const STONEGATE = 'system:serviceaccount:stonegate:stonegate';
 const CONFIGURATION = {
   authentication: { tokenReview: { tenant: 'robots' }, impersonationExtraKeys: ['example.com/why'] },

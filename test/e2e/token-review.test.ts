@@ -154,7 +154,7 @@ t.test(
   'without the right to create reviews, the response says that the operator must grant it',
   async (t) => {
     const { ask, robot, apiServer } = await start(t, 'shared');
-    apiServer.seed.clusterRole('stonegate-impersonator', []);
+    apiServer.seed.clusterRole('stonegate-impersonator:stonegate', []);
     const reply = await ask(robot, '/api/v1/namespaces/acme/pods');
     t.match(reply.json(), { code: 503, message: /does not let Stonegate create tokenreviews/ });
   },

@@ -38,17 +38,17 @@ function combined(parts: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** Without the name: the chart names these objects by release, `manifests rbac` by account. */
 const rightsOf = (objects: readonly ManifestObject[]) =>
   objects
     .filter(({ apiVersion }) => apiVersion.startsWith('rbac'))
-    .map(({ kind, metadata: { name, namespace }, rules, subjects }) => ({
+    .map(({ kind, metadata: { namespace }, rules, subjects }) => ({
       kind,
-      name,
       namespace,
       rights: rules === undefined ? [] : rightsIn(rules),
       subjects,
     }))
-    .sort((a, b) => `${a.kind} ${a.namespace} ${a.name}`.localeCompare(`${b.kind} ${b.namespace} ${b.name}`));
+    .sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
 
 const ACCOUNT = ['--service-account', 'stonegate/stonegate'];
 const PROVISIONER = ['--service-account', 'stonegate/stonegate-provisioner', '--provisioner'];
@@ -57,7 +57,7 @@ t.test('the samples grant what stonegate manifests rbac prints', { skip }, async
   for (const [name, file] of SAMPLES) {
     const objects = render(t.testdir(), file, '--set', 'rbac.create=true,rbac.user=');
     const arktos = name === 'arktos';
-    const provisions = objects.some(({ metadata }) => metadata.name === 'stonegate-provisioner');
+    const provisions = objects.some(({ metadata }) => metadata.name === 'stonegate:stonegate-provisioner');
     const account = file.includes('existing-secrets') ? ['--service-account', 'stonegate/default'] : ACCOUNT;
     const printed = [
       ...(await printedRBAC(objects, ...(arktos ? ['--user', 'stonegate'] : account))),
@@ -131,7 +131,7 @@ t.test('provisioning is granted what stonegate manifests rbac --provisioner prin
       ]) {
         const bindings = { provision: 'onRequest', createRoles, ...roles };
         const configuration = { tenancy: { mode }, authentication, bindings };
-        await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
+        await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
       }
 });
 
@@ -158,8 +158,8 @@ t.test('policies are granted what stonegate manifests rbac prints', { skip }, as
         access: { grantable: GRANTABLE },
         bindings: { createRoles },
       };
-      await grantsAsPrinted(t, 'stonegate-impersonator', configuration, '--user', 'stonegate');
-      await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
+      await grantsAsPrinted(t, 'stonegate:stonegate-impersonator', configuration, '--user', 'stonegate');
+      await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
     }
 });
 
@@ -178,7 +178,7 @@ t.test('publishing is granted what stonegate manifests rbac --provisioner prints
   ] as const) {
     const access = { grantable: GRANTABLE };
     const configuration = { tenancy: { mode }, authentication: KEYSTONE, access, publishing };
-    await grantsAsPrinted(t, 'stonegate-provisioner', configuration, ...PROVISIONER);
+    await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
   }
 });
 
@@ -193,7 +193,7 @@ t.test('what Stonegate would refuse to grant is not granted to it', { skip }, as
       authorization: { crossTenantPolicies: true },
     },
   });
-  const { rules } = find(objects, 'ClusterRole', 'stonegate-provisioner');
+  const { rules } = find(objects, 'ClusterRole', 'stonegate:stonegate-provisioner');
   t.notOk(rightsIn(rules).some((right) => right.includes('escalate')));
 });
 

@@ -5,6 +5,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
+import { API_DOCUMENT, withAPITables } from '../../scripts/api-reference.ts';
 import {
   DOCUMENT,
   fieldPaths,
@@ -29,6 +30,11 @@ t.test('docs/reference/configuration.md has a fresh table of every field (npm ru
     fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
     [],
   );
+});
+
+t.test('docs/reference/api.md has fresh tables (npm run schema)', async (t) => {
+  const document = read(API_DOCUMENT);
+  t.ok(document === withAPITables(document));
 });
 
 t.test(
@@ -68,6 +74,16 @@ t.test('every sample configuration is a good one, but for the files it names', a
     const { problems } = parseConfiguration(read(sample), dirname(sample));
     t.same(problems.map(formatProblem), [], sample);
   }
+});
+
+t.test('samples that name another tenancy mode are good in that one too', async (t) => {
+  const samples = globSync('config/samples/*.yaml').flatMap((sample) => {
+    const other = read(sample).replace(/^( {2}mode: )arktos # .*: (?=shared$)/m, '$1');
+    return other === read(sample) ? [] : [[sample, other] as const];
+  });
+  t.equal(samples.length, 4);
+  for (const [sample, other] of samples)
+    t.same(parseConfiguration(other, dirname(sample)).problems.map(formatProblem), [], sample);
 });
 
 t.test('every whole configuration in the documents is a good one', async (t) => {

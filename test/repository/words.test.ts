@@ -56,6 +56,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
   // `--people` is the name of an option, and of the field that it sets.
   'docs/who-can.md': ['people'],
+  'docs/reference/api.md': ['people'],
   'test/unit/features/who-can/handle-who-can.test.ts': ['people'],
   'src/features/who-can/handle-who-can.ts': ['people'],
   'src/cli/who-can.ts': ['people'],

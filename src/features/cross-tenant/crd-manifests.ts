@@ -38,7 +38,7 @@ interface Definition {
  */
 const SHARED = { [CRD_SHARING_POLICY]: 'Forced' };
 
-const DEFINITIONS: readonly Definition[] = [
+export const POLICY_DEFINITIONS: readonly Definition[] = [
   {
     kind: 'CrossTenantPolicy',
     shortName: 'ctp',
@@ -57,12 +57,15 @@ const DEFINITIONS: readonly Definition[] = [
 ];
 
 export function policyDefinitions(): object[] {
-  return DEFINITIONS.map(definitionOf);
+  return POLICY_DEFINITIONS.map(definitionOf);
+}
+
+export function pluralOf(kind: string): string {
+  return kind.toLowerCase().replace(/y$/, 'ie').concat('s');
 }
 
 function definitionOf({ kind, shortName, description, labels, spec, columns }: Definition): object {
-  const singular = kind.toLowerCase();
-  const plural = singular.replace(/y$/, 'ie').concat('s');
+  const plural = pluralOf(kind);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -70,7 +73,7 @@ function definitionOf({ kind, shortName, description, labels, spec, columns }: D
     spec: {
       group: TENANCY_GROUP,
       scope: 'Tenant',
-      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName] },
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName] },
       versions: [
         {
           name: TENANCY_VERSION,

@@ -2,27 +2,18 @@
  * Answers requests for an explanation of how a request would be decided. Their body holds a credential: it is
  * read only here, and neither logged nor audited.
  */
-import { z } from 'zod';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import type { Explain } from './explain-request.ts';
+import { explanationSpecSchema } from './explain-schemas.ts';
 import type { ExplanationRequest } from './stonegate-v1alpha1.ts';
 
-const text = z.string();
 const EXPLANATION: OwnKind<ExplanationRequest['spec']> = ownKind(
   'Explanation',
   'an explanation',
-  z.strictObject({
-    request: z.object({
-      method: text,
-      path: text,
-      headers: z.array(z.tuple([text, text])).exactOptional(),
-      upgrade: text.exactOptional(),
-    }),
-    token: text.exactOptional(),
-  }),
+  explanationSpecSchema,
 );
 
 export function createExplanationHandler(

@@ -16,13 +16,8 @@ import { actingTenant, reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import {
-  type ExplainedPart,
-  type ExplainedStage,
-  type Refusal,
-  STAGES,
-  type StageName,
-} from './stonegate-v1alpha1.ts';
+import { STAGES } from './explain-schemas.ts';
+import type { ExplainedPart, ExplainedStage, Refusal, StageName } from './stonegate-v1alpha1.ts';
 
 /** How far a chain of causes is followed. */
 const MAX_CAUSES = 5;

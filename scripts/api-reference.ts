@@ -1,0 +1,57 @@
+/** docs/reference/api.md: the resources of both API groups, from their schemas. */
+import type { z } from 'zod';
+import {
+  ACCESS_RULES_REVIEWS,
+  SELF_ACCESS_RULES,
+} from '../src/features/access-rules/access-rules-v1alpha1.ts';
+import { POLICY_DEFINITIONS, pluralOf } from '../src/features/cross-tenant/crd-manifests.ts';
+import { policyStatusSchema, TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
+import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
+import { schemaRows, withTable } from './configuration-reference.ts';
+
+export const API_DOCUMENT = 'docs/reference/api.md';
+
+const OWN_RESOURCES = [
+  SELF_IDENTITY,
+  SELF_ACCESS_RULES,
+  ACCESS_RULES_REVIEWS,
+  ...Object.values(WHO_CAN_RESOURCES),
+  EXPLANATIONS,
+];
+
+const RIGHTS = {
+  cluster: 'for the whole cluster, outside every tenant',
+  tenant: "in the cluster, in arktos mode in the user's tenant",
+};
+
+/** The document with new tables. */
+export function withAPITables(document: string): string {
+  const own = OWN_RESOURCES.flatMap((resource) => [
+    ...introduction(resource.kind, resource.description, requestsOf(resource)),
+    ...fields(resource.schemas ?? {}),
+  ]);
+  const stored = POLICY_DEFINITIONS.flatMap(({ kind, description, spec }) => [
+    ...introduction(kind, description, `\`/apis/${TENANCY_API_VERSION}/tenants/TENANT/${pluralOf(kind)}\``),
+    ...fields({ spec, status: policyStatusSchema }),
+  ]);
+  const withOwn = withTable(document, `resources of ${OWN_GROUP}`, own.slice(0, -1));
+  return withTable(withOwn, 'stored resources', stored.slice(0, -1));
+}
+
+function introduction(kind: string, description: string, requests: string): string[] {
+  return [`### ${kind}`, '', description, '', requests, ''];
+}
+
+function requestsOf({ name, namespaced, methods, right }: OwnResource): string {
+  const path = ownPath(name, namespaced ? { namespace: 'NAMESPACE' } : {});
+  const place = namespaced ? 'in the namespace' : RIGHTS[right ?? 'tenant'];
+  const needed = right === undefined ? 'Every user may ask.' : `Needs \`create\` on \`${name}\` ${place}.`;
+  return `\`${methods.join('`, `')}\` \`${path}\`. ${needed}`;
+}
+
+function fields(schemas: Readonly<Record<string, z.ZodType>>): string[] {
+  const rows = Object.entries(schemas).flatMap(([name, schema]) => schemaRows(schema, name));
+  return ['| field | value | meaning |', '| --- | --- | --- |', ...rows, ''];
+}
