@@ -21,7 +21,7 @@ export async function showAccount(request: PortalRequest, context: PortalContext
   const session = await currentSession(request, context);
   if (session === undefined || sessionID === undefined) return toSignIn(request, HOME);
   const account = accountOf(session, context);
-  const { cluster, providers, keystone, clock, formTokens } = context;
+  const { cluster, providers, keystone, clock, formTokens, origin, client, commandURL } = context;
   const { issuer } = account;
   const content = accountPage({
     server: cluster.server,
@@ -32,6 +32,7 @@ export async function showAccount(request: PortalRequest, context: PortalContext
         : (providers.find((provider) => provider.issuer === issuer)?.displayName ?? issuer),
     now: clock.now(),
     fileName: fileName(context),
+    command: { portal: origin, sha256: client?.sha256, executablesURL: commandURL },
     formToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
     showsAccess: context.access !== undefined,
   });

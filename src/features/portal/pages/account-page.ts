@@ -3,6 +3,7 @@
  * all commands, without a script.
  */
 import type { Account } from '../account.ts';
+import { CLIENT_PATH } from '../assets.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { layout, signOutForm } from './layout.ts';
 
@@ -24,6 +25,15 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
+/** Where users get the `stonegate` command. */
+export interface CommandSource {
+  /** The portal's origin. */
+  readonly portal: string;
+  /** Of the portal's file; undefined if the portal has none. */
+  readonly sha256: string | undefined;
+  readonly executablesURL: string | undefined;
+}
+
 export interface AccountPage {
   readonly server: string;
   readonly account: Account;
@@ -32,6 +42,7 @@ export interface AccountPage {
   readonly now: number;
   /** The name of the file to download. */
   readonly fileName: string;
+  readonly command: CommandSource;
   readonly formToken: string;
   /** Whether there is a page of what the user may do. */
   readonly showsAccess: boolean;
@@ -77,11 +88,12 @@ function foldedList(names: readonly string[]): Html {
 <details><summary>${names.length - GROUPS_SHOWN} more</summary>${list(names.slice(GROUPS_SHOWN))}</details>`;
 }
 
-function setUp({ fileName }: AccountPage): Html {
+function setUp({ fileName, command }: AccountPage): Html {
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
 <h2 id="set-up">Set up kubectl</h2>
 <ol class="steps">
-<li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p></li>
+<li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p>
+${install(command)}</li>
 <li><p>Download your kubeconfig. There is no secret in it.</p>
 <p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
 <details><summary>Or add it to the kubeconfig you have</summary>
@@ -94,6 +106,19 @@ mv merged ~/.kube/config</pre>
 kubectl --kubeconfig ${fileName} get pods</pre></li>
 </ol>
 </section>`;
+}
+
+function install({ portal, sha256, executablesURL }: CommandSource): Html {
+  const file = CLIENT_PATH.slice(1);
+  return html`${
+    sha256 !== undefined &&
+    html`<pre class="copy short" tabindex="0" role="region" aria-label="Commands to install stonegate">curl -fO ${portal}${CLIENT_PATH}
+sudo install -m 755 ${file} /usr/local/bin/stonegate</pre>
+<p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${sha256}</code></p>`
+  }${
+    executablesURL !== undefined &&
+    html`<p><a href="${executablesURL}">Executables</a> need no Node${sha256 !== undefined && ', on Windows too'}.</p>`
+  }`;
 }
 
 /**
