@@ -10,7 +10,26 @@ import { didYouMean } from '../lib/did-you-mean.ts';
 export interface CommandIO {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** Takes what a command accepts; the command is then not run. */
+  readonly describe?: (accepted: AcceptedWords) => void;
 }
+
+/** What a command line of a command can consist of. */
+export interface AcceptedWords {
+  readonly options: Options;
+  /** The first words that the command knows; others may be accepted too. */
+  readonly words?: readonly string[];
+}
+
+/** @param argv what follows the name. @returns the exit code */
+type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
+
+export interface ListedCommand {
+  readonly does: string;
+  readonly load: () => Promise<Command>;
+}
+
+export type Commands = Readonly<Record<string, ListedCommand>>;
 
 export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 
@@ -37,7 +56,10 @@ export class ConfigurationError extends Error {
   }
 }
 
-type Options = NonNullable<ParseArgsConfig['options']>;
+type Option = NonNullable<ParseArgsConfig['options']>[string];
+
+/** `choices` are all values of an option, which shells complete; without any the option is never accepted. */
+type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
 
 type Parsed<Declared extends Options> = ReturnType<typeof parseArgs<{ options: Declared }>>['values'];
 
@@ -58,6 +80,7 @@ export async function runCommand<const Declared extends Options>(
   command: {
     readonly usage: string;
     readonly options: Declared;
+    readonly words?: readonly string[];
     readonly argv: readonly string[];
     readonly io: CommandIO;
   },
@@ -68,6 +91,10 @@ export async function runCommand<const Declared extends Options>(
   ) => Promise<number | undefined>,
 ): Promise<number> {
   const { usage, options, argv, io } = command;
+  if (io.describe !== undefined) {
+    io.describe(command);
+    return EXIT.fine;
+  }
   const note = (line: string, error?: Error) => {
     const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
     io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
@@ -116,7 +143,12 @@ function suggestion({ message }: Error, options: readonly string[]): string {
   return option === undefined ? '' : didYouMean(option, options).replace('mean ', 'mean --');
 }
 
-export type OutputFormat = 'table' | 'json' | 'yaml';
+const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** The option of commands that print a table, or the object that it is made of. */
+export const OUTPUT_OPTION = { type: 'string', short: 'o', choices: OUTPUT_FORMATS } as const;
 
 /** @throws UsageError */
 export function outputFormat(given: string | undefined): OutputFormat {

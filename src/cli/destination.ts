@@ -4,7 +4,7 @@
  */
 
 import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
-import { type OptionValues, UsageError } from './command.ts';
+import { type OptionValues, OUTPUT_OPTION, UsageError } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
 import { kubeconfigFiles } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
@@ -20,7 +20,7 @@ export const DESTINATION_OPTIONS = {
   as: { type: 'string' },
   'as-uid': { type: 'string' },
   'as-group': { type: 'string', multiple: true },
-  output: { type: 'string', short: 'o' },
+  output: OUTPUT_OPTION,
 } as const;
 
 /** The lines about these options in a usage text. */

@@ -38,6 +38,9 @@ const POD_WORDS: ReadonlyMap<string, string> = new Map([
   ['logs', 'log'],
 ]);
 
+/** With which a request in words begins. */
+export const REQUEST_VERBS: readonly string[] = [...METHODS.keys(), ...POD_WORDS.keys()];
+
 /**
  * @param namespace if `-n` names none
  * @throws UsageError
@@ -72,9 +75,7 @@ function requestOfWords(words: readonly string[], flags: RequestFlags) {
   if (subresource !== undefined) return podRequest(subresource, operands, flags);
   const method = METHODS.get(verb);
   if (method === undefined)
-    throw new UsageError(
-      `unknown verb ${JSON.stringify(verb)}: one of ${[...METHODS.keys(), ...POD_WORDS.keys()].join(', ')}`,
-    );
+    throw new UsageError(`unknown verb ${JSON.stringify(verb)}: one of ${REQUEST_VERBS.join(', ')}`);
   const [type = '', name = ''] = targetOf(operands);
   if (name === '' && flags.subresource !== undefined)
     throw new UsageError('--subresource wants the name of an object');

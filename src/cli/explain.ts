@@ -2,8 +2,6 @@
  * `stonegate explain`: what would happen to a request, stage by stage. It is computed from a configuration
  * file, whose backends are called, or by a running Stonegate for an administrator.
  */
-
-import type { LoadedConfiguration } from '../config/load.ts';
 import {
   type Decision,
   EXPLANATIONS_PATH,
@@ -14,14 +12,14 @@ import {
   type CommandIO,
   columns,
   type OptionValues,
+  OUTPUT_OPTION,
   outputFormat,
   print,
   runCommand,
   UsageError,
 } from './command.ts';
-import { readConfiguration } from './configuration-file.ts';
 import { destinationOf } from './destination.ts';
-import { REQUEST_OPTIONS, requestOf } from './explain-request.ts';
+import { REQUEST_OPTIONS, REQUEST_VERBS, requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
 import { askFor } from './stonegate-api.ts';
 
@@ -77,27 +75,25 @@ const OPTIONS = {
   'admin-token-file': { type: 'string' },
   context: { type: 'string' },
   kubeconfig: { type: 'string' },
-  output: { type: 'string', short: 'o' },
+  output: OUTPUT_OPTION,
 } as const;
+
+const COMMAND = { usage: USAGE, options: OPTIONS, words: REQUEST_VERBS } as const;
 
 type Spec = ExplanationRequest['spec'];
 
 /**
- * Explains the request with the components of a configuration.
+ * Explains the request with the components of the configuration in a file.
  *
  * @param note receives each line that the components log
  */
-export type ExplainWith = (
-  loaded: LoadedConfiguration,
-  spec: Spec,
-  note: (line: string) => void,
-) => Promise<Explanation>;
+export type ExplainWith = (file: string, spec: Spec, note: (line: string) => void) => Promise<Explanation>;
 
 type Values = OptionValues<typeof OPTIONS>;
 
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
+  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
     const { config, server, context } = values;
     if ([config, server, context].filter((value) => value !== undefined).length > 1)
@@ -105,9 +101,7 @@ export function explain(argv: readonly string[], io: CommandIO, explainWith: Exp
     const token = await readGivenToken('--token-file', values['token-file']);
     const explanation = await (config === undefined
       ? askServer(words, values, token)
-      : explainWith(await readConfiguration(config), specOf(requestOf(words, values), token), (line) =>
-          io.stderr(`${line}\n`),
-        ));
+      : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
     await print(explanation, format, () => explanationTable(explanation), io.stdout);
     for (const warning of explanation.status.warnings ?? []) note(warning);
   });

@@ -8,10 +8,10 @@ import { cacheFolder, forgetAll } from './login/token-cache.ts';
 
 const USAGE = `Usage: stonegate logout [LOGIN-OPTIONS]
 
-Forgets the token that "stonegate login LOGIN-OPTIONS" has cached, and ends it at
-the provider: Keystone revokes the token; an OpenID provider revokes the refresh
-token, if it can, and the ID token stays valid until it expires. Without options
-all cached tokens are forgotten, and no provider is asked.
+Forgets the token that "stonegate login LOGIN-OPTIONS" has cached, and ends it
+at the provider: Keystone revokes the token; an OpenID provider revokes the
+refresh token, if it can, and the ID token stays valid until it expires. Without
+options all cached tokens are forgotten, and no provider is asked.
 
   --cache-dir DIR            where tokens are cached; without it stonegate in
                              XDG_CACHE_HOME or ~/.cache

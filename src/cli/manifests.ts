@@ -57,12 +57,14 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 
 const OPTIONS = {
   config: { type: 'string' },
-  mode: { type: 'string' },
+  mode: { type: 'string', choices: ['arktos', 'shared'] },
   'service-account': { type: 'string' },
   user: { type: 'string' },
   constrained: { type: 'boolean' },
   provisioner: { type: 'boolean' },
 } as const;
+
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'admission'] } as const;
 
 /** Stonegate's default names at the API server. */
 type SubjectName = 'stonegate' | 'stonegate-provisioner';
@@ -82,7 +84,7 @@ export function manifests(
 ): Promise<number> {
   if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
   if (argv[0] === 'crds') return printDefinitions(argv.slice(1), io);
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals, note) => {
+  return runCommand({ ...COMMAND, argv, io }, async (values, positionals, note) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
       throw new UsageError('expected: manifests rbac, manifests crds, or manifests admission');
     if ((values.config === undefined) === (values.mode === undefined)) {

@@ -65,13 +65,15 @@ const VERBS: readonly string[] = [
   ...['use', 'bind', 'escalate', 'impersonate', 'approve', 'sign', 'attest'],
 ];
 
+const COMMAND = { usage: USAGE, options: OPTIONS, words: VERBS } as const;
+
 const API_PATH = '/apis/stonegate.dev/v1alpha1';
 
 type Values = OptionValues<typeof OPTIONS>;
 
 /** @param argv what follows `who-can` */
 export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
+  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
     const format = outputFormat(values.output);
     const [verb, target] = questionIn(words, values);
     const destination = await destinationOf(values, env);

@@ -9,6 +9,8 @@ export interface KubeconfigCluster {
   readonly server: string;
   /** PEM; undefined: the system's CAs. */
   readonly ca: string | undefined;
+  /** The portal, where users get the `stonegate` command; undefined if it is not known. */
+  readonly portalURL?: string | undefined;
 }
 
 export interface KubeconfigAccess {
@@ -29,7 +31,7 @@ export const KUBECONFIG_EXTENSION = 'stonegate.dev';
 
 /** @param command the program that kubectl runs */
 export function kubeconfigEntries(
-  { name, server, ca }: KubeconfigCluster,
+  { name, server, ca, portalURL }: KubeconfigCluster,
   accesses: readonly KubeconfigAccess[],
   command = 'stonegate',
 ): KubeconfigEntries {
@@ -39,7 +41,7 @@ export function kubeconfigEntries(
     clusters: [{ name, cluster: { server, ...authority, extensions } }],
     users: accesses.map((access) => ({
       name: access.name,
-      user: { exec: execOf(command, access.args), extensions },
+      user: { exec: execOf(command, access.args, portalURL), extensions },
     })),
     contexts: accesses.map(({ name: user, namespace }) => ({
       name: user,
@@ -48,14 +50,15 @@ export function kubeconfigEntries(
   };
 }
 
-function execOf(command: string, args: readonly string[]) {
+function execOf(command: string, args: readonly string[], portalURL: string | undefined) {
+  const place = portalURL === undefined ? 'put it on your PATH' : `get it at ${portalURL}`;
   return {
     apiVersion: 'client.authentication.k8s.io/v1',
     command,
     args,
     interactiveMode: 'IfAvailable',
     provideClusterInfo: false,
-    installHint: 'stonegate is needed to log in: put it on your PATH',
+    installHint: `stonegate is needed to log in: ${place}`,
   };
 }
 

@@ -12,6 +12,7 @@ const COMMANDS = [
   'manifests',
   'cache',
   'login',
+  'logout',
   'kubeconfig',
   'whoami',
   'access',
@@ -19,6 +20,7 @@ const COMMANDS = [
   'who-can',
   'publish',
   'sync',
+  'completion',
 ];
 
 t.test('the commands and their options', async (t) => {

@@ -92,12 +92,18 @@ t.test(
 
     run('scripts/release/set-origin', 'Example/Stonegate', tag);
     run('scripts/release/build-files', 'artefacts');
+    const platform = `linux-${process.arch}`;
+    run('scripts/release/build-executables', 'artefacts', platform);
     run('sh', '-c', 'cd artefacts && sha256sum --check --strict SHA256SUMS');
     const built = globSync('*', { cwd: join(clone, 'artefacts') }).sort();
     const [bill, chart, npm] = [`${version}.cdx.json`, `chart-${version}.tgz`, `npm-${version}.tgz`].map(
       (name) => `stonegate-${name}`,
     );
-    t.same(built, ['SHA256SUMS', bill, chart, npm]);
+    const executable = `stonegate-${version}-${platform}`;
+    const licence = `stonegate-${version}-node-LICENSE`;
+    t.same(built, ['SHA256SUMS', bill, executable, licence, chart, npm].sort());
+    t.equal(run(`artefacts/${executable}`, 'version'), `${version}\n`);
+    t.match(run(`artefacts/${executable}`, 'whoami', '--help'), 'Usage: stonegate whoami');
 
     const values = 'config/charts/stonegate/ci/shared.yaml';
     const on = ['--set', 'prometheusRule.enabled=true'];

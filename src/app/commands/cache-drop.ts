@@ -30,12 +30,14 @@ const OPTIONS = {
   tenant: { type: 'string' },
 } as const;
 
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ['drop'] } as const;
+
 /** Milliseconds. An operator waits longer for Redis than a request does. */
 const TIMEOUT = 5_000;
 
 /** @param argv what follows `cache` */
 export function cacheDrop(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+  return runCommand({ ...COMMAND, argv, io }, async (values, positionals) => {
     const { config, user, tenant } = values;
     if (positionals.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
     const target = targetOf(user, tenant);

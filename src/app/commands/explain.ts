@@ -5,6 +5,7 @@
  */
 
 import type { CommandIO } from '../../cli/command.ts';
+import { readConfiguration } from '../../cli/configuration-file.ts';
 import { type ExplainWith, explain } from '../../cli/explain.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
@@ -45,7 +46,8 @@ export function explainCommand(argv: readonly string[], io: CommandIO): Promise<
   return explain(argv, io, explainWith);
 }
 
-const explainWith: ExplainWith = async (loaded, spec, note) => {
+const explainWith: ExplainWith = async (file, spec, note) => {
+  const loaded = await readConfiguration(file);
   const runtime = commandRuntime(notingLogger(note));
   const generations = new Generations<Explaining>(runtime.logger);
   try {

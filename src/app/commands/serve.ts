@@ -54,7 +54,7 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
   const options = {
     config: { type: 'string' },
     keep: { type: 'boolean' },
-    only: { type: 'string' },
+    only: { type: 'string', choices: ['admission'] },
   } as const;
   return runCommand(
     { usage: USAGE, options, argv, io },

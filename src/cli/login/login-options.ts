@@ -38,8 +38,9 @@ export const KEYSTONE_SECRETS = ['password', 'token', 'application-credential-se
 const KEYSTONE_OPTIONS = {
   'os-cloud': { type: 'string' },
   unscoped: { type: 'boolean' },
+  ...Object.fromEntries(KEYSTONE_SETTINGS.map((flag) => [`os-${flag}`, { type: 'string' } as const])),
   ...Object.fromEntries(
-    [...KEYSTONE_SETTINGS, ...KEYSTONE_SECRETS].map((flag) => [`os-${flag}`, { type: 'string' } as const]),
+    KEYSTONE_SECRETS.map((flag) => [`os-${flag}`, { type: 'string', choices: [] } as const]),
   ),
 } as const;
 

@@ -19,7 +19,7 @@ export async function showAccount(request: PortalRequest, context: PortalContext
   const session = await currentSession(request, context);
   if (session === undefined) return toSignIn(request, HOME);
   const account = accountOf(session, context);
-  const { cluster, providers, keystone, clock } = context;
+  const { cluster, providers, keystone, clock, origin, client, commandURL } = context;
   const { issuer } = account;
   const provider = providers.find((each) => each.issuer === issuer);
   const content = accountPage({
@@ -31,6 +31,7 @@ export async function showAccount(request: PortalRequest, context: PortalContext
     now: clock.now(),
     fileName: fileName(context),
     kubeContext: kubeconfigUsers(account, cluster, provider)[0]?.name ?? '',
+    command: { portal: origin, sha256: client?.sha256, executablesURL: commandURL },
   });
   return page(200, content);
 }

@@ -1,10 +1,12 @@
 /**
- * The style sheet and the icon of the pages. The style sheet is part of each page and allowed by its hash, so
- * that page and style cannot be of different versions; text has a contrast of at least 4.5:1, borders of
- * fields 3:1.
+ * What the portal serves beside its pages: their style sheet and icon, and the client. The style sheet is
+ * part of each page and allowed by its hash, so that page and style cannot be of different versions; text has
+ * a contrast of at least 4.5:1, borders of fields 3:1.
  * WCAG 2.2 §1.4.3, §1.4.11, §2.4.7; Media Queries Level 5 (prefers-color-scheme).
  */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hasCode } from '../../lib/error-code.ts';
 import { constant } from './html.ts';
 
 export const STYLE = `
@@ -106,7 +108,7 @@ dl > div:last-child { padding-bottom: 0; }
 dt { color: var(--muted); }
 dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  font-size: .875em; }
+  font-size: .875em; overflow-wrap: anywhere; }
 .list { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .4rem; }
 .list li { font-size: .9rem; background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
   min-width: 0; overflow-wrap: anywhere; }
@@ -165,3 +167,23 @@ const SHAPE =
 
 export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${SHAPE}</svg>\n`;
 export const DRAWING = constant(`<svg viewBox="0 0 32 32" aria-hidden="true">${SHAPE}</svg>`);
+
+export const CLIENT_PATH = '/stonegate.cjs';
+
+/** The `stonegate` command of users, one file for Node. */
+export interface Client {
+  readonly file: Buffer;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** @returns undefined in a checkout in which `npm run build` was not run */
+export function readClient(): Client | undefined {
+  try {
+    const file = readFileSync(new URL('../../../dist/stonegate.cjs', import.meta.url));
+    return { file, sha256: hash('sha256', file) };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}

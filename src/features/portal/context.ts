@@ -10,6 +10,7 @@ import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { Client } from './assets.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
 import type { Provider } from './oidc-portal.ts';
@@ -50,6 +51,10 @@ export interface PortalOptions {
   readonly publicURL: string;
   readonly trustedProxies: TrustedProxies;
   readonly cluster: ClusterFacts;
+  /** Undefined if it was not built. */
+  readonly client?: Client | undefined;
+  /** Where there are executables of it. */
+  readonly commandURL?: string | undefined;
   readonly providers: readonly Provider[];
   /** Undefined if users cannot sign in with a password. */
   readonly keystone: KeystoneSignIn | undefined;

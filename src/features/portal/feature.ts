@@ -16,6 +16,7 @@ import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
+import { type Client, readClient } from './assets.ts';
 import type { AccessSource, KeystoneSignIn } from './context.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
@@ -37,12 +38,14 @@ export interface PortalState {
   readonly sessions: SessionStore;
   /** Used without sealing keys: its key is random. */
   readonly sealer: Sealer;
+  readonly client: Client | undefined;
 }
 
 export function createPortalState({ clock, random }: RuntimeDependencies): PortalState {
   return {
     sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
     sealer: createPortalSealer([], random),
+    client: readClient(),
   };
 }
 
@@ -79,9 +82,12 @@ export function createConfiguredPortal(
     cluster: {
       name: kubernetes.name,
       server: kubernetes.server,
+      portalURL: portal.publicURL,
       ca: kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
       keystoneURL: portal.keystone.publicURL ?? keystone?.url,
     },
+    client: state.client,
+    commandURL: portal.commandURL,
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
     identities: createIdentitySource(stages.authenticators, stages.mode),

@@ -82,6 +82,11 @@ export const portalSchema = z.strictObject({
   publicURL: publicOrigin.describe('The origin for browsers. The redirect URI of each issuer is below it.'),
   tls: z.strictObject(serverCertificate).describe('The server certificate. Reloaded if a file changes.'),
   kubernetes: kubernetes.describe('The cluster in the kubeconfig that users download.'),
+  commandURL: url({ what: 'an https address, such as https://example.com/stonegate/releases', path: /^/ })
+    .exactOptional()
+    .describe(
+      'Where users find the `stonegate` command as an executable that needs no Node, such as the page of a release. The portal itself serves it as one file for Node.',
+    ),
   oidc: z
     .array(oidc)
     .superRefine(unique('each name once', ({ name }) => name, 'name'))

@@ -7,7 +7,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
 import { showAccess, showAccount, showKubeconfig, signOut, switchProject } from './account-handlers.ts';
-import { ICON } from './assets.ts';
+import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
 import { navigationOf } from './navigation.ts';
@@ -35,6 +35,7 @@ const ROUTES: Routes = new Map([
   ['/logout', { POST: signOut }],
   ['/project', { POST: switchProject }],
   ['/icon.svg', { GET: showIcon }],
+  [CLIENT_PATH, { GET: showClient }],
 ]);
 
 /** @returns a function that serves one request and never rejects */
@@ -104,4 +105,10 @@ function refuse(
 
 function showIcon(): PortalResponse {
   return { status: 200, headers: [['Content-Type', 'image/svg+xml']], body: ICON };
+}
+
+/** Needs no session: it holds nothing of a user's, and curl has none. */
+function showClient(_request: PortalRequest, { client }: PortalContext): PortalResponse {
+  if (client === undefined) throw notFound();
+  return { status: 200, headers: [['Content-Type', 'application/octet-stream']], body: client.file };
 }

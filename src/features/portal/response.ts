@@ -12,7 +12,7 @@ import type { Html } from './html.ts';
 export interface PortalResponse {
   readonly status: number;
   readonly headers: HeaderList;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 const POLICY = [
@@ -51,7 +51,7 @@ export function seeOther(location: string, headers: readonly HeaderField[] = [])
 
 export function send({ method, response }: Exchange, { status, headers, body }: PortalResponse): void {
   if (response.closed || response.headersSent) return;
-  const bytes = Buffer.from(body);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
   response.writeHead(status, [...headers, ...SECURITY_HEADERS, ['Content-Length', String(bytes.length)]]);
   if (method === 'HEAD') response.end();
   else response.end(bytes);

@@ -3,6 +3,7 @@
  * all commands, without a script.
  */
 import type { Account } from '../account.ts';
+import { CLIENT_PATH } from '../assets.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { layout, type Navigation } from './layout.ts';
 
@@ -24,6 +25,15 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
+/** Where users get the `stonegate` command. */
+export interface CommandSource {
+  /** The portal's origin. */
+  readonly portal: string;
+  /** Of the portal's file; undefined if the portal has none. */
+  readonly sha256: string | undefined;
+  readonly executablesURL: string | undefined;
+}
+
 export interface AccountPage {
   readonly server: string;
   readonly account: Account;
@@ -35,6 +45,7 @@ export interface AccountPage {
   /** The kubeconfig's current context. */
   readonly kubeContext: string;
   readonly navigation: Navigation | undefined;
+  readonly command: CommandSource;
 }
 
 export function accountPage(page: AccountPage): Html {
@@ -85,11 +96,12 @@ ${all.some(({ inWords }) => inWords !== undefined) && html`<details><summary>As 
 }
 
 /** Step 3 follows the choice in step 2 by the style sheet; a browser without `:has()` shows both. */
-function setUp({ fileName, kubeContext }: AccountPage): Html {
+function setUp({ fileName, kubeContext, command }: AccountPage): Html {
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
 <h2 id="set-up">Set up kubectl</h2>
 <ol class="steps">
-<li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p></li>
+<li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p>
+${install(command)}</li>
 <li><p>Download your kubeconfig. There is no secret in it.</p>
 <p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
 <fieldset><legend>How do you want to use it?</legend>
@@ -111,6 +123,19 @@ function triedWith(flag: string): string {
 
 function commands(label: string, text: string): Html {
   return html`<pre class="copy" tabindex="0" role="region" aria-label="${label}">${text}</pre>`;
+}
+
+function install({ portal, sha256, executablesURL }: CommandSource): Html {
+  const file = CLIENT_PATH.slice(1);
+  return html`${
+    sha256 !== undefined &&
+    html`<pre class="copy short" tabindex="0" role="region" aria-label="Commands to install stonegate">curl -fO ${portal}${CLIENT_PATH}
+sudo install -m 755 ${file} /usr/local/bin/stonegate</pre>
+<p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${sha256}</code></p>`
+  }${
+    executablesURL !== undefined &&
+    html`<p><a href="${executablesURL}">Executables</a> need no Node${sha256 !== undefined && ', on Windows too'}.</p>`
+  }`;
 }
 
 /**

@@ -34,8 +34,11 @@ t.test('each project has its own context, the project of the token first', async
     users.map(({ name }) => name),
     ['demo-web', 'demo-big-data'],
   );
-  const config: unknown = parse(kubeconfigOf(CLUSTER, users));
+  const portalURL = 'https://login.example.com';
+  const config: unknown = parse(kubeconfigOf({ ...CLUSTER, portalURL }, users));
+  const installHint = `stonegate is needed to log in: get it at ${portalURL}`;
   t.match(config, {
+    users: [{ user: { exec: { installHint } } }, { user: { exec: { installHint } } }],
     'current-context': 'demo-web',
     contexts: [
       { name: 'demo-web', context: { namespace: 'acme-web' } },

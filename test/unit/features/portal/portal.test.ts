@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { STYLE, STYLE_HASH } from '../../../../src/features/portal/assets.ts';
-import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { createFakePortal, headerOf, ORIGIN } from '../../../support/portal.ts';
 
 const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
 
@@ -91,4 +92,42 @@ t.test('an unexpected error is a page with the ID of its log entry, and no detai
   t.notMatch(response.text, 'secret detail');
   const [entry] = portal.logged.filter(({ fields }) => fields.error instanceof Error);
   t.match(response.text, String(entry?.fields.id));
+});
+
+t.test('the client is served to every program, and the page says how to install it', async (t) => {
+  const client = { file: Buffer.from('the client'), sha256: 'ab'.repeat(32) };
+  const commandURL = 'https://example.com/releases?a=1&b';
+  const { browser } = createFakePortal({ client, commandURL });
+  const curl = browser();
+  const { status, text, headers } = await curl.get('/stonegate.cjs');
+  t.match({ status, text }, { status: 200, text: 'the client' });
+  t.same(
+    headers.filter(([name]) => name === 'Content-Type' || name === 'Content-Length'),
+    [
+      ['Content-Type', 'application/octet-stream'],
+      ['Content-Length', '10'],
+    ],
+  );
+  const alice = browser();
+  await alice.get('/login');
+  await alice.signIn();
+  const page = (await alice.get('/')).text;
+  t.match(page, `<code>${client.sha256}</code>`);
+  t.match(
+    page,
+    `curl -fO ${ORIGIN}/stonegate.cjs\nsudo install -m 755 stonegate.cjs /usr/local/bin/stonegate<`,
+  );
+  t.match(page, 'href="https://example.com/releases?a=1&amp;b"');
+  const { engines }: { engines: { node: string } } = JSON.parse(readFileSync('package.json', 'utf8'));
+  t.match(page, `It needs Node ${engines.node.replace('>=', '')} or newer.`);
+});
+
+t.test('without a build the page offers no client', async (t) => {
+  const alice = createFakePortal().browser();
+  t.equal((await alice.get('/stonegate.cjs')).status, 404);
+  await alice.get('/login');
+  await alice.signIn();
+  const page = (await alice.get('/')).text;
+  t.match(page, 'Put the <code>stonegate</code> command on your <code>PATH</code>');
+  t.notMatch(page, /stonegate\.cjs|Executables/);
 });

@@ -1,0 +1,80 @@
+/**
+ * A program of commands: runs the one that the command line names, and has `help`, `version` and
+ * `completion`. A command is imported when it is run, because kubectl runs `stonegate login` on every call.
+ */
+import { type CommandIO, type Commands, EXIT } from './command.ts';
+import { nodeProblem } from './version.ts';
+
+export interface Program {
+  readonly commands: Commands;
+  readonly version: () => string | Promise<string>;
+  /** The words after which `stonegate: ` explains a command that only another program has. */
+  readonly elsewhere?: (name: string) => string | undefined;
+}
+
+/** @returns the exit code */
+export async function runProgram(program: Program, argv: readonly string[], io: CommandIO): Promise<number> {
+  const [name = 'help', ...rest] = argv;
+  const commands = withOwn(program);
+  if (name === '--version') return run('version', rest);
+  if (!['--help', '-h', 'help'].includes(name)) return run(name, rest);
+  const [command] = rest;
+  if (name === 'help' && command !== undefined) return run(command, ['--help']);
+  io.stdout(usageOf(commands));
+  return 0;
+
+  async function run(called: string, words: readonly string[]): Promise<number> {
+    const command = Object.hasOwn(commands, called) ? commands[called] : undefined;
+    if (command === undefined) {
+      io.stderr(`${await unknown(called, program, commands)}\n`);
+      return EXIT.usage;
+    }
+    const problem = nodeProblem(process.versions.node);
+    if (problem === undefined) return (await command.load())(words, io);
+    io.stderr(`${problem}\n`);
+    return EXIT.failed;
+  }
+}
+
+/** What the program has beside the commands that it is made of. */
+function withOwn({ commands, version }: Program): Commands {
+  const all: Commands = {
+    ...commands,
+    completion: {
+      does: 'print the script by which a shell completes these commands',
+      load: async () => {
+        const { completion } = await import('./completion.ts');
+        return (argv, io) => completion(argv, io, all);
+      },
+    },
+    version: {
+      does: 'print the version; also: --version',
+      load: async () => async (_argv, io) => {
+        io.stdout(`${await version()}\n`);
+        return 0;
+      },
+    },
+    help: {
+      does: "print this text, or a command's own: stonegate help [COMMAND]",
+      load: async () => async (_argv, io) => {
+        io.describe?.({ options: {}, words: Object.keys(all) });
+        io.stdout(usageOf(all));
+        return 0;
+      },
+    },
+  };
+  return all;
+}
+
+function usageOf(commands: Commands): string {
+  const rows = Object.entries(commands).map(([name, { does }]) => `  ${name.padEnd(11)}  ${does}\n`);
+  return `Usage: stonegate COMMAND [OPTIONS]\n\n${rows.join('')}`;
+}
+
+async function unknown(name: string, { elsewhere }: Program, commands: Commands): Promise<string> {
+  const reason = elsewhere?.(name);
+  if (reason !== undefined) return `stonegate: ${reason}`;
+  const { didYouMean } = await import('../lib/did-you-mean.ts');
+  const meant = didYouMean(name, Object.keys(commands));
+  return `stonegate: unknown command ${JSON.stringify(name)}${meant}\nSee: stonegate --help`;
+}
