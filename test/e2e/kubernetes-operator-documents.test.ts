@@ -102,7 +102,7 @@ t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
   // No node runs the pod of `helm test`.
   const succeeded = podSucceeds(kubernetes, '/api/v1/namespaces/stonegate/pods');
   const [output] = await Promise.all([shell.run(`REGISTRY=registry.example.com\n${install}`), succeeded]);
-  t.match(output, 'docker push registry.example.com/stonegate:0.1.0');
+  t.match(output, 'docker push registry.example.com/stonegate:0.2.0');
   t.match(output, /^STATUS: deployed$/m);
   t.match(output, /^Phase: +Succeeded$/m);
   t.match(

@@ -71,7 +71,7 @@ function podSpec(ports: readonly object[], upstream: UpstreamConfiguration | und
     containers: [
       {
         name: 'stonegate',
-        image: 'stonegate:0.1.0',
+        image: 'stonegate:0.2.0',
         args: ['serve', '--only', 'admission', '--config', '/etc/stonegate/stonegate.yaml'],
         ports,
         securityContext: {
