@@ -161,6 +161,9 @@ t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (
   const address = ['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'];
   t.same(await argsOf('keystone', { OS_USERNAME: 'alice' }), address);
   t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);
+  const unbound = { OS_USERNAME: 'alice', OS_PASSWORD: 'alice-pass' };
+  t.match(await argsOf('keystone', unbound), /is OS_PASSWORD for .*, as the server says\? Set OS_AUTH_URL/);
+  t.same(await argsOf('keystone', { ...unbound, OS_AUTH_URL: keystone.url }), address);
 });
 
 t.test('a server that is no Stonegate', async (t) => {

@@ -15,6 +15,8 @@ import { isJSONObject } from '../../lib/json-object.ts';
 import { certificateBlocks } from '../../lib/transport-security.ts';
 import { ConfigurationError, columns, UsageError } from '../command.ts';
 import { readClouds } from '../login/clouds-yaml.ts';
+import { isSameKeystone } from '../login/keystone-settings.ts';
+import { KEYSTONE_SECRETS, variableOf } from '../login/login-options.ts';
 import type { Question } from '../login/terminal.ts';
 import { askStonegate, askUnverified, StonegateAPIError } from '../stonegate-api.ts';
 import type { LoginArgumentsOptions } from './options.ts';
@@ -158,6 +160,9 @@ export interface Undecided {
   readonly choices: string;
 }
 
+/** What nothing else binds to a Keystone. */
+const SECRETS = KEYSTONE_SECRETS.map(variableOf);
+
 /** The clouds of `clouds.yaml` that are at this Keystone, else the Keystone itself. */
 async function keystoneChoices(
   { displayName, url }: NonNullable<ClientSetup['spec']['keystone']>,
@@ -167,7 +172,7 @@ async function keystoneChoices(
   const { clouds } = await readClouds({ env: { ...env, KUBERNETES_EXEC_INFO: '{}' }, folder });
   const here = Object.entries(clouds).flatMap(([name, cloud]) => {
     const auth = isJSONObject(cloud) && isJSONObject(cloud.auth) ? cloud.auth : {};
-    return typeof auth.auth_url === 'string' && baseOf(auth.auth_url) === baseOf(url) ? [name] : [];
+    return typeof auth.auth_url === 'string' && isSameKeystone(auth.auth_url, url) ? [name] : [];
   });
   const named = here.filter((name) => name === env.OS_CLOUD);
   const chosen = named.length > 0 ? named : here;
@@ -182,6 +187,11 @@ async function keystoneChoices(
       name: 'keystone',
       title: `${displayName}, ${url}`,
       async loginWords() {
+        const secret = SECRETS.find((variable) => env[variable]);
+        if (secret !== undefined && !env.OS_AUTH_URL)
+          throw new UsageError(
+            `is ${secret} for ${url}, as the server says? Set OS_AUTH_URL, or say it: -- --keystone --os-auth-url ${url}`,
+          );
         const user = env.OS_USERNAME || (await question?.(`Your user name at ${url}: `))?.trim();
         if (!user)
           throw new UsageError(
@@ -193,9 +203,4 @@ async function keystoneChoices(
       },
     },
   ];
-}
-
-/** Clouds name Keystone with its version or without. */
-function baseOf(url: string): string {
-  return url.replace(/\/+$/, '').replace(/\/v3$/, '').replace(/\/+$/, '');
 }

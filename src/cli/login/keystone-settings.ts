@@ -120,6 +120,15 @@ function urlOf({ auth_url: given }: Settings): string {
   return `${url.origin}${url.pathname}`;
 }
 
+/** Settings name Keystone with its version or without. */
+export function isSameKeystone(one: string, other: string): boolean {
+  return baseOf(one) === baseOf(other);
+}
+
+function baseOf(url: string): string {
+  return url.replace(/\/+$/, '').replace(/\/v3$/, '').replace(/\/+$/, '');
+}
+
 function proofOf(settings: Settings): PlannedProof {
   const { token, password, application_credential_secret: secret } = settings;
   switch (methodOf(settings)) {

@@ -7,8 +7,15 @@ import { UsageError } from '../command.ts';
 import { absoluteName } from '../given-file.ts';
 import { readCloud } from './clouds-yaml.ts';
 import type { CredentialSource } from './credential-source.ts';
-import { assertUsable, type KeystonePlan, overlay, planLogin, type Settings } from './keystone-settings.ts';
-import { KEYSTONE_SECRETS, KEYSTONE_SETTINGS, type KeystoneValues } from './login-options.ts';
+import {
+  assertUsable,
+  isSameKeystone,
+  type KeystonePlan,
+  overlay,
+  planLogin,
+  type Settings,
+} from './keystone-settings.ts';
+import { KEYSTONE_SECRETS, KEYSTONE_SETTINGS, type KeystoneValues, variableOf } from './login-options.ts';
 
 /** Also older spellings that are still in use in `openrc` files. */
 const VARIABLES = [
@@ -78,16 +85,24 @@ export function assertFlagsUsable(values: KeystoneValues): void {
   assertUsable(overlay([settingsOf(values)]));
 }
 
-/** The named cloud, else the variables, else the only cloud; flags override all. */
+/**
+ * The named cloud, else the variables, else the only cloud; flags override all. Variables, and the cloud that
+ * they name, do not count if they are for another Keystone than `--os-auth-url`: their secrets must not go
+ * there, since a server may have chosen the address (`stonegate kubeconfig`).
+ */
 async function gather(options: KeystoneSourceOptions): Promise<Settings> {
   const { values, env } = options;
-  const variables = pick(VARIABLES, (word) => env[variableOf(word)]);
   const flags = settingsOf(values);
+  const isElsewhere = ({ auth_url: url = '' }: Settings) =>
+    url !== '' && flags.auth_url !== undefined && !isSameKeystone(url, flags.auth_url);
+  const all = pick(VARIABLES, (word) => env[variableOf(word)]);
+  const variables = isElsewhere(all) ? {} : all;
   const { 'os-cloud': name = env.OS_CLOUD } = values;
   const named = typeof name === 'string' && name !== '' ? name : undefined;
   const address = flags.auth_url ?? variables.auth_url;
-  const cloud = named === undefined && address !== undefined ? undefined : await readCloud(named, options);
-  return overlay([cloud ?? {}, variables, flags]);
+  const cloud = named === undefined && address !== undefined ? {} : ((await readCloud(named, options)) ?? {});
+  const counts = values['os-cloud'] !== undefined || !isElsewhere(cloud);
+  return overlay([counts ? cloud : {}, variables, flags]);
 }
 
 function settingsOf(values: KeystoneValues): Settings {
@@ -95,10 +110,6 @@ function settingsOf(values: KeystoneValues): Settings {
     ...pick(KEYSTONE_SETTINGS, (word) => values[`os-${word}`]),
     ...(values.unscoped === true && { unscoped: 'true' }),
   };
-}
-
-function variableOf(word: string): string {
-  return `OS_${word.toUpperCase().replaceAll('-', '_')}`;
 }
 
 function pick(words: readonly string[], lookUp: (word: string) => unknown): Record<string, string> {

@@ -35,6 +35,11 @@ export const KEYSTONE_SETTINGS = [
 /** Flags that are refused: every user of the machine can read a command line. */
 export const KEYSTONE_SECRETS = ['password', 'token', 'application-credential-secret'] as const;
 
+/** @returns `OS_AUTH_URL` for `auth-url` */
+export function variableOf(word: string): string {
+  return `OS_${word.toUpperCase().replaceAll('-', '_')}`;
+}
+
 const KEYSTONE_OPTIONS = {
   'os-cloud': { type: 'string' },
   unscoped: { type: 'boolean' },

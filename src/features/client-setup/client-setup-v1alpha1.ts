@@ -8,23 +8,26 @@ import type { Output } from '../../lib/schema-fields.ts';
 /** RFC 8615. */
 export const CLIENT_SETUP_PATH = '/.well-known/stonegate';
 
+/** Commands print it at a terminal, which must not take it for control sequences. */
+const text = z.string().regex(/^\P{C}*$/u);
+
 /** Unknown members are ignored: the server may be newer than the client. */
 export const clientSetupSchema = z.object({
   kind: z.literal('ClientSetup'),
   apiVersion: z.literal('stonegate.dev/v1alpha1'),
   spec: z.object({
-    tenancyMode: z.string(),
+    tenancyMode: text,
     /** The authorities of the server's certificate, PEM; absent if clients know them already. */
     certificateAuthority: z.string().exactOptional(),
-    keystone: z.object({ displayName: z.string(), url: z.string() }).exactOptional(),
+    keystone: z.object({ displayName: text, url: text }).exactOptional(),
     oidc: z.array(
       z.object({
-        name: z.string(),
-        displayName: z.string(),
-        issuer: z.string(),
-        clientID: z.string(),
-        scopes: z.array(z.string()),
-        redirectURI: z.string().exactOptional(),
+        name: text,
+        displayName: text,
+        issuer: text,
+        clientID: text,
+        scopes: z.array(text),
+        redirectURI: text.exactOptional(),
       }),
     ),
   }),

@@ -154,3 +154,21 @@ t.test('variables alone need no cloud, though there is one; a named cloud lies b
   const flagged = await sourceOf({}, { 'os-cloud': 'acme', 'os-username': 'carol' }, folder);
   t.match(flagged.identity[2], 'carol');
 });
+
+t.test('secrets that stand beside another Keystone are not sent to --os-auth-url', async (t) => {
+  const flags = { 'os-auth-url': keystone.url, 'os-username': 'alice', 'os-user-domain-name': 'acme' };
+  const elsewhere = { ...ALICE, OS_AUTH_URL: 'https://other/v3' };
+  const clouds = {
+    other: { auth: { auth_url: 'https://other', username: 'alice', password: 'alice-pass' } },
+  };
+  const folder = t.testdir({ 'clouds.yaml': JSON.stringify({ clouds }) });
+  const sent = keystone.calls.length;
+  const secretIn = async (env: Variables) => {
+    const source = await sourceOf(env, flags, folder);
+    return source.obtain(createFakeTerminal({ interactive: false }), undefined);
+  };
+  await t.rejects(secretIn(elsewhere), { message: /password/ });
+  await t.rejects(secretIn({ OS_CLOUD: 'other' }), { message: /password/ });
+  t.equal(keystone.calls.length, sent, 'Keystone is not even asked');
+  t.ok((await secretIn({ ...ALICE, OS_AUTH_URL: keystone.url.replace('/v3', '/') })).token);
+});
