@@ -122,8 +122,11 @@ async function askServer(
   requestOf(words, values);
   const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
   const destination = await destinationOf(flags, process.env, '--admin-token-file');
-  const own = server === undefined ? destination.authorization?.replace(/^Bearer /, '') : undefined;
-  const spec = specOf(requestOf(words, values, destination.namespace), token ?? own);
+  const [, own] = /^Bearer (.*)/.exec(destination.authorization ?? '') ?? [];
+  if (server === undefined && token === undefined && own === undefined)
+    throw new UsageError('the context has no token: name one with --token-file');
+  const explained = token ?? (server === undefined ? own : undefined);
+  const spec = specOf(requestOf(words, values, destination.namespace), explained);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
   return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
 }

@@ -262,13 +262,15 @@ t.test('the API server', async (t) => {
   });
 });
 
+const ROLE = 'stonegate-provisioner:provisioner';
+
 for (const mode of ['arktos', 'shared'] as const)
   t.test(`${mode}: the provisioner's rights`, async (t) => {
     const testbed = await setUp(t, { mode });
     const { check } = await admitProvisioner(testbed, { mode });
     t.match(await check(), { code: 0, stderr: '' });
     const { store } = testbed.apiServer.cluster;
-    const [role] = store.list({ resource: 'clusterroles', name: 'stonegate-provisioner' });
+    const [role] = store.list({ resource: 'clusterroles', name: ROLE });
     if (role === undefined) throw new Error('no role');
     store.put(role.location, { ...role.object, rules: [] });
     const { code, warnings } = await checked(testbed);

@@ -74,7 +74,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(code, 1);
     t.match(stdout, / 0 failed, .* [13] refused$/m);
     t.match(stderr, /^refused: domain Default .* tenancy\.domains$/m);
-    t.match(stderr, /^What is refused .*`ignore: true` in bindings\.domains\.ID/m);
+    t.match(stderr, /^Correct what is refused, .*`ignore: true` in bindings\.domains\.ID/m);
     t.ok(ours().length > 0);
   });
 

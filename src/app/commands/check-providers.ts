@@ -58,56 +58,62 @@ function checkedKeystone({ loaded, runtime }: Build): Promise<SourceResult>[] {
 const KEYSTONE = 'authentication.keystone';
 const CREDENTIAL = `${KEYSTONE}.serviceCredential`;
 
-/** @param lists whether roles and projects are listed */
-async function checkKeystone(
-  client: KeystoneClient,
-  { revocationEvents }: KeystoneConfiguration,
-  lists: boolean,
-  now: number,
-): Promise<SourceResult> {
-  const { service, directory } = client;
+type KeystoneQuestion = Parameters<typeof askKeystone>;
+
+async function checkKeystone(...question: KeystoneQuestion): Promise<SourceResult> {
   try {
-    await withinLimit(client.probe());
-    const own = await withinLimit(client.ownToken());
-    const withoutEvents = service && (await reasonWithout(readRevocationEvents(service, now)));
-    if (own !== undefined && withoutEvents !== undefined && !mayValidate(own))
-      return useless(
-        CREDENTIAL,
-        'Keystone token',
-        `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: give its user the role service`,
-      );
-    const withoutLists =
-      lists && directory
-        ? await reasonWithout(
-            (async () => {
-              await directory.disabledScopes();
-              await directory.roleNames();
-              await directory.roleAssignmentsOf(UNKNOWN_USER);
-            })(),
-          )
-        : undefined;
-    return {
-      results: [
-        ...(withoutEvents !== undefined && revocationEvents !== false
-          ? [
-              warning(
-                `${KEYSTONE}.revocationEvents`,
-                `a revoked token is accepted until its cache entry expires: ${withoutEvents}`,
-              ),
-            ]
-          : []),
-        ...(withoutLists === undefined
-          ? []
-          : [warning(CREDENTIAL, `roles and projects cannot be listed: ${withoutLists}`)]),
-      ],
-      isUseless: false,
-    };
+    return await withinLimit(askKeystone(...question));
   } catch (thrown) {
     const { reason, isUnreachable } = failureOf(thrown);
     return isUnreachable
       ? unreachable(`${KEYSTONE}.url`, 'Keystone', reason)
       : useless(KEYSTONE, 'Keystone token', `${reason}: correct url, caFile or serviceCredential`);
   }
+}
+
+/** @param needsLists whether Stonegate lists roles and projects */
+async function askKeystone(
+  client: KeystoneClient,
+  { revocationEvents }: KeystoneConfiguration,
+  needsLists: boolean,
+  now: number,
+): Promise<SourceResult> {
+  const { service, directory } = client;
+  await client.probe();
+  const own = await client.ownToken();
+  const withoutEvents = service && (await reasonWithout(readRevocationEvents(service, now)));
+  if (own !== undefined && withoutEvents !== undefined && !mayValidate(own))
+    return useless(
+      CREDENTIAL,
+      'Keystone token',
+      `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: give its user the role service`,
+    );
+  const withoutLists =
+    needsLists && directory
+      ? await reasonWithout(
+          (async () => {
+            await directory.disabledScopes();
+            await directory.roleNames();
+            await directory.roleAssignmentsOf(UNKNOWN_USER);
+          })(),
+        )
+      : undefined;
+  return {
+    results: [
+      ...(withoutEvents !== undefined && revocationEvents !== false
+        ? [
+            warning(
+              `${KEYSTONE}.revocationEvents`,
+              `a revoked token is accepted until its cache entry expires: ${withoutEvents}`,
+            ),
+          ]
+        : []),
+      ...(withoutLists === undefined
+        ? []
+        : [warning(CREDENTIAL, `roles and projects cannot be listed: ${withoutLists}`)]),
+    ],
+    isUseless: false,
+  };
 }
 
 /** No user has this id. */
@@ -122,7 +128,7 @@ function mayValidate({ roles, scope }: KeystoneToken): boolean {
 
 async function reasonWithout(asked: Promise<unknown>): Promise<string | undefined> {
   try {
-    await withinLimit(asked);
+    await asked;
     return undefined;
   } catch (thrown) {
     return failureOf(thrown).reason;

@@ -41,11 +41,13 @@ const NOT_REACHED: ReadonlySet<string | undefined> = new Set([
   'CONNECT_TIMEOUT',
   'EAI_AGAIN',
   'ECONNREFUSED',
+  'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ENOTFOUND',
   'ETIMEDOUT',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_SOCKET',
 ]);
 
 export interface BackendFailure {

@@ -8,6 +8,7 @@ import {
   ConfigurationError,
   columns,
   EXIT,
+  OUTPUT_OPTION,
   outputFormat,
   print,
   refuseWords,
@@ -41,8 +42,8 @@ a warning. So is what cannot be reached from here. Each says what to do.
   --config FILE        the configuration
   --offline            only read the files, ask no server
   --strict             warnings are errors
-  -o, --output FORMAT  table, json or yaml; the latter print one object with
-                       errors and warnings, each with path and message
+  -o, --output FORMAT  table, json or yaml; json and yaml print one object
+                       with errors and warnings, each with path and message
   --help               this text
 
 Exit codes: 0 the configuration is good, with warnings or without, 1 it is not,
@@ -53,7 +54,7 @@ const OPTIONS = {
   config: { type: 'string' },
   offline: { type: 'boolean' },
   strict: { type: 'boolean' },
-  output: { type: 'string', short: 'o' },
+  output: OUTPUT_OPTION,
 } as const;
 
 /**

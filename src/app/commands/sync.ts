@@ -39,7 +39,7 @@ const OPTIONS = {
 } as const;
 
 const REFUSED_REMEDY =
-  'What is refused stays so until that is corrected, or is left out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
+  'Correct what is refused, or leave it out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
 
 /** @param argv what follows `sync` */
 export function sync(argv: readonly string[], io: CommandIO): Promise<number> {

@@ -46,7 +46,7 @@ export function readName(name: string | undefined, server: URL, tenant = ''): st
 }
 
 /**
- * @param text with or without colons, as OpenSSL and `sha256sum` print it
+ * @param text SHA-256 of the certificate's DER, with or without colons, as OpenSSL prints it
  * @throws UsageError
  */
 export function readFingerprint(text: string | undefined): string | undefined {

@@ -62,7 +62,7 @@ export async function readServerSetup(server: URL, trust: Trust): Promise<Server
 
 async function readSpec(asked: Promise<unknown>): Promise<ClientSetup['spec']> {
   const document = await asked.catch((error: unknown) => {
-    // As an API server responds without Stonegate, or a Stonegate that is older.
+    // An API server without Stonegate, or an older Stonegate, responds like this.
     if (error instanceof StonegateAPIError && [401, 403, 404].includes(error.status ?? 0)) return undefined;
     throw error;
   });
@@ -72,7 +72,7 @@ async function readSpec(asked: Promise<unknown>): Promise<ClientSetup['spec']> {
 }
 
 /**
- * Of several authorities none is asked about: a "yes" would trust all of them.
+ * If the server names several authorities, the user is not asked: a "yes" would not say which.
  *
  * @returns PEM of the authority that the user accepts
  */
@@ -146,7 +146,7 @@ export async function chooseLogin(
   if (name === undefined && another !== undefined)
     name = (await question?.(`Where do you log in?\n${list}Name: `))?.trim();
   const chosen =
-    name === undefined && another === undefined ? only : choices.find((one) => one.name === name);
+    name === undefined && another === undefined ? only : choices.findLast((one) => one.name === name);
   if (chosen !== undefined) return { words: await chosen.loginWords() };
   const problem =
     name === undefined ? 'where do you log in? Choose with --provider NAME:' : 'there is no such provider:';

@@ -57,11 +57,12 @@ export async function signInWithPassword(
 
   const values = Object.fromEntries(FIELDS.map((name) => [name, form.get(name) ?? '']));
   const next = redirectTarget(form.get('next'));
+  const navigation = navigationOf(await currentSession(request, context), request, context);
   const showAgain = (
     status: number,
     mistakes: SignInPage['mistakes'],
     headers: readonly HeaderField[] = [],
-  ) => showForm(status, request, context, { values, mistakes, next }, headers);
+  ) => showForm(status, request, context, { navigation, values, mistakes, next }, headers);
 
   const mistakes = mistakesIn(values);
   if (Object.keys(mistakes).length > 0) return showAgain(422, mistakes);
