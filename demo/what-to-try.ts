@@ -47,6 +47,7 @@ export function whatToTry({ folder, url, admin, portal, testbed }: Playground): 
     '',
     `  in a browser              ${portal}/access   # Keystone: alice, alice-pass or dave, dave-pass; domain acme, project web`,
     `  ${' '.repeat(26)}${portal}   # Continue with Acme: carol, carol-pass`,
+    `  ${' '.repeat(26)}# the certificate is the demo's own: ${file('ca.crt')} (curl --cacert, OS_CACERT for stonegate login)`,
     `  what the API server saw   tail -f ${file('apiserver.log')}`,
     `  audit log                 tail -f ${file('audit.log')}`,
     `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,

@@ -44,7 +44,8 @@ Without -n the namespace is the context's, else "default"; a custom resource
 server knows whether it is namespaced.
 
   --token-file FILE         the credential to explain; without it the token of
-                            the context, else a request without one
+                            the context, with --config or --server a request
+                            without one
   --header "NAME: VALUE"    a further header of the request, as often as needed;
                             not for secrets
   --upgrade PROTOCOL        the request wants to leave HTTP: websocket, spdy/3.1

@@ -151,13 +151,17 @@ t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (
   mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
   const auth = { auth_url: keystone.url.replace('/v3', ''), username: 'alice' };
   const clouds = { clouds: { mine: { auth }, other: { auth: { auth_url: 'https://other.example' } } } };
-  writeFileSync(join(home, '.config', 'openstack', 'clouds.yaml'), JSON.stringify(clouds));
+  const file = join(home, '.config', 'openstack', 'clouds.yaml');
+  writeFileSync(file, JSON.stringify(clouds));
   const argsOf = async (provider: string, env: Environment) => {
     const words = [...TRUSTED, '--namespace', 'web', '--provider', provider];
     const { written, stderr } = await configure(words, env);
     return written?.users[0].user.exec.args.slice(1) ?? stderr;
   };
-  t.same(await argsOf('mine', { HOME: home }), ['--keystone', '--os-cloud=mine']);
+  t.same(await argsOf('keystone', { HOME: home }), ['--keystone', '--os-cloud=mine']);
+  writeFileSync(file, JSON.stringify({ clouds: { ...clouds.clouds, acme: { auth } } }));
+  t.same(await argsOf('keystone/acme', { HOME: home }), ['--keystone', '--os-cloud=acme']);
+  t.match(await argsOf('acme', { HOME: home }), ['--oidc'], 'a provider of the name of a cloud');
   const address = ['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'];
   t.same(await argsOf('keystone', { OS_USERNAME: 'alice' }), address);
   t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);

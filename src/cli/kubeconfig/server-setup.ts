@@ -178,8 +178,8 @@ async function keystoneChoices(
   const chosen = named.length > 0 ? named : here;
   if (chosen.length > 0)
     return chosen.map((name) => ({
-      name,
-      title: `${displayName}, the cloud of clouds.yaml`,
+      name: chosen.length === 1 ? 'keystone' : `keystone/${name}`,
+      title: `${displayName}, the cloud ${name} of clouds.yaml`,
       loginWords: () => ['--keystone', `--os-cloud=${name}`],
     }));
   return [
