@@ -3,8 +3,8 @@
  * `dist/stonegate.cjs`. It is CommonJS, because Node runs that under any name, and in a single executable
  * application. Equal sources give equal bytes.
  */
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type PluginBuild } from 'esbuild';
 
 const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -44,7 +44,7 @@ const OPTIONS = {
   ],
 } satisfies BuildOptions;
 
-const { metafile } = await build({ ...OPTIONS, write: false });
+const { metafile, outputFiles } = await build({ ...OPTIONS, write: false });
 const packages = Object.keys(metafile.inputs).flatMap(
   (file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [],
 );
@@ -52,7 +52,8 @@ const banner = [
   `#!/usr/bin/env node\n/*! stonegate ${version}, Apache-2.0. It contains:`,
   ...[...new Set(packages)].sort().map(licenceOf),
 ];
-await build({ ...OPTIONS, banner: { js: `${banner.join('\n\n')}\n*/` } });
+mkdirSync(dirname(OPTIONS.outfile), { recursive: true });
+writeFileSync(OPTIONS.outfile, `${banner.join('\n\n')}\n*/\n${outputFiles.map(({ text }) => text).join('')}`);
 chmodSync(OPTIONS.outfile, 0o755);
 
 /** The licences of all packages ask for their text in copies. */

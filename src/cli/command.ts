@@ -14,7 +14,7 @@ export interface CommandIO {
   readonly describe?: (accepted: AcceptedWords) => void;
 }
 
-/** What a command line of a command can consist of. */
+/** The options and first words that a command accepts, for completion. */
 export interface AcceptedWords {
   readonly options: Options;
   /** The first words that the command knows; others may be accepted too. */

@@ -141,7 +141,7 @@ function fishScript(commands: readonly Described[]): string {
   return `complete -c stonegate -f\n${lines.map((line) => `complete -c stonegate ${line}\n`).join('')}`;
 }
 
-/** In single quotes of fish. */
+/** Quotes a text for fish. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "\\'")}'`;
 }

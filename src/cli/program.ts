@@ -8,7 +8,7 @@ import { nodeProblem } from './version.ts';
 export interface Program {
   readonly commands: Commands;
   readonly version: () => string | Promise<string>;
-  /** The words after which `stonegate: ` explains a command that only another program has. */
+  /** Explains a command that only another program has. The text is printed after `stonegate: `. */
   readonly elsewhere?: (name: string) => string | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function runProgram(program: Program, argv: readonly string[], io: 
   }
 }
 
-/** What the program has beside the commands that it is made of. */
+/** Adds `completion`, `version` and `help`, which every program has. */
 function withOwn({ commands, version }: Program): Commands {
   const all: Commands = {
     ...commands,

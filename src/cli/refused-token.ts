@@ -1,6 +1,6 @@
 /**
- * Why a server refused a token, as far as the user's own token tells and the server publishes. A 401 never
- * says it.
+ * Explains why a server refused a token, from the user's own token and from what the server publishes. The
+ * 401 itself does not say it.
  */
 import { type ClientProvider, clientSetupSchema } from '../features/client-setup/client-setup-v1alpha1.ts';
 import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
@@ -9,7 +9,7 @@ export interface RefusedToken {
   /** Milliseconds since the epoch; undefined if only the token itself says it. */
   readonly expiresAt: number | undefined;
   readonly now: number;
-  /** What the server publishes; anything else counts as nothing. */
+  /** The document that the server publishes; any other value is ignored. */
   readonly setup: unknown;
 }
 
@@ -19,7 +19,7 @@ export function refusalReasons(token: string, { expiresAt, now, setup }: Refused
   const end = typeof claims?.exp === 'number' ? claims.exp * 1000 : expiresAt;
   if (end !== undefined && end <= now)
     return [`The token expired at ${new Date(Math.max(0, end)).toISOString()}: log in again.`];
-  // A token of Keystone's, which names no issuer even if it is a JWT.
+  // Keystone's tokens name no issuer, even if they are JWTs.
   if (typeof claims?.iss !== 'string')
     return end === undefined
       ? []

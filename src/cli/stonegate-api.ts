@@ -82,7 +82,11 @@ async function whyRefused({
   return refusalReasons(token, {
     expiresAt: tokenExpiresAt,
     now: systemClock.now(),
-    setup: await setup.catch(() => undefined),
+    // Without the document, the token alone tells.
+    setup: await setup.catch((error: unknown) => {
+      if (!(error instanceof StonegateAPIError)) throw error;
+      return undefined;
+    }),
   });
 }
 

@@ -28,8 +28,8 @@ export interface Feature {
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
   /**
-   * By path, what anyone may GET without being a user. It depends on the configuration alone: nothing of the
-   * request but method and path counts.
+   * Maps paths to documents that anyone may GET without being a user. A document depends on the configuration
+   * alone: nothing of the request but method and path counts.
    */
   readonly publicDocuments?: PublicDocuments;
   /** Resources of Stonegate's own API. */

@@ -39,7 +39,7 @@ export async function checkProviders(build: Build): Promise<CheckResult[]> {
   return [...results, ...redis];
 }
 
-/** @param what of the configuration: `authentication.keystone` */
+/** @param path the place in the configuration */
 function useless(path: string, what: string, reason: string): SourceResult {
   return { results: [warning(path, `no ${what} can be accepted: ${reason}`)], isUseless: true };
 }

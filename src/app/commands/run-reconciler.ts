@@ -18,7 +18,7 @@ export async function runReconciler(
   }: {
     readonly dryRun: boolean;
     readonly force: boolean;
-    /** What the operator can do about refusals, which then make a run fail; absent if they do not. */
+    /** Tells the operator what to do about refusals. With it, a run that refuses something fails. */
     readonly refusedRemedy?: string;
   },
   { stdout, stderr }: CommandIO,

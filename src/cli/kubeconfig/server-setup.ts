@@ -160,7 +160,7 @@ export interface Undecided {
   readonly choices: string;
 }
 
-/** What nothing else binds to a Keystone. */
+/** Only `OS_AUTH_URL` says for which Keystone these secrets are. */
 const SECRETS = KEYSTONE_SECRETS.map(variableOf);
 
 /** The clouds of `clouds.yaml` that are at this Keystone, else the Keystone itself. */

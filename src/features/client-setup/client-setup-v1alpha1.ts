@@ -1,6 +1,6 @@
 /**
- * What a client must know to log in at this Stonegate, which anyone may read: `stonegate kubeconfig --server`
- * needs nothing else. It names no tenant and no project.
+ * The document that tells a client how to log in at this Stonegate, for `stonegate kubeconfig --server`.
+ * Anyone may read it, so it names no tenant and no project.
  */
 import { z } from 'zod';
 import type { Output } from '../../lib/schema-fields.ts';

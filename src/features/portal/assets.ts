@@ -1,5 +1,5 @@
 /**
- * What the portal serves beside its pages: their style sheet and icon, and the client. The style sheet is
+ * The style sheet and the icon of the portal's pages, and the client that it serves. The style sheet is
  * part of each page and allowed by its hash, so that page and style cannot be of different versions; text has
  * a contrast of at least 4.5:1, borders of fields 3:1.
  * WCAG 2.2 §1.4.3, §1.4.11, §2.4.7; Media Queries Level 5 (prefers-color-scheme).

@@ -1,6 +1,6 @@
 /**
- * What the bar of a signed-in user offers: the pages, the projects that the browser's Keystone token can be
- * exchanged for, and signing out.
+ * The bar of a signed-in user offers the pages, signing out, and the projects for which Stonegate can
+ * exchange the browser's Keystone token.
  */
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';

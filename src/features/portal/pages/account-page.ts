@@ -29,7 +29,7 @@ const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
 export interface CommandSource {
   /** The portal's origin. */
   readonly portal: string;
-  /** Of the portal's file; undefined if the portal has none. */
+  /** The digest of the file that the portal serves; undefined if it serves none. */
   readonly sha256: string | undefined;
   readonly executablesURL: string | undefined;
 }
@@ -86,7 +86,7 @@ export function chips(contents: readonly Content[]): Html {
   return html`<ul class="list">${contents.map((content) => html`<li>${content}</li>`)}</ul>`;
 }
 
-/** In words where Keystone's names are known; many are folded. */
+/** Shows groups in words where Keystone's names are known, and folds a long list. */
 function groups(all: Account['groups']): Html {
   const shown = all.map(({ name, inWords }) => inWords ?? html`<code>${name}</code>`);
   const more = shown.length - GROUPS_SHOWN;
@@ -129,12 +129,11 @@ function install({ portal, sha256, executablesURL }: CommandSource): Html {
   const file = CLIENT_PATH.slice(1);
   return html`${
     sha256 !== undefined &&
-    html`<pre class="copy short" tabindex="0" role="region" aria-label="Commands to install stonegate">curl -fO ${portal}${CLIENT_PATH}
-sudo install -m 755 ${file} /usr/local/bin/stonegate</pre>
+    html`${commands('Commands to install stonegate', `curl -fO ${portal}${CLIENT_PATH}\nsudo install -m 755 ${file} /usr/local/bin/stonegate`)}
 <p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${sha256}</code></p>`
   }${
     executablesURL !== undefined &&
-    html`<p><a href="${executablesURL}">Executables</a> need no Node${sha256 !== undefined && ', on Windows too'}.</p>`
+    html`<p><a href="${executablesURL}">Executables</a>, for Windows too, need no Node.</p>`
   }`;
 }
 

@@ -17,7 +17,7 @@ export interface ProjectChoice {
   readonly projects: readonly ProjectName[];
 }
 
-/** What every page shows to a user who has signed in. */
+/** Every page shows this to a user who has signed in. */
 export interface Navigation {
   /** The path of the page. */
   readonly path: string;
