@@ -90,7 +90,7 @@ export async function loadConfiguration(
 
 /**
  * Cached identities and portal sessions are shared with replicas of the previous release during an upgrade.
- * It had four more settings of JWTs, in this order; their checks are always made now.
+ * The digest still covers four settings of JWTs, in this order, whose checks are always made now.
  */
 export function withPreviousChecks(authentication: AuthenticationConfiguration): object {
   const jwt = authentication.jwt.map((issuer) => {

@@ -107,8 +107,7 @@ async function identitySettings(main: string, file: string): Promise<string> {
   if (typeof parseConfiguration !== 'function') throw new TypeError('parseConfiguration is no function');
   const { configuration } = parseConfiguration(readFileSync(file, 'utf8'), dirname(file));
   const { authentication, tenancy } = configuration;
-  const stored = main === MAIN ? withPreviousChecks(authentication) : authentication;
-  return JSON.stringify({ authentication: stored, tenancy });
+  return JSON.stringify({ authentication: withPreviousChecks(authentication), tenancy });
 }
 
 type Site = Awaited<ReturnType<typeof setUp>>;
