@@ -10,8 +10,8 @@ import { largest, sum, type Usage } from './usage.ts';
 
 /** Resources whose requests and limits are both counted. */
 export const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
-/** A quota of these obliges each container to set them; of no others. In the order of their names. */
-const OBLIGATORY = ['', 'limits.', 'requests.'].flatMap((prefix) => [`${prefix}cpu`, `${prefix}memory`]);
+/** A quota of these obliges each container to set them; of no others. */
+const OBLIGATORY = ['cpu', 'memory'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]).sort();
 const HUGE_PAGES = 'hugepages-';
 const DEVICE_CLASS = 'deviceclass.resource.kubernetes.io/';
 
