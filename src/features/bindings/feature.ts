@@ -46,9 +46,9 @@ export function createProvisioning(
   { configuration }: LoadedConfiguration,
   { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
 ): ClusterProvisioning {
-  const { bindings: rules, tenancy } = configuration;
+  const { bindings: rules, tenancy, quota } = configuration;
   const objects = createObjects(fetcher, account);
-  const facts = tenancyFacts(mode);
+  const facts = tenancyFacts(mode, quota !== undefined);
   const { systemTenant } = tenancy;
   return {
     plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, signal }, systemTenant),
@@ -145,10 +145,15 @@ export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
   return { kind: 'tenant', tenant: mode.tenantOf(identityIn(domain, { id: '', name: '-', domain })) };
 }
 
-/** A domain's tenant and a user's name are exactly those that a token of the user would get. */
-export function tenancyFacts(mode: TenancyMode): TenancyFacts {
+/**
+ * A domain's tenant and a user's name are exactly those that a token of the user would get.
+ *
+ * @param hasQuotas whether tenants have quotas
+ */
+export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFacts {
   return {
     tenants: mode.readsTenantFromPath,
+    labelsNamespaces: hasQuotas && !mode.readsTenantFromPath,
     tenantOf: (domain) =>
       orRefusal(() => {
         const tenant = mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
