@@ -14,6 +14,7 @@ import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, isMeta } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
+import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
 import { metadataOf, tenantLabelOf } from './quota-tenants.ts';
@@ -118,7 +119,7 @@ function placeName(value: unknown): string {
 function ownerIn(value: unknown, systemTenant: string | undefined): PlaceOwner | undefined {
   const { tenant: own, labels } = metadataOf(value);
   const tenant = systemTenant === undefined ? tenantLabelOf(value) : own;
-  if (typeof tenant !== 'string' || tenant === '' || tenant === systemTenant) return undefined;
+  if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === systemTenant) return undefined;
   const project = isJSONObject(labels) ? labels[PROJECT_ID] : undefined;
   return { tenant, project: typeof project === 'string' ? project : '' };
 }

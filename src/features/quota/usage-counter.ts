@@ -1,7 +1,6 @@
 /**
  * Counts what tenants use and writes it to their TenantQuotas: informers of the counted kinds, on the replica
- * with the lease. Of two replicas that both think that they have it, none writes what it has seen less of
- * than the last writer: the status has the revision of each kind.
+ * with the lease.
  */
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
@@ -9,9 +8,7 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import type { Failure } from '../../kubernetes/reconcile/apply.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { addCountedInformers, type CountedKinds, TenantQuotaStore } from './counted-informers.ts';
-import { type Counted, type Reservation, settle } from './ledger.ts';
-import { isQuotaName } from './object-usage.ts';
-import { ledgerOf, reservationStatus, textsAs } from './stored-ledger.ts';
+import { QuotaStatuses } from './quota-status.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 import type { Usage } from './usage.ts';
 import { type PlaceOwner, UsageStore } from './usage-store.ts';
@@ -25,8 +22,6 @@ export interface UsageCounterOptions extends InformerRuntime, CountedKinds {
   readonly onRepair: (tenant: string) => void;
 }
 
-/** Milliseconds in which an API server ends a request, and with it the creation of what was admitted. */
-const REQUEST_TIMEOUT = 60_000;
 /** Statuses that are written at the same time. */
 const CONCURRENCY = 8;
 const EVERYTHING = { objects: 1_000_000, bytes: 512 * 1024 * 1024 };
@@ -38,10 +33,7 @@ export class UsageCounter {
   readonly #quotas: TenantQuotaStore;
   /** Tenants whose status may have to be written. */
   readonly #dirty = new Set<string>();
-  /** When this process first saw a reservation, by UID and usage, in milliseconds since the epoch. */
-  #reservedAt = new Map<string, number>();
-  /** `used` as it was written here. */
-  readonly #written = new Map<string, string>();
+  readonly #statuses: QuotaStatuses;
 
   constructor(options: UsageCounterOptions) {
     this.#options = options;
@@ -61,6 +53,7 @@ export class UsageCounter {
       quotas: this.#quotas,
       onUpdate: options.onChange,
     });
+    this.#statuses = new QuotaStatuses({ ...options, usage: this.#usage });
   }
 
   start(): void {
@@ -73,7 +66,12 @@ export class UsageCounter {
 
   /** Whether everything has been listed. */
   get isComplete(): boolean {
-    return this.#informers.all.every(({ provenAt }) => provenAt !== undefined);
+    return this.#provenAt > 0;
+  }
+
+  /** When everything was last known to be complete, in milliseconds since the epoch; 0 before. */
+  get #provenAt(): number {
+    return Math.min(...this.#informers.all.map(({ provenAt = 0 }) => provenAt));
   }
 
   /** Tenants that have a namespace and no TenantQuota. */
@@ -98,21 +96,21 @@ export class UsageCounter {
     const pending = [...this.#dirty].flatMap((tenant) => quotas.get(tenant) ?? []);
     this.#dirty.clear();
     const failures = await mapWithConcurrency(pending, CONCURRENCY, (quota) => this.#writeOne(quota, signal));
-    this.#forgetEnded(quotas);
+    this.#statuses.forgetEnded(quotas.values());
     return failures.flat();
   }
 
   async #writeOne(quota: TenantQuota, signal: AbortSignal): Promise<Failure[]> {
     const { objects, place } = this.#options;
     const tenant = quota.metadata.name;
-    const status = this.#statusOf(quota);
+    const status = this.#statuses.next(quota, this.#provenAt);
     // Reservations end with time, and a conflict or another writer's lead with the next event.
-    if (ledgerOf(quota).reservations.length > 0) this.#dirty.add(tenant);
+    if ((quota.status.reservations ?? []).length > 0) this.#dirty.add(tenant);
     if (status === undefined || signal.aborted) return [];
     try {
       const outcome = await objects.updateStatus(TENANT_QUOTAS, place, quota, status, signal);
       if (outcome === 'conflict') this.#dirty.add(tenant);
-      else if (outcome !== 'gone') this.#written.set(tenant, usedText(readTenantQuota(outcome)));
+      else if (outcome !== 'gone') this.#statuses.written(readTenantQuota(outcome));
       return [];
     } catch (error) {
       this.#dirty.add(tenant);
@@ -128,80 +126,8 @@ export class UsageCounter {
     }
   }
 
-  /** @returns undefined if nothing has changed, or another replica has seen more */
-  #statusOf(quota: TenantQuota): object | undefined {
-    const { spec, status, metadata } = quota;
-    const tenant = metadata.name;
-    const ledger = ledgerOf(quota);
-    const next = settle(ledger, this.#countedOf(tenant));
-    const used = textsAs(spec.hard, next.used ?? new Map());
-    const reservations = reservationStatus(next);
-    const isSame = usedText(quota) === JSON.stringify(sorted(used));
-    if (isSame && JSON.stringify(status.reservations ?? []) === JSON.stringify(reservations))
-      return undefined;
-    if (!this.#usage.hasSeen(status.revisions ?? {})) {
-      this.#dirty.add(tenant);
-      return undefined;
-    }
-    const written = this.#written.get(tenant);
-    if (written !== undefined && written !== usedText(quota)) this.#options.onRepair(tenant);
-    const removed = Object.keys(status.used ?? {}).filter((resource) => !(resource in spec.hard));
-    const unknown = Object.keys(spec.hard).filter((resource) => !isQuotaName(resource));
-    return {
-      // A merge patch removes a key by null.
-      used: { ...used, ...Object.fromEntries(removed.map((resource) => [resource, null])) },
-      reservations,
-      summary: summaryOf(spec.hard, used),
-      problem:
-        unknown.length > 0 ? `no names of a quota, so they limit nothing: ${unknown.join(', ')}` : null,
-      revisions: this.#usage.revisions,
-    };
-  }
-
-  #countedOf(tenant: string): Counted {
-    return {
-      used: this.#usage.usedBy(tenant),
-      usageOf: (uid) => this.#usage.usageOf(uid, tenant),
-      isOver: (reservation) => this.#usage.wasDeleted(reservation.uid) || this.#isExpired(reservation),
-    };
-  }
-
-  /** Whether what was admitted would have been seen by now if it had been stored. */
-  #isExpired(reservation: Reservation): boolean {
-    const key = reservationKey(reservation);
-    const since = this.#reservedAt.get(key) ?? this.#options.clock.now();
-    this.#reservedAt.set(key, since);
-    return this.#informers.all.every(({ provenAt = 0 }) => provenAt >= since + REQUEST_TIMEOUT);
-  }
-
-  #forgetEnded(quotas: ReadonlyMap<string, TenantQuota>): void {
-    if (this.#reservedAt.size === 0) return;
-    const open = new Set(
-      [...quotas.values()].flatMap((quota) => ledgerOf(quota).reservations.map(reservationKey)),
-    );
-    this.#reservedAt = new Map([...this.#reservedAt].filter(([key]) => open.has(key)));
-  }
-
   #changed(tenant: string): void {
     this.#dirty.add(tenant);
     this.#options.onChange();
   }
-}
-
-function reservationKey({ uid, usage }: Reservation): string {
-  return `${uid} ${[...usage].join()}`;
-}
-
-function usedText(quota: TenantQuota | undefined): string {
-  return JSON.stringify(sorted(quota?.status.used ?? {}));
-}
-
-function sorted(record: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
-  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
-}
-
-function summaryOf(hard: Readonly<Record<string, string>>, used: Readonly<Record<string, string>>): string {
-  return sorted(hard)
-    .map(([resource, most]) => `${resource}: ${used[resource] ?? '0'}/${most}`)
-    .join(', ');
 }

@@ -1,0 +1,137 @@
+/**
+ * A cluster of one tenant with a quota, in memory: replicas that reserve, an API server that stores what was
+ * admitted, late, or not at all, and counters that see its events late.
+ */
+
+import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
+import {
+  createReservations,
+  type QuotaVerdict,
+  type Reservations,
+} from '../../src/features/quota/reservations.ts';
+import { readTenantQuota, TENANT_QUOTAS } from '../../src/features/quota/tenant-quota-v1alpha1.ts';
+import type { Usage } from '../../src/features/quota/usage.ts';
+import { type CountedObject, UsageStore } from '../../src/features/quota/usage-store.ts';
+import type { Place, StoredObject } from '../../src/kubernetes/kubernetes-object.ts';
+import { ONE } from '../../src/kubernetes/quantity.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
+
+export const PLACE: Place = { namespace: 'stonegate' };
+const TENANT = 'acme';
+const NAMESPACE = 'web';
+
+/** A pod by what it requests, in CPUs. */
+export function podOf(cpu: number): Usage {
+  return new Map([
+    ['pods', ONE],
+    ['requests.cpu', BigInt(cpu) * ONE],
+  ]);
+}
+
+interface PodEvent {
+  readonly uid: string;
+  /** Undefined: it was deleted. */
+  readonly cpu: number | undefined;
+  readonly revision: number;
+}
+
+export interface Counter {
+  /** Shows the counter so many further events; all without a number. */
+  deliver(events?: number): void;
+  /** Writes the status as a leader does. */
+  write(quota?: StoredObject): Promise<void>;
+}
+
+export interface QuotaWorld {
+  readonly clock: FakeClock;
+  readonly objects: MemoryObjects;
+  /** CPUs of the pods that are stored. */
+  readonly pods: ReadonlyMap<string, number>;
+  replica(): Reservations;
+  counter(): Counter;
+  admit(replica: Reservations, uid: string, cpu: number): Promise<QuotaVerdict['kind']>;
+  /** Stores a pod, or its new size. */
+  store(uid: string, cpu: number): void;
+  delete(uid: string): void;
+  quota(): StoredObject;
+  /** The reservations that are open. */
+  readonly reserved: number;
+}
+
+/** @param hard as a TenantQuota has it */
+export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaWorld {
+  const clock = createFakeClock(1_000_000);
+  const objects = createMemoryObjects();
+  const pods = new Map<string, number>();
+  const events: PodEvent[] = [];
+  objects.put(TENANT_QUOTAS, PLACE, { kind: 'TenantQuota', metadata: { name: TENANT }, spec: { hard } });
+
+  const happened = (uid: string, cpu: number | undefined) =>
+    void events.push({ uid, cpu, revision: events.length + 1 });
+  const quota = () => {
+    const found = objects.find(TENANT_QUOTAS, PLACE, TENANT);
+    if (found === undefined) throw new Error('the TenantQuota is gone');
+    return structuredClone(found);
+  };
+
+  function counter(): Counter {
+    const usage = new UsageStore({ clock, onChange() {} });
+    const owner = { tenant: TENANT, project: '' };
+    const namespace = { key: NAMESPACE, uid: 'n', place: NAMESPACE, revision: 1, usage: new Map(), owner };
+    usage.storeOf('namespaces').put(namespace);
+    const store = usage.storeOf('pods');
+    const statuses = new QuotaStatuses({ usage, clock, onRepair() {} });
+    let seen = 0;
+    let provenAt = 0;
+    const show = ({ uid, cpu, revision }: PodEvent) => {
+      const object: CountedObject = { key: uid, uid, place: NAMESPACE, revision, usage: podOf(cpu ?? 0) };
+      if (cpu === undefined) store.delete(object);
+      else store.put(object);
+    };
+    return {
+      deliver(count = events.length - seen) {
+        for (const event of events.slice(seen, seen + count)) show(event);
+        seen = Math.min(events.length, seen + count);
+        if (seen === events.length) provenAt = clock.now();
+      },
+      async write(stored = quota()) {
+        const read = readTenantQuota(stored);
+        const status = read && provenAt > 0 ? statuses.next(read, provenAt) : undefined;
+        if (status === undefined) return;
+        await objects.updateStatus(TENANT_QUOTAS, PLACE, stored, status, new AbortController().signal);
+      },
+    };
+  }
+
+  return {
+    clock,
+    objects,
+    pods,
+    counter,
+    quota,
+    replica: () => createReservations({ objects, place: PLACE, reserves: true }),
+    async admit(replica, uid, cpu) {
+      const before = pods.get(uid);
+      const { verdict } = await replica.admit(TENANT, {
+        uid,
+        before: before === undefined ? new Map() : podOf(before),
+        after: podOf(cpu),
+        isDryRun: false,
+        missing: () => [],
+        signal: new AbortController().signal,
+      });
+      return verdict.kind;
+    },
+    store(uid, cpu) {
+      pods.set(uid, cpu);
+      happened(uid, cpu);
+    },
+    delete(uid) {
+      if (pods.delete(uid)) happened(uid, undefined);
+    },
+    get reserved() {
+      return readTenantQuota(quota())?.status.reservations?.length ?? 0;
+    },
+  };
+}
