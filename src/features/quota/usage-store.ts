@@ -114,6 +114,7 @@ export class UsageStore {
 
   /** The store of the informer of one resource. */
   storeOf(resource: string): InformerStore<CountedObject> {
+    this.#revisions.set(resource, 0);
     const seen = (revision: number) => void this.#revisions.set(resource, revision);
     const objects = new Map<string, CountedObject>();
     const remove = (key: string) => {
