@@ -14,12 +14,20 @@ export function startFailure(
   configuration: StonegateConfiguration | AdmissionProcessConfiguration,
 ): string | undefined {
   if (error instanceof WorkerStartError) return `${error.message}; its own line in the log says why`;
-  if (error instanceof FileNotOpened) return `audit.file ${error.message}`;
+  if (error instanceof FileNotOpened) return `${settingOf(error, configuration)} ${error.message}`;
   if (!(error instanceof AddressError)) return undefined;
   const settings = Object.entries(configuration)
     .filter(([, section]) => bindOf(section) === error.bind)
     .map(([name]) => `${name}.bind`);
   return `${settings.join(' and ')} ${error.message}`;
+}
+
+function settingOf(
+  { file }: FileNotOpened,
+  configuration: StonegateConfiguration | AdmissionProcessConfiguration,
+): string {
+  const isUsage = 'usage' in configuration && configuration.usage?.records === file;
+  return isUsage ? 'usage.records' : 'audit.file';
 }
 
 function bindOf(section: unknown): unknown {

@@ -10,6 +10,7 @@ import { authorizationSchema } from '../features/cross-tenant/authorization-conf
 import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
 import { accessSchema } from '../features/rbac-index/access-configuration.ts';
+import { usageSchema } from '../features/usage/usage-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
 import { authenticationSchema } from '../identity/authentication-configuration.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -35,6 +36,7 @@ export type * from '../features/cross-tenant/authorization-configuration.ts';
 export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';
+export type * from '../features/usage/usage-configuration.ts';
 export type * from '../features/webhook/webhook-configuration.ts';
 export type * from '../identity/authentication-configuration.ts';
 export type * from '../identity/jwt/jwt-configuration.ts';
@@ -214,6 +216,9 @@ const sections = z.strictObject({
     })
     .prefault({})
     .describe('The audit log, one `audit.k8s.io/v1` Event a line.'),
+  usage: usageSchema
+    .exactOptional()
+    .describe('What each tenant and project uses, as records and metrics. Off without it.'),
   log: z
     .strictObject({
       level: z

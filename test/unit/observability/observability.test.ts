@@ -22,7 +22,7 @@ function record(target: string, outcome: Outcome, method = 'GET'): ObservedReque
   return {
     auditID: 'a-1',
     receivedAt: 1_000,
-    exchange: { method, target, headers: [] },
+    exchange: { method, target, headers: [], bytesReceived: 0, response: { bytesSent: 0 } },
     sourceIPs: ['192.0.2.7'],
     info: readRequestInfo(method, target, { readsTenantFromPath: true }),
     identity: alice,
@@ -246,6 +246,7 @@ t.test(
     const folder = t.testdir({});
     const file = join(folder, 'audit.log');
     const audit = await createAuditFile({
+      content: 'audit events',
       file,
       clock: systemClock,
       logger: silentLogger,
@@ -268,7 +269,13 @@ t.test(
 
 t.test('without an audit file that can be opened nothing starts', async (t) => {
   const file = '/dev/null/nowhere/audit.log';
-  const options = { file, clock: systemClock, logger: silentLogger, lost() {} };
+  const options = {
+    file,
+    content: 'audit events',
+    clock: systemClock,
+    logger: silentLogger,
+    lost() {},
+  } as const;
   await t.rejects(createAuditFile(options), {
     constructor: FileNotOpened,
     message: `${file} is below something that is no folder`,
@@ -283,6 +290,7 @@ t.test(
     await symlink('/dev/full', file);
     const failing: boolean[] = [];
     const audit = await createAuditFile({
+      content: 'audit events',
       file,
       clock: systemClock,
       logger,
@@ -310,7 +318,13 @@ t.test('audit events that a full disk has not taken by the end are counted, and 
   const count = () => {
     lost += 1;
   };
-  const audit = await createAuditFile({ file: '/dev/full', clock: systemClock, logger, lost: count });
+  const audit = await createAuditFile({
+    content: 'audit events',
+    file: '/dev/full',
+    clock: systemClock,
+    logger,
+    lost: count,
+  });
   audit.write('one');
   await eventually(() => lines.length > 0);
   audit.write('two');
@@ -333,7 +347,7 @@ async function auditToPipe(t: Test) {
   const count = () => {
     lost += 1;
   };
-  const audit = await createAuditFile({ file: pipe, clock, logger, lost: count });
+  const audit = await createAuditFile({ content: 'audit events', file: pipe, clock, logger, lost: count });
   /** Reads until there are so many bytes. */
   const read = async (bytes: number) => {
     let seen = '';
@@ -419,6 +433,7 @@ t.test('an audit log that cannot be opened anew ends with every line in the file
   const folder = t.testdir({ log: {} });
   const { logger, lines: said } = captured();
   const audit = await createAuditFile({
+    content: 'audit events',
     file: join(folder, 'log', 'audit.log'),
     clock: systemClock,
     logger,
@@ -431,7 +446,7 @@ t.test('an audit log that cannot be opened anew ends with every line in the file
   audit.write('two');
   await audit.close();
   t.equal(await readFile(join(folder, 'moved', 'audit.log'), 'utf8'), 'one\ntwo\n');
-  t.match(said, [/the audit log cannot be written/]);
+  t.match(said, [/audit events cannot be written/]);
 });
 
 t.test('audit lines keep their words and their order however slowly they are read', async (t) => {

@@ -1,0 +1,47 @@
+/**
+ * Writes usage records, a line each. Amounts are rounded to a thousandth, which is all that times in
+ * milliseconds have.
+ */
+import { asciiJSON } from '../../lib/untrusted-text.ts';
+import type { AuditSink } from '../../observability/audit-log.ts';
+import { lineMembers, MEASURES, type ProjectUsage, type Usage } from './usage-v1alpha1.ts';
+
+export interface Period {
+  /** Milliseconds since the epoch. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export class UsageRecords {
+  readonly #sink: AuditSink;
+  readonly #process: string;
+  #sequence = 0;
+
+  /** @param process identifies this process among all that there ever were */
+  constructor(sink: AuditSink, process: string) {
+    this.#sink = sink;
+    this.#process = process;
+  }
+
+  /** @param final whether the process writes nothing more */
+  write(rows: Iterable<ProjectUsage>, period: Period, final: boolean): void {
+    for (const { tenant, project, usage } of rows)
+      this.#line('UsageRecord', period, { tenant, project, usage: written(usage) });
+    this.#line('UsageHeartbeat', period, final ? { final } : {});
+  }
+
+  #line(kind: string, { from, to }: Period, members: object): void {
+    this.#sequence += 1;
+    const line = { kind, ...lineMembers(this.#process, this.#sequence, from, to), ...members };
+    this.#sink.write(asciiJSON(JSON.stringify(line)));
+  }
+}
+
+function written(usage: ProjectUsage['usage']): Partial<Usage> {
+  const amounts: Partial<Usage> = {};
+  for (const measure of MEASURES) {
+    const amount = Math.round((usage[measure] ?? 0) * 1_000) / 1_000;
+    if (amount > 0) amounts[measure] = amount;
+  }
+  return amounts;
+}
