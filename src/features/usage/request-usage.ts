@@ -5,6 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { ObservedRequest, RequestObserver } from '../../observability/request-observer.ts';
 import { requestClass } from '../../proxy/request/request-class.ts';
+import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { NONE, type Usage } from './usage-v1alpha1.ts';
 
 const COUNTED_AS = {
@@ -62,7 +63,8 @@ export class RequestUsage implements RequestObserver {
 
   #accountOf({ tenant, identity }: ObservedRequest): Usage {
     const scope = identity?.scope;
-    return this.#usageOf(tenant ?? NONE, (scope?.kind === 'project' ? scope.id : undefined) ?? NONE);
+    const name = tenant === undefined || tenant === NO_TENANT ? NONE : tenant;
+    return this.#usageOf(name, (scope?.kind === 'project' ? scope.id : undefined) ?? NONE);
   }
 }
 

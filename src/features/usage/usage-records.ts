@@ -4,7 +4,7 @@
  */
 import { asciiJSON } from '../../lib/untrusted-text.ts';
 import type { AuditSink } from '../../observability/audit-log.ts';
-import { lineMembers, MEASURES, type ProjectUsage, type Usage } from './usage-v1alpha1.ts';
+import { API_VERSION, MEASURES, type ProjectUsage, type Usage, type UsageLine } from './usage-v1alpha1.ts';
 
 export interface Period {
   /** Milliseconds since the epoch. */
@@ -24,15 +24,20 @@ export class UsageRecords {
   }
 
   /** @param final whether the process writes nothing more */
-  write(rows: Iterable<ProjectUsage>, period: Period, final: boolean): void {
+  write(rows: Iterable<ProjectUsage>, { from, to }: Period, final: boolean): void {
+    const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
     for (const { tenant, project, usage } of rows)
-      this.#line('UsageRecord', period, { tenant, project, usage: written(usage) });
-    this.#line('UsageHeartbeat', period, final ? { final } : {});
+      this.#line({ ...this.#members('UsageRecord'), ...period, tenant, project, usage: written(usage) });
+    this.#line({ ...this.#members('UsageHeartbeat'), ...period, ...(final && { final }) });
   }
 
-  #line(kind: string, { from, to }: Period, members: object): void {
+  #members(kind: UsageLine['kind']) {
     this.#sequence += 1;
-    const line = { kind, ...lineMembers(this.#process, this.#sequence, from, to), ...members };
+    const [process, sequence] = [this.#process, this.#sequence];
+    return { apiVersion: API_VERSION, kind, id: `${process}-${sequence}`, process, sequence };
+  }
+
+  #line(line: object): void {
     this.#sink.write(asciiJSON(JSON.stringify(line)));
   }
 }

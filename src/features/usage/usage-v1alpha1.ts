@@ -43,7 +43,7 @@ export function addUsage(sum: Usage, more: Readonly<Partial<Usage>>): void {
 /** What is zero is absent. */
 export const amountsSchema = z.partialRecord(z.enum(MEASURES), z.number().min(0));
 
-const API_VERSION = 'stonegate.dev/v1alpha1';
+export const API_VERSION = 'stonegate.dev/v1alpha1';
 const instant = z.iso.datetime();
 const members = {
   apiVersion: z.literal(API_VERSION),
@@ -73,11 +73,3 @@ export const usageLineSchema = z.discriminatedUnion('kind', [
 ]);
 
 export type UsageLine = z.output<typeof usageLineSchema>;
-
-/** The members that all lines have. */
-export function lineMembers(process: string, sequence: number, from: number, to: number) {
-  return {
-    ...{ apiVersion: API_VERSION, id: `${process}-${sequence}`, process, sequence },
-    ...{ from: new Date(from).toISOString(), to: new Date(to).toISOString() },
-  } as const;
-}
