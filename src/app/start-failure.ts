@@ -27,7 +27,8 @@ function settingOf(
   configuration: StonegateConfiguration | AdmissionProcessConfiguration,
 ): string {
   const isUsage = 'usage' in configuration && configuration.usage?.records === file;
-  return isUsage ? 'usage.records' : 'audit.file';
+  // Both may name the same file, which is then opened for the audit log.
+  return isUsage && configuration.audit.file !== file ? 'usage.records' : 'audit.file';
 }
 
 function bindOf(section: unknown): unknown {

@@ -23,7 +23,8 @@ record counts once. "-" reads standard input.
   --to TIME     and before this time
   --by WHAT     a row for each tenant (the default), for each project of each
                 tenant, or for each day (UTC)
-  -o FORMAT     table (the default), in hours and GiB; csv or json, in seconds
+  -o, --output FORMAT
+                table (the default), in hours and GiB; csv or json, in seconds
                 and bytes
   --help        this text
 

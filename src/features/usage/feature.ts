@@ -52,13 +52,14 @@ export function createUsageMeter({ process, sink, clock, requested }: UsageOptio
   const requests = new RequestUsage((tenant, project) => minute.of(tenant, project), clock);
 
   function endPeriod(at: number, final: boolean): void {
+    // A clock that was set back makes a period without time, and the next one is right again.
     const to = Math.max(from, at);
     requests.chargeStreams();
     for (const totalsOfOne of requested?.() ?? []) chargeRequested(minute, totalsOfOne, (to - from) / 1_000);
     records.write(minute.rows(), { from, to }, final);
     totals.addAll(minute.rows());
     minute = new UsageTable(MAX_PROJECTS);
-    from = to;
+    from = at;
   }
 
   function nextMinute() {

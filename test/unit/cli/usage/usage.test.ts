@@ -1,4 +1,4 @@
-/** `stonegate usage` on files as operators have them: rotated, overlapping, torn, among lines of other logs. */
+/** `stonegate usage` on files as operators have them: rotated, overlapping, torn, and with other lines. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
