@@ -2,6 +2,7 @@
  * The usage of tenants, as an operator bills it: what clients did on the whole program is in its records and
  * metrics, once, whichever process served it, and however the process ended.
  */
+import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -146,10 +147,29 @@ t.test('the metrics are the sum of all workers, of one that was killed too', asy
   await eventually(async () => (await lists()) === 9);
 });
 
-t.test('without metrics there is no such page', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), configuration: { usage: {} } });
+t.test('by default: whole lines among audit events on standard output, and no page of metrics', async (t) => {
+  const testbed = await createTestbed({
+    folder: t.testdir(),
+    configuration: { audit: { file: '-' }, usage: {}, server: { workers: 2, shutdownGrace: '5s' } },
+  });
   t.teardown(() => testbed.close());
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   t.equal((await stonegate.admin('/metrics/usage')).status, 404);
+  const destination = { port: stonegate.port, ca: testbed.authority.cert };
+  const token = testbed.keystoneToken('alice');
+  const asked = await Promise.all(Array.from({ length: 20 }, () => askOnce(destination, token, CONFIGMAPS)));
+  t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
+  stonegate.signal('SIGTERM');
+  const { stdout } = await stonegate.ended;
+  const kinds = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line): { kind: string } => JSON.parse(line));
+  t.same(new Set(kinds.map(({ kind }) => kind)), new Set(['Event', 'UsageRecord', 'UsageHeartbeat']));
+  const file = join(dirname(testbed.configFile), 'stdout.jsonl');
+  await writeFile(file, stdout);
+  const { rows, gaps } = await report(file);
+  t.match(rows, [{ tenant: 'acme', usage: { listRequests: 20 } }]);
+  t.same(gaps, []);
 });
