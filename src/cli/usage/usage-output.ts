@@ -16,8 +16,12 @@ const HOUR = 3_600;
 const GIBIBYTE = 2 ** 30;
 
 const REQUESTS = [
-  ...(['getRequests', 'listRequests', 'watchRequests', 'writeRequests', 'connectRequests'] as const),
-];
+  'getRequests',
+  'listRequests',
+  'watchRequests',
+  'writeRequests',
+  'connectRequests',
+] as const;
 
 const COLUMNS: Readonly<Record<string, (usage: Usage) => number>> = {
   REQUESTS: (usage) => REQUESTS.reduce((sum, measure) => sum + usage[measure], 0),
