@@ -45,7 +45,7 @@ export function serveHttp1Upgrades(
         connection,
         body: Readable.from([]),
         get bytesReceived() {
-          return response.bytesReceived;
+          return head.length + response.bytesReceived;
         },
         response,
         signal: response.signal,
