@@ -33,6 +33,10 @@ const OPERATOR_COMMANDS: Readonly<Record<OperatorCommand, ListedCommand>> = {
     does: "make namespaces and rolebindings of Keystone's projects and roles",
     load: async () => (await import('./app/commands/sync.ts')).sync,
   },
+  usage: {
+    does: 'add up what tenants and projects have used',
+    load: async () => (await import('./cli/usage/usage.ts')).usage,
+  },
 };
 
 const explain: ListedCommand = {

@@ -18,6 +18,7 @@ import {
 import { createReloader } from '../config/reload.ts';
 import { createMembershipLog } from '../features/cross-tenant/feature.ts';
 import { createPortalState } from '../features/portal/feature.ts';
+import type { ProcessUsage } from '../features/usage/usage-metrics.ts';
 import { createApiServerProbe } from '../kubernetes/api-server-probe.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -32,6 +33,7 @@ import { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import { type Addresses, createListeners, type Listeners } from './listeners.ts';
+import { type OpenUsage, openUsage } from './open-usage.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
 
@@ -52,6 +54,8 @@ export interface App {
   readonly address: AddressInfo;
   readonly addresses: Addresses;
   readonly metrics: Metrics;
+  /** Undefined if usage is off. */
+  usage(): ProcessUsage | undefined;
   /** How many generations and components are not disposed. */
   readonly counts: Generations<Serving>['counts'];
   readiness(): Readiness[];
@@ -73,7 +77,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { loaded, logger } = options;
   const { server } = loaded.configuration;
   const state = await openProcess(options);
-  const { runtime, metrics, audit, generations } = state;
+  const { runtime, metrics, audit, usage, generations } = state;
   const opened = await openListeners(state, options);
   const { listeners, lifetimes } = opened;
   generations.start();
@@ -96,6 +100,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       { name: 'probe', close: () => probe.stop() },
       { name: 'streams', close: () => lifetimes.stop() },
       { name: 'components', close: () => generations.close() },
+      { name: 'usage', close: async () => usage?.close() },
       { name: 'audit', close: () => audit.close() },
     ],
     clock: systemClock,
@@ -105,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     address: listeners.addresses.api,
     addresses: listeners.addresses,
     metrics,
+    usage: () => usage?.current(),
     get counts() {
       return generations.counts;
     },
@@ -112,6 +118,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     async reload() {
       generations.current.clear();
       audit.reopen();
+      usage?.reopen();
       await reloader.reload();
     },
     close: (drain = false) => shutdown.begin(drain),
@@ -124,6 +131,7 @@ interface ProcessState {
   readonly logger: AppOptions['logger'];
   readonly metrics: Metrics;
   readonly audit: AuditFile;
+  readonly usage: OpenUsage | undefined;
   readonly streams: StreamRegistry;
   readonly generations: Generations<Serving>;
   /** Builds what the configuration describes, in place of what was in force. */
@@ -145,14 +153,20 @@ async function openProcess({
   const audit = await createAuditFile({
     ...runtime,
     file,
+    content: 'audit events',
     lost: () => metrics.auditEventLost(),
     failing: (failing) => metrics.auditLogFailing(failing),
   });
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
+  if (configuration.usage) onStep(`opening usage.records ${configuration.usage.records}`);
+  const usage = configuration.usage && (await openUsage(configuration.usage, { file, sink: audit }, runtime));
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const generations = new Generations<Serving>(logger);
   const serving: ServingProcess = {
-    observer: observeAll([auditLog, metrics, createRequestLog(logger)], logger),
+    observer: observeAll(
+      [auditLog, metrics, createRequestLog(logger), ...(usage ? [usage.observer] : [])],
+      logger,
+    ),
     startedAt: systemClock.now(),
     streams,
     responseMemory: new ResponseMemory(),
@@ -167,6 +181,7 @@ async function openProcess({
     logger,
     metrics,
     audit,
+    usage,
     streams,
     generations,
     replaceGeneration: (next) =>
@@ -181,7 +196,7 @@ interface Opened {
 
 /** The first generation, and what serves it. */
 async function openListeners(state: ProcessState, options: AppOptions): Promise<Opened> {
-  const { runtime, streams, generations, audit } = state;
+  const { runtime, streams, generations, audit, usage } = state;
   const { loaded, onStep = () => {} } = options;
   try {
     state.replaceGeneration(loaded);
@@ -196,7 +211,8 @@ async function openListeners(state: ProcessState, options: AppOptions): Promise<
     const listeners = await createListeners(loaded, () => generations.current, runtime, onStep);
     return { listeners, lifetimes };
   } catch (error) {
-    await Promise.all([generations.close(), audit.close()]);
+    await Promise.all([generations.close(), usage?.close()]);
+    await audit.close();
     throw error;
   }
 }

@@ -14,12 +14,21 @@ export function startFailure(
   configuration: StonegateConfiguration | AdmissionProcessConfiguration,
 ): string | undefined {
   if (error instanceof WorkerStartError) return `${error.message}; its own line in the log says why`;
-  if (error instanceof FileNotOpened) return `audit.file ${error.message}`;
+  if (error instanceof FileNotOpened) return `${settingOf(error, configuration)} ${error.message}`;
   if (!(error instanceof AddressError)) return undefined;
   const settings = Object.entries(configuration)
     .filter(([, section]) => bindOf(section) === error.bind)
     .map(([name]) => `${name}.bind`);
   return `${settings.join(' and ')} ${error.message}`;
+}
+
+function settingOf(
+  { file }: FileNotOpened,
+  configuration: StonegateConfiguration | AdmissionProcessConfiguration,
+): string {
+  const isUsage = 'usage' in configuration && configuration.usage?.records === file;
+  // Both may name the same file, which is then opened for the audit log.
+  return isUsage && configuration.audit.file !== file ? 'usage.records' : 'audit.file';
 }
 
 function bindOf(section: unknown): unknown {

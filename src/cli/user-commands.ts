@@ -8,7 +8,7 @@ import { runProgram } from './program.ts';
 /** Commands that only the operator's program has. */
 export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
 
-const OPERATOR_COMMANDS = ['serve', 'check', 'manifests', 'cache', 'publish', 'sync'] as const;
+const OPERATOR_COMMANDS = ['serve', 'check', 'manifests', 'cache', 'publish', 'sync', 'usage'] as const;
 
 const ELSEWHERE = "is in the operator's stonegate, the npm package or the image";
 

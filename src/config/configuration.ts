@@ -11,6 +11,7 @@ import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
 import { quotaSchema } from '../features/quota/quota-configuration.ts';
 import { accessSchema } from '../features/rbac-index/access-configuration.ts';
+import { usageSchema } from '../features/usage/usage-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
 import { authenticationSchema } from '../identity/authentication-configuration.ts';
 import { isJSONObject } from '../lib/json-object.ts';
@@ -37,6 +38,7 @@ export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/quota/quota-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';
+export type * from '../features/usage/usage-configuration.ts';
 export type * from '../features/webhook/webhook-configuration.ts';
 export type * from '../identity/authentication-configuration.ts';
 export type * from '../identity/jwt/jwt-configuration.ts';
@@ -179,7 +181,7 @@ const sections = z.strictObject({
     })
     .prefault({})
     .describe(
-      '`/livez`, `/readyz`, `/healthz`, `/metrics` and `/version`. It serves no secrets and controls nothing.',
+      '`/livez`, `/readyz`, `/healthz`, `/metrics`, `/metrics/usage` and `/version`. It serves no secrets and controls nothing.',
     ),
   upstream: upstreamSchema.describe('The API server.'),
   tenancy: tenancy.describe('How the tenant of a user is determined and sent to the API server.'),
@@ -219,6 +221,9 @@ const sections = z.strictObject({
     })
     .prefault({})
     .describe('The audit log, one `audit.k8s.io/v1` Event a line.'),
+  usage: usageSchema
+    .exactOptional()
+    .describe('What each tenant and project uses, as records and metrics. Off without it.'),
   log: z
     .strictObject({
       level: z

@@ -20,6 +20,8 @@ export interface Exchange {
   readonly peerAddress: string | undefined;
   /** Read or pause the body before the response's head is sent: an untouched body is discarded then. */
   readonly body: Readable;
+  /** Bytes of the body so far, which its reader adds; of a tunnel, all bytes after the request's head. */
+  bytesReceived: number;
   readonly response: ResponseWriter;
   /** Present if client certificates are accepted as credentials and the client sent one. */
   readonly clientCertificate?: ClientCertificate | undefined;
@@ -51,6 +53,8 @@ export interface ResponseWriter {
    * complete with the last byte that is written, before `end`.
    */
   readonly closed: boolean;
+  /** Bytes of the body so far; of a tunnel, all bytes from the response's head on. */
+  readonly bytesSent: number;
   /**
    * @param headers hop-by-hop fields and repeats of single-value fields already removed: HTTP/2 throws on
    *   them

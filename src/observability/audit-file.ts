@@ -1,7 +1,7 @@
 /**
- * The audit log's file or standard output, written in the background by sonic-boom, whole lines in order. If
- * it cannot be written, requests continue: the failure is logged and lost events are counted. Without pino's
- * exit hook, which throws if the file never opened.
+ * A file or standard output for audit events and usage records, written in the background by sonic-boom,
+ * whole lines in order. If it cannot be written, requests continue: the failure is logged and lost lines are
+ * counted. Without pino's exit hook, which throws if the file never opened.
  */
 import { once } from 'node:events';
 import sonicBoom from 'sonic-boom';
@@ -71,6 +71,8 @@ declare module 'sonic-boom' {
 export interface AuditStreamOptions {
   /** `-` is standard output. */
   readonly file: string;
+  /** What the lines are, for the log. */
+  readonly content: 'audit events' | 'usage records';
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called for each lost line. */
@@ -117,7 +119,7 @@ class AuditStream {
   #closed = false;
   #failing = false;
   #losing = false;
-  /** Lost events since the start of the process. */
+  /** Lost lines since the start of the process. */
   #lost = 0;
   #reopening = false;
   /** Bytes written. */
@@ -137,9 +139,7 @@ class AuditStream {
       this.#written += bytes;
       this.#pending.confirmWritten(bytes);
     });
-    stream.on('drop', () =>
-      this.#lose(this.#pending.removeLast(), 'the audit log is slower than the requests'),
-    );
+    stream.on('drop', () => this.#lose(this.#pending.removeLast(), 'the file is slower than the requests'));
     stream.on('drain', () => {
       onAllWritten();
       if (this.#failing) this.#options.failing?.(false);
@@ -179,9 +179,9 @@ class AuditStream {
   }
 
   #failed(error: NodeJS.ErrnoException): void {
-    const { file, logger } = this.#options;
+    const { file, content, logger } = this.#options;
     if (!this.#failing) {
-      logger.error({ error, file }, 'the audit log cannot be written');
+      logger.error({ error, file }, `${content} cannot be written`);
       this.#options.failing?.(true);
     }
     this.#failing = true;
@@ -217,12 +217,12 @@ class AuditStream {
     });
   }
 
-  /** Logs the number of lost events, once until all lines are written again. */
-  #lose(events: number, why: unknown): void {
-    const { file, logger, lost } = this.#options;
-    for (let event = 0; event < events; event += 1) lost();
-    this.#lost += events;
-    if (!this.#losing) logger.error({ file, why, events: this.#lost }, 'audit events are lost');
+  /** Logs the number of lost lines, once until all lines are written again. */
+  #lose(lines: number, why: unknown): void {
+    const { file, content, logger, lost } = this.#options;
+    for (let line = 0; line < lines; line += 1) lost();
+    this.#lost += lines;
+    if (!this.#losing) logger.error({ file, why, events: this.#lost }, `${content} are lost`);
     this.#losing = true;
   }
 }

@@ -4,7 +4,7 @@
 import type { ErrorCode } from '../errors/codes.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
-import type { Exchange } from '../lib/exchange.ts';
+import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AuditedCrossing } from './audit-event.ts';
@@ -12,7 +12,9 @@ import type { AuditedCrossing } from './audit-event.ts';
 /** The facts of a request that are known so far. The stages add to them. */
 export interface ObservedRequest {
   /** The request as the client sent it. */
-  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers'>;
+  readonly exchange: Pick<Exchange, 'method' | 'target' | 'headers' | 'bytesReceived'> & {
+    readonly response: Pick<ResponseWriter, 'bytesSent'>;
+  };
   readonly auditID: string;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;

@@ -27,6 +27,8 @@ export interface AdminOptions {
   readonly readiness: () => readonly Readiness[] | Promise<readonly Readiness[]>;
   /** The metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
+  /** `/metrics/usage`, in the same format; undefined if it is off. */
+  readonly usage?: (() => string | Promise<string>) | undefined;
   /** Of Stonegate. At the other listeners the path `/version` is the API server's. */
   readonly version: string;
   readonly random: Random;
@@ -101,13 +103,20 @@ async function pageOf(path: string, query: URLSearchParams, options: AdminOption
       return health(path, await options.readiness(), query);
     case '/metrics':
       return { status: 200, contentType: EXPOSITION, text: await options.metrics() };
+    case '/metrics/usage':
+      if (options.usage === undefined) throw notFound();
+      return { status: 200, contentType: EXPOSITION, text: await options.usage() };
     case '/version': {
       const build = { version: options.version, nodeVersion: process.versions.node };
       return { status: 200, contentType: 'application/json', text: `${JSON.stringify(build)}\n` };
     }
     default:
-      throw new StatusError('NotFound', 'the server could not find the requested resource');
+      throw notFound();
   }
+}
+
+function notFound(): StatusError {
+  return new StatusError('NotFound', 'the server could not find the requested resource');
 }
 
 /** Lists all parts if one is not ready, or if the query says `verbose`. */

@@ -18,6 +18,7 @@ import { serveGuarded } from './serve-context.ts';
 
 export class Http1Exchange extends Http1Response implements Exchange {
   readonly headers: HeaderList;
+  bytesReceived = 0;
   readonly #request: IncomingMessage;
   readonly #hasBody: boolean;
   #body: Readable | undefined;

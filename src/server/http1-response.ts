@@ -24,6 +24,7 @@ export abstract class Http1Response
   /** Bytes of the body that are not written yet. */
   #remaining = UNKNOWN;
   #bodyBegun = false;
+  #sent = 0;
 
   constructor(outgoing: ServerResponse, socket: Socket, connection: Http1Connection) {
     super();
@@ -52,6 +53,15 @@ export abstract class Http1Response
 
   get headersSent(): boolean {
     return this.outgoing.headersSent;
+  }
+
+  get bytesSent(): number {
+    return this.#sent;
+  }
+
+  /** Node drops the body of a response to HEAD. */
+  #countSent(bytes: number): void {
+    if (this.outgoing.req.method !== 'HEAD') this.#sent += bytes;
   }
 
   /** Sends `Connection: close`. */
@@ -88,6 +98,7 @@ export abstract class Http1Response
   write(chunk: Uint8Array, onTaken?: () => void): boolean {
     this.#bodyBegun = true;
     if (this.closed) return true;
+    this.#countSent(chunk.length);
     if (this.#remaining === UNKNOWN) return this.writePiece(chunk, onTaken);
     this.#remaining = Math.max(UNKNOWN, this.#remaining - chunk.length);
     if (this.#remaining !== 0) return this.writePiece(chunk, onTaken);
@@ -104,7 +115,7 @@ export abstract class Http1Response
   end(chunk?: Uint8Array | string): void {
     if (this.closed) return;
     this.complete();
-    endInPieces(chunk, this);
+    this.#countSent(endInPieces(chunk, this));
   }
 
   writePiece(piece: Uint8Array, onTaken?: () => void): boolean {

@@ -44,6 +44,9 @@ export function serveHttp1Upgrades(
         clientCertificate,
         connection,
         body: Readable.from([]),
+        get bytesReceived() {
+          return head.length + response.bytesReceived;
+        },
         response,
         signal: response.signal,
         stopping: context.stopping,
@@ -78,7 +81,19 @@ function accept(
   return response;
 }
 
+/** Its socket counts the bytes of the tunnel too. */
 class UpgradeResponse extends Http1Response {
+  readonly #readBefore = this.socket.bytesRead;
+  readonly #writtenBefore = this.socket.bytesWritten;
+
+  get bytesReceived(): number {
+    return this.socket.bytesRead - this.#readBefore;
+  }
+
+  override get bytesSent(): number {
+    return this.socket.bytesWritten - this.#writtenBefore;
+  }
+
   /** It never waits: no response is pending before it. */
   onFirst(): void {}
 

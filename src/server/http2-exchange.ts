@@ -35,6 +35,7 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
   readonly target: string;
   readonly headers: HeaderList;
   readonly httpVersion = '2.0';
+  bytesReceived = 0;
   readonly #stream: ServerHttp2Stream;
   readonly #connection: Http2Connection;
   readonly #stallTimeout: ProgressTimeout;
@@ -42,6 +43,7 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
   /** The response has no body: HEAD, or a status without content. */
   #bodiless: boolean;
   #written = 0;
+  #sent = 0;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -137,6 +139,10 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
     return this.#stream.headersSent;
   }
 
+  get bytesSent(): number {
+    return this.#sent;
+  }
+
   override get closed(): boolean {
     return super.closed || this.#stream.destroyed;
   }
@@ -150,7 +156,9 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
   }
 
   write(chunk: Uint8Array, onTaken?: () => void): boolean {
-    return this.closed || this.#bodiless || this.writePiece(chunk, onTaken);
+    if (this.closed || this.#bodiless) return true;
+    this.#sent += chunk.length;
+    return this.writePiece(chunk, onTaken);
   }
 
   onDrain(callback: () => void): void {
@@ -160,7 +168,7 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
   end(chunk?: Uint8Array | string): void {
     if (this.closed) return;
     this.complete();
-    if (!this.#bodiless) endInPieces(chunk, this);
+    if (!this.#bodiless) this.#sent += endInPieces(chunk, this);
   }
 
   writePiece(piece: Uint8Array, onTaken?: () => void): boolean {

@@ -62,12 +62,15 @@ export interface BodySink {
 /**
  * Sends a complete body in pieces, as the client accepts them. A single write would copy the body whole for
  * the connection, and a slow client could not be distinguished from a stalled one.
+ *
+ * @returns the bytes of the body
  */
-export function endInPieces(chunk: Uint8Array | string | undefined, sink: BodySink): void {
+export function endInPieces(chunk: Uint8Array | string | undefined, sink: BodySink): number {
   const body = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   if (body === undefined || body.length === 0) sink.endWith(undefined);
   else if (body.length <= PIECE) sink.endWith(body);
   else sendFrom(body, 0, sink);
+  return body?.length ?? 0;
 }
 
 function sendFrom(body: Uint8Array, start: number, sink: BodySink): void {

@@ -7,7 +7,7 @@ import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Readiness } from './admin.ts';
 
-export type WorkerRequest = 'readiness' | 'metrics';
+export type WorkerRequest = 'readiness' | 'metrics' | 'usage';
 
 /** One end of the channel: a `Worker` of the primary, or the worker's `process`. */
 export interface ChannelEnd {
@@ -20,6 +20,8 @@ export interface WorkerHandlers {
   readonly readiness: () => readonly Readiness[];
   /** Counters and gauges in the form that the primary's `aggregate` takes. */
   readonly metrics: () => Promise<unknown>;
+  /** In the form that the primary's `usage` takes. */
+  readonly usage: () => unknown;
 }
 
 let lastID = 0;
@@ -68,7 +70,8 @@ export function servePrimary(primary: ChannelEnd, handlers: WorkerHandlers, logg
   });
 }
 
-async function handle(request: unknown, { readiness, metrics }: WorkerHandlers): Promise<unknown> {
+async function handle(request: unknown, { readiness, metrics, usage }: WorkerHandlers): Promise<unknown> {
+  if (request === 'usage') return usage();
   return request === 'readiness' ? readiness() : metrics();
 }
 

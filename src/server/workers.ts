@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { type AdminListener, createAdminListener, type Readiness } from './admin.ts';
 import { onStopSignal, type StopSignal } from './shutdown.ts';
-import { isReadinessList, requestFromWorker } from './worker-channel.ts';
+import { isReadinessList, requestFromWorker, type WorkerRequest } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
 export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
@@ -19,6 +19,8 @@ export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'out
   readonly version: string;
   /** Merges the workers' `metrics` into one exposition. */
   readonly aggregate: (parts: readonly object[]) => Promise<string>;
+  /** Merges the workers' `usage`, by the slot of the worker; absent if it is off. */
+  readonly usage?: ((parts: ReadonlyMap<number, object>) => string) | undefined;
   /** How long a worker accepts requests after SIGTERM, in milliseconds. */
   readonly drain: number;
   /** Shutdown grace period of a worker, in milliseconds. */
@@ -54,7 +56,7 @@ export function workerCount(workers: number | 'auto'): number {
  * @throws Error if the admin address is in use or a worker exits before any has listened
  */
 export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
-  const { clock, drain, grace, logger, signals } = options;
+  const { clock, drain, grace, logger, signals, usage } = options;
   const started = Promise.withResolvers<number | undefined>();
   const stopped = Promise.withResolvers<void>();
   let stopping = false;
@@ -65,7 +67,8 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
       ...(stopping ? [{ name: 'shutdown', reason: 'shutting down' }] : []),
       ...(await readinessOfAll(pool, clock)),
     ],
-    metrics: async () => options.aggregate(await metricsOfAll(pool, clock)),
+    metrics: async () => options.aggregate([...(await askAll(pool, 'metrics', clock)).values()]),
+    usage: usage && (async () => usage(await askAll(pool, 'usage', clock))),
   });
   const pool = new WorkerPool({
     ...options,
@@ -106,11 +109,15 @@ async function readinessOfAll(pool: WorkerPool, clock: Clock): Promise<Readiness
   return lists.flat();
 }
 
-async function metricsOfAll(pool: WorkerPool, clock: Clock): Promise<object[]> {
-  const responses = await Promise.all(
-    pool.slots.map(async ({ worker }) =>
-      worker === undefined ? undefined : requestFromWorker(worker, 'metrics', clock, WORKER_TIMEOUT),
-    ),
+/** @returns the answers, by slot; without workers that do not answer */
+async function askAll(pool: WorkerPool, request: WorkerRequest, clock: Clock): Promise<Map<number, object>> {
+  const answers = new Map<number, object>();
+  await Promise.all(
+    pool.slots.map(async ({ id, worker }) => {
+      if (worker === undefined) return;
+      const answer = await requestFromWorker(worker, request, clock, WORKER_TIMEOUT);
+      if (typeof answer === 'object' && answer !== null) answers.set(id, answer);
+    }),
   );
-  return responses.filter((response) => typeof response === 'object' && response !== null);
+  return answers;
 }

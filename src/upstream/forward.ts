@@ -60,6 +60,9 @@ function contentOf(
       whole: longRunning ? Number.POSITIVE_INFINITY : timeouts.response,
       // This applies to long-running requests too: an unread body hides that the client has disconnected.
       upstreamStall: timeouts.response,
+      onBytes: (bytes) => {
+        exchange.bytesReceived += bytes;
+      },
       onFault,
     });
   return { framing, body };

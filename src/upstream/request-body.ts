@@ -17,6 +17,8 @@ export interface RequestBodyOptions {
   readonly whole: number;
   /** Milliseconds the API server may refuse to take bytes. */
   readonly upstreamStall: number;
+  /** Called with the number of bytes that have arrived. */
+  readonly onBytes: (bytes: number) => void;
   /** Called once, with the reason, if the body fails. */
   readonly onFault: (fault: Error) => void;
 }
@@ -72,6 +74,7 @@ export class RequestBody extends Readable {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#bytes += chunk.length;
+    this.#options.onBytes(chunk.length);
     if (this.#bytes > this.#options.maxBytes) {
       this.#fault(bodyTooLarge(this.#options.maxBytes));
       return;

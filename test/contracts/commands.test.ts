@@ -20,6 +20,7 @@ const COMMANDS = [
   'who-can',
   'publish',
   'sync',
+  'usage',
   'completion',
 ];
 

@@ -1,6 +1,7 @@
 /** The metrics that dashboards and alerts use: each name with its type and its labels. */
 import t from 'tap';
 import { everyMetric } from '../support/every-metric.ts';
+import { everyUsageMetric } from '../support/every-usage-metric.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { sameAsRecorded } from './recorded.ts';
 
@@ -9,7 +10,7 @@ t.test('names, types and labels', async (t) => {
   const stonegate = await startStonegate(t);
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/namespaces');
   await stonegate.ask(undefined, '/api/v1/namespaces');
-  const texts = [await metrics.text(), await stonegate.app.metrics.text()];
+  const texts = [await metrics.text(), await stonegate.app.metrics.text(), everyUsageMetric()];
 
   const types = new Map<string, string>();
   const labels = new Map<string, Set<string>>();

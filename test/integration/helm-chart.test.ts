@@ -341,3 +341,10 @@ function sorted(value: unknown): unknown {
 function nameOf(value: unknown): string {
   return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : '';
 }
+
+t.test('Prometheus scrapes the usage of tenants if the configuration shows it', { skip }, async (t) => {
+  const paths = (...words: readonly string[]) =>
+    JSON.stringify(render(t.testdir(), SAMPLES.get('everything') ?? '', ...words)).match(/"\/metrics[^"]*"/g);
+  t.same(paths(), ['"/metrics"']);
+  t.same(paths('--set', 'configuration.usage.metrics=true'), ['"/metrics"', '"/metrics/usage"']);
+});

@@ -81,8 +81,8 @@ t.test(
     t.throws(() => run('scripts/release/check-tag', `${tag}-other`), {
       message: /package\.json has the version/,
     });
-    const changelog = readFileSync('CHANGELOG.md', 'utf8');
-    writeFileSync(join(clone, 'CHANGELOG.md'), changelog.replace(/^## \[.*\].*$/m, '## [Unreleased]'));
+    const changelog = readFileSync('CHANGELOG.md', 'utf8').replace(`\n## [${version}]`, '\n## [0.0.0]');
+    writeFileSync(join(clone, 'CHANGELOG.md'), changelog);
     t.throws(() => run('scripts/release/check-tag', tag), { message: /CHANGELOG\.md has no section/ });
     writeFileSync(
       join(clone, 'CHANGELOG.md'),

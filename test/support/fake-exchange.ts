@@ -40,6 +40,7 @@ export function fakeExchange(options: FakeOptions = {}): FakeExchange {
     httpVersion: '1.1',
     peerAddress: options.peerAddress ?? '192.0.2.7',
     body: Readable.from(options.body === undefined ? [] : [Buffer.from(options.body)]),
+    bytesReceived: 0,
     response,
     signal: client.signal,
     ...(options.upgrade === undefined ? {} : { upgrade: options.upgrade }),
@@ -74,6 +75,9 @@ function fakeResponse(clientIsGone: () => boolean): FakeResponse {
     },
     get headers() {
       return headers;
+    },
+    get bytesSent() {
+      return Buffer.concat(chunks).length;
     },
     get destroyed() {
       return destroyed;

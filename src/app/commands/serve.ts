@@ -18,6 +18,7 @@ import {
   systemSources,
   type Watched,
 } from '../../config/load.ts';
+import { type ProcessUsage, UsageExposition } from '../../features/usage/usage-metrics.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
@@ -112,6 +113,7 @@ interface Starting<Loaded> {
 /** What a process serves. */
 interface ServingApp {
   readonly metrics: { text(): Promise<string> };
+  usage?(): ProcessUsage | undefined;
   readiness(): Readiness[];
   reload(): Promise<void>;
   close(drain: boolean): Promise<void>;
@@ -148,6 +150,7 @@ async function serveAlone<App extends ServingApp>(
   addresses: (app: App) => object,
 ): Promise<void> {
   const { bind } = loaded.configuration.admin;
+  const usage = usageExposition(loaded.configuration);
   let app: App | undefined;
   // The first step, as with workers: if its address is taken, no component has started or logged anything.
   limit.begin(`listening at admin.bind ${bind}`);
@@ -155,6 +158,7 @@ async function serveAlone<App extends ServingApp>(
     bind,
     readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
     metrics: async () => app?.metrics.text() ?? '',
+    usage: usage && (() => usage.text(new Map([[0, app?.usage?.() ?? {}]]))),
     version: await version(),
     random: systemRandom,
     logger,
@@ -174,7 +178,8 @@ async function runAsWorker(starting: StartingAll): Promise<void> {
   try {
     const app = await createWholeApp(starting);
     limit.end();
-    servePrimary(process, { readiness: () => app.readiness(), metrics: () => app.metrics.json() }, logger);
+    const { metrics, readiness, usage } = app;
+    servePrimary(process, { readiness, metrics: () => metrics.json(), usage }, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
@@ -196,12 +201,14 @@ async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: num
   // Each worker has a start limit of its own.
   limit.end();
   const { admin, server } = loaded.configuration;
+  const usage = usageExposition(loaded.configuration);
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
   const primary = await runPrimary({
     version: await version(),
     workers,
     admin,
     aggregate: aggregateMetrics,
+    usage: usage && ((parts) => usage.text(parts)),
     drain: server.drain,
     grace: server.shutdownGrace,
     signals: process,
@@ -212,6 +219,11 @@ async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: num
   });
   logger.info({ admin: primary.admin, port: primary.port, workers: workerCount(workers) }, 'serving');
   await primary.stopped;
+}
+
+/** @returns undefined if `/metrics/usage` is off */
+function usageExposition(configuration: StartingConfiguration['configuration']): UsageExposition | undefined {
+  return 'usage' in configuration && configuration.usage?.metrics ? new UsageExposition() : undefined;
 }
 
 /** Ends on the first stop signal. SIGINT ends a drain that SIGTERM has begun, but not the grace period. */

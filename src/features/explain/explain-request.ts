@@ -203,6 +203,7 @@ function describedExchange(
     httpVersion: '1.1',
     peerAddress,
     body: Readable.from([]),
+    bytesReceived: 0,
     response: NO_RESPONSE,
     signal,
     ...(upgrade !== undefined && {
@@ -223,6 +224,7 @@ function unused(): never {
 const NO_RESPONSE: ResponseWriter = {
   headersSent: false,
   closed: false,
+  bytesSent: 0,
   writeHead: unused,
   write: unused,
   onDrain: unused,

@@ -18,7 +18,7 @@ export interface BodyLimits {
  * @throws StatusError BodyTooLarge, BodyTimeout
  */
 export async function readBody(
-  { body }: Pick<Exchange, 'body'>,
+  exchange: Pick<Exchange, 'body' | 'bytesReceived'>,
   limits: BodyLimits & { readonly what: string },
   clock: Clock,
 ): Promise<Buffer> {
@@ -27,22 +27,23 @@ export async function readBody(
     late.reject(new StatusError('BodyTimeout', 'the request body did not arrive in time')),
   );
   try {
-    return await Promise.race([collect(body, limits), late.promise]);
+    return await Promise.race([collect(exchange, limits), late.promise]);
   } finally {
     timer.cancel();
   }
 }
 
 async function collect(
-  body: Exchange['body'],
+  exchange: Pick<Exchange, 'body' | 'bytesReceived'>,
   { bodyBytes, what, onSize }: Omit<BodyLimits, 'bodyTimeout'> & { readonly what: string },
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   // Destroying the body would destroy the connection that the refusal has to travel on.
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+  for await (const chunk of exchange.body.iterator({ destroyOnReturn: false })) {
     const bytes = Buffer.from(chunk);
     size += bytes.length;
+    exchange.bytesReceived += bytes.length;
     if (size > bodyBytes) {
       throw new StatusError(
         'BodyTooLarge',

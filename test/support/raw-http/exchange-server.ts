@@ -66,6 +66,7 @@ function toExchange(
     httpVersion: request.httpVersion,
     peerAddress: request.socket.remoteAddress,
     body: request,
+    bytesReceived: 0,
     response: toWriter(response, connection, upgrade === undefined ? response : connection),
     signal: gone.signal,
     stopping,
@@ -83,6 +84,7 @@ function toWriter(response: http.ServerResponse, connection: Duplex, drains: Wri
     get closed() {
       return response.writableEnded || response.destroyed;
     },
+    bytesSent: 0,
     writeHead(status, headers) {
       const length = headerValue(headers, 'content-length');
       if (length !== undefined) remaining = Number(length);

@@ -14,6 +14,7 @@ const { configuration } = parseConfiguration(
     upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
     tenancy: { mode: 'arktos' },
     authentication: { keystone: { url: 'https://keystone:5000/v3' } },
+    usage: { records: '/var/log/usage.jsonl' },
   }),
   '/etc/stonegate',
 );
@@ -26,7 +27,7 @@ t.test('an address that cannot be had is told with the setting it comes from', a
   t.equal(said(taken), 'admin.bind 127.0.0.1:9090 is in use');
 });
 
-t.test('an audit log that cannot be opened is told with its setting', async (t) => {
+t.test('a file that cannot be opened is told with its setting', async (t) => {
   const failures = { EACCES: 'may not be written by this process', EISDIR: 'is a folder' };
   for (const [code, reason] of Object.entries(failures)) {
     const cause = Object.assign(new Error('open'), { code });
@@ -34,6 +35,7 @@ t.test('an audit log that cannot be opened is told with its setting', async (t) 
   }
   const unforeseen = Object.assign(new Error('open'), { code: 'EMFILE' });
   t.equal(said(new FileNotOpened('/a.log', unforeseen)), 'audit.file /a.log cannot be opened (EMFILE)');
+  t.match(said(new FileNotOpened('/var/log/usage.jsonl', unforeseen)), /^usage\.records \/var\/log\//);
 });
 
 t.test('a worker that gave up points at what it said itself', async (t) => {

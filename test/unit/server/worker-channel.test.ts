@@ -19,14 +19,19 @@ t.test('each request gets its own response', async (t) => {
   const [primary, worker] = channel();
   servePrimary(
     worker,
-    { readiness: () => [{ name: 'upstream' }], metrics: async () => [{ name: 'up' }] },
+    {
+      readiness: () => [{ name: 'upstream' }],
+      metrics: async () => [{ name: 'up' }],
+      usage: () => ({ process: 'p1' }),
+    },
     silentLogger,
   );
   const responses = await Promise.all([
     requestFromWorker(primary, 'metrics', clock, 1_000),
     requestFromWorker(primary, 'readiness', clock, 1_000),
+    requestFromWorker(primary, 'usage', clock, 1_000),
   ]);
-  t.same(responses, [[{ name: 'up' }], [{ name: 'upstream' }]]);
+  t.same(responses, [[{ name: 'up' }], [{ name: 'upstream' }], { process: 'p1' }]);
   t.equal(clock.pending, 0);
 });
 
@@ -41,6 +46,7 @@ t.test('a worker that hangs counts as no response', async (t) => {
 t.test('a worker that fails responds at once', async (t) => {
   const clock = createFakeClock();
   const [primary, worker] = channel();
-  servePrimary(worker, { readiness: () => [], metrics: () => Promise.reject(new Error('x')) }, silentLogger);
+  const metrics = () => Promise.reject(new Error('x'));
+  servePrimary(worker, { readiness: () => [], metrics, usage: () => undefined }, silentLogger);
   t.equal(await requestFromWorker(primary, 'metrics', clock, 1_000), undefined);
 });

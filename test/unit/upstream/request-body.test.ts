@@ -19,6 +19,7 @@ function bodyOf<S extends Readable = PassThrough>(
     clientStall: 30,
     whole,
     upstreamStall,
+    onBytes() {},
     onFault: (fault) => faults.push(fault),
   });
   return { clock, source, faults, body };
@@ -143,6 +144,7 @@ t.test('a request body', async (t) => {
       clientStall: 1,
       whole: 1,
       upstreamStall: 1,
+      onBytes() {},
       onFault: (fault) => t.fail(fault.message),
     });
     t.same(await body.toArray(), []);

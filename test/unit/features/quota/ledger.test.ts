@@ -1,0 +1,108 @@
+import t from 'tap';
+import { judge, type Ledger, settle } from '../../../../src/features/quota/ledger.ts';
+import type { Usage } from '../../../../src/features/quota/usage.ts';
+
+const NOTHING: Usage = new Map();
+const usage = (amounts: Readonly<Record<string, number>>): Usage =>
+  new Map(Object.entries(amounts).map(([name, amount]) => [name, BigInt(amount)]));
+
+function ledger(changes: Partial<Ledger> = {}): Ledger {
+  const hard = usage({ pods: 10, cpu: 8 });
+  return { hard, used: usage({ pods: 0, cpu: 0 }), reservations: [], ...changes };
+}
+
+/** The ledger after requests that are all admitted. */
+function after(
+  start: Ledger,
+  ...claims: readonly (readonly [uid: string, before: Usage, after: Usage])[]
+): Ledger {
+  return claims.reduce((current, [uid, before, wanted]) => {
+    const verdict = judge(current, { uid, before, after: wanted });
+    if (verdict.kind !== 'admitted') throw new Error(`${uid}: ${verdict.kind}`);
+    return verdict.ledger;
+  }, start);
+}
+
+t.test('D203 what exceeds one resource reserves nothing of another', async (t) => {
+  const start = ledger();
+  const verdict = judge(start, { uid: 'a', before: NOTHING, after: usage({ pods: 1, cpu: 9 }) });
+  t.match(verdict, { kind: 'exceeded', exceeded: [{ resource: 'cpu', requested: 9n, used: 0n, hard: 8n }] });
+  t.same(start.reservations, []);
+});
+
+t.test('a repeated review of one object counts once, also after it was resized', async (t) => {
+  const once = after(ledger(), ['a', NOTHING, usage({ pods: 1, cpu: 4 })]);
+  const again = after(once, ['a', NOTHING, usage({ pods: 1, cpu: 4 })]);
+  t.equal(again, once, 'nothing is to be written');
+  const resized = after(once, ['a', usage({ pods: 1, cpu: 4 }), usage({ pods: 1, cpu: 6 })]);
+  t.match(judge(resized, { uid: 'b', before: NOTHING, after: usage({ cpu: 3 }) }), { kind: 'exceeded' });
+  t.match(judge(resized, { uid: 'b', before: NOTHING, after: usage({ cpu: 2 }) }), { kind: 'admitted' });
+});
+
+t.test('a smaller size gives nothing back that an earlier request may still store', async (t) => {
+  const larger = after(ledger(), ['a', usage({ cpu: 1 }), usage({ cpu: 7 })]);
+  const smaller = after(larger, ['a', usage({ cpu: 1 }), usage({ cpu: 2 })]);
+  t.match(judge(smaller, { uid: 'b', before: NOTHING, after: usage({ cpu: 3 }) }), { kind: 'exceeded' });
+});
+
+t.test('what does not increase is admitted in a tenant that is over its quota', async (t) => {
+  const over = ledger({ used: usage({ pods: 20, cpu: 20 }) });
+  t.match(judge(over, { uid: 'a', before: usage({ cpu: 5 }), after: usage({ cpu: 4 }) }), {
+    kind: 'admitted',
+  });
+  t.match(judge(over, { uid: 'a', before: NOTHING, after: usage({ services: 1 }) }), { kind: 'admitted' });
+});
+
+t.test('D215 a resource that has not been counted is not admitted', async (t) => {
+  const claim = { uid: 'a', before: NOTHING, after: usage({ pods: 1, cpu: 1 }) };
+  t.match(judge(ledger({ used: undefined }), claim), { kind: 'uncounted' });
+  t.match(judge(ledger({ used: usage({ pods: 0 }) }), claim), { kind: 'uncounted', resources: ['cpu'] });
+});
+
+t.test('1,024 requests may be in progress', async (t) => {
+  const reservations = Array.from({ length: 1_024 }, (_, at) => ({
+    uid: `r${at}`,
+    usage: usage({ services: 1 }),
+    seen: NOTHING,
+  }));
+  const full = ledger({ reservations });
+  t.match(judge(full, { uid: 'a', before: NOTHING, after: usage({ pods: 1 }) }), { kind: 'full' });
+  t.match(judge(full, { uid: 'r1', before: NOTHING, after: usage({ services: 1, pods: 1 }) }), {
+    kind: 'admitted',
+  });
+});
+
+t.test('counting ends a reservation whose object was seen with what it was to use', async (t) => {
+  const reserved = after(
+    ledger(),
+    ['seen', NOTHING, usage({ pods: 1, cpu: 1 })],
+    ['smaller', NOTHING, usage({ pods: 1, cpu: 3 })],
+    ['over', NOTHING, usage({ pods: 1 })],
+    ['unseen', NOTHING, usage({ pods: 1 })],
+  );
+  const counted = new Map([
+    ['seen', usage({ pods: 1, cpu: 1 })],
+    ['smaller', usage({ pods: 1, cpu: 2 })],
+  ]);
+  const settled = settle(reserved, {
+    used: usage({ pods: 2, cpu: 3 }),
+    usageOf: (uid) => counted.get(uid),
+    isOver: ({ uid }) => uid === 'over',
+  });
+  t.same(
+    settled.reservations.map(({ uid, seen }) => [uid, [...seen]]),
+    [
+      [
+        'smaller',
+        [
+          ['pods', 1n],
+          ['cpu', 2n],
+        ],
+      ],
+      ['unseen', []],
+    ],
+  );
+  t.match(judge(settled, { uid: 'next', before: NOTHING, after: usage({ cpu: 5 }) }), {
+    exceeded: [{ resource: 'cpu', used: 3n, reserved: 1n }],
+  });
+});

@@ -1,0 +1,134 @@
+import t from 'tap';
+import { createReservations, type Judged } from '../../../../src/features/quota/reservations.ts';
+import { readTenantQuota, TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { ONE } from '../../../../src/kubernetes/quantity.ts';
+import { createMemoryObjects } from '../../../support/memory-objects.ts';
+
+const PLACE = { namespace: 'stonegate' };
+
+function setUp(status: object = { used: { pods: '0' } }) {
+  const objects = createMemoryObjects();
+  const quota = { kind: 'TenantQuota', metadata: { name: 'acme' }, spec: { hard: { pods: '3' } }, status };
+  objects.put(TENANT_QUOTAS, PLACE, quota);
+  const calls: string[] = [];
+  objects.before = (verb) => void calls.push(verb);
+  const reservations = createReservations({ objects, place: PLACE, reserves: true });
+  const ask = (
+    uid: string,
+    { isDryRun = false, missing = [], signal = new AbortController().signal }: AskOptions = {},
+  ): Promise<Judged> =>
+    reservations.admit('acme', {
+      uid,
+      before: new Map(),
+      after: new Map([['pods', ONE]]),
+      isDryRun,
+      missing: () => missing,
+      signal,
+    });
+  const stored = () => objects.find(TENANT_QUOTAS, PLACE, 'acme');
+  const open = () => {
+    const object = stored();
+    return (object && readTenantQuota(object)?.status.reservations)?.map(({ uid }) => uid) ?? [];
+  };
+  return { objects, calls, ask, open, quota, stored };
+}
+
+interface AskOptions {
+  readonly isDryRun?: boolean;
+  readonly missing?: readonly string[];
+  readonly signal?: AbortSignal;
+}
+
+const kinds = (judged: readonly Judged[]) => judged.map(({ verdict }) => verdict.kind);
+
+t.test('requests that wait are judged in their order, and written with one update', async (t) => {
+  const { ask, calls, open } = setUp();
+  const first = ask('a');
+  const others = ['b', 'c', 'd'].map((uid) => ask(uid));
+  t.same(kinds([await first, ...(await Promise.all(others))]), [
+    'admitted',
+    'admitted',
+    'admitted',
+    'exceeded',
+  ]);
+  t.same(calls, ['get', 'updateStatus', 'updateStatus']);
+  t.same(open(), ['a', 'b', 'c']);
+});
+
+t.test('D205 after another replica’s change everything is judged anew', async (t) => {
+  const { ask, objects, quota, open } = setUp();
+  let changes = 0;
+  objects.before = (verb) => {
+    if (verb !== 'updateStatus' || changes > 0) return;
+    changes += 1;
+    objects.put(TENANT_QUOTAS, PLACE, { ...quota, status: { used: { pods: '3' } } });
+  };
+  t.same(kinds(await Promise.all([ask('a'), ask('b')])), ['exceeded', 'exceeded']);
+  t.same(open(), []);
+});
+
+t.test('what is refused is over the quota as it is now, not as it was', async (t) => {
+  const { ask, objects, quota } = setUp({ used: { pods: '3' } });
+  const first = ask('a');
+  const second = first.then(() => {});
+  // The second request is judged by what is known from the first, unless that would refuse it.
+  const late = ask('b');
+  objects.before = (verb) => {
+    if (verb === 'get') objects.put(TENANT_QUOTAS, PLACE, { ...quota, status: { used: { pods: '0' } } });
+  };
+  await second;
+  t.match((await late).verdict, { kind: 'admitted' });
+});
+
+t.test('D207 a replica that is always too late says 429, not 409', async (t) => {
+  const { ask, objects, quota } = setUp();
+  let attempts = 0;
+  objects.before = (verb) => {
+    if (verb !== 'updateStatus') return;
+    attempts += 1;
+    objects.put(TENANT_QUOTAS, PLACE, {
+      ...quota,
+      metadata: { name: 'acme', annotations: { at: `${attempts}` } },
+    });
+  };
+  t.match((await ask('a')).verdict, { kind: 'contended' });
+  t.equal(attempts, 8);
+});
+
+t.test('D210 a dry run is judged, and reserves nothing', async (t) => {
+  const { ask, open, calls } = setUp();
+  t.same(kinds(await Promise.all(['a', 'b', 'c', 'd'].map((uid) => ask(uid, { isDryRun: true })))), [
+    'admitted',
+    'admitted',
+    'admitted',
+    'admitted',
+  ]);
+  t.same(open(), []);
+  t.notOk(calls.includes('updateStatus'));
+});
+
+t.test('a request that no one waits for any more reserves nothing', async (t) => {
+  const { ask, open } = setUp();
+  void ask('given-up', { signal: AbortSignal.abort() });
+  await ask('a');
+  t.same(open(), ['a']);
+});
+
+t.test('a pod that does not say what the quota limits reserves nothing', async (t) => {
+  const { ask, open } = setUp();
+  t.match((await ask('a', { missing: ['cpu for: c'] })).verdict, {
+    kind: 'unspecified',
+    missing: ['cpu for: c'],
+  });
+  t.same(open(), []);
+});
+
+t.test('without a TenantQuota there is no verdict; an error of the API server is the caller’s', async (t) => {
+  const { ask, objects } = setUp();
+  objects.drop(TENANT_QUOTAS, PLACE, 'acme');
+  t.match((await ask('a')).verdict, { kind: 'absent' });
+  objects.before = () => {
+    throw new Error('down');
+  };
+  await t.rejects(ask('b'), /down/);
+});
