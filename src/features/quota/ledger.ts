@@ -56,12 +56,11 @@ export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
   const seen = present?.seen ?? before;
   const usage = present === undefined ? after : largest(present.usage, after);
   const asked = exceeding(exceeding(usage, seen), present === undefined ? NOTHING : pending(present));
-  if (asked.size === 0) return { kind: 'admitted', ledger };
   const limited = [...asked].filter(([resource]) => ledger.hard.has(resource));
-  const uncounted = limited.map(([resource]) => resource).filter((one) => ledger.used?.has(one) !== true);
-  if (ledger.used === undefined || uncounted.length > 0)
-    return { kind: 'uncounted', resources: uncounted.sort() };
-  const { used } = ledger;
+  if (limited.length === 0) return { kind: 'admitted', ledger };
+  const { used = NOTHING } = ledger;
+  const uncounted = limited.map(([resource]) => resource).filter((one) => !used.has(one));
+  if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
   const reserved = reservedIn(ledger);
   const exceeded = limited
     .map(([resource, requested]) => ({

@@ -16,7 +16,7 @@ const quantities = (value: z.ZodType<string>) => z.record(z.string(), value);
 
 export const hardSchema = quantities(
   z.string().regex(QUANTITY, { error: 'a quantity such as 10, 500m or 20Gi' }),
-).meta({ minProperties: 1 });
+);
 
 export const tenantQuotaSpecSchema = z.strictObject({
   hard: hardSchema.describe(

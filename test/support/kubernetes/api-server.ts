@@ -75,6 +75,8 @@ const CONTROLLERS = [
   'garbage-collector-controller',
   'clusterrole-aggregation-controller',
   'resourcequota-controller',
+  'deployment-controller',
+  'replicaset-controller',
 ];
 
 interface Servers {

@@ -5,6 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import { startAdmissionWebhook } from '../admission-webhook.ts';
+import { isObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import type { Ask, Reply } from '../https-client.ts';
@@ -42,17 +44,19 @@ export interface QuotaSite {
 
 export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
+  /** With 2, a process that serves only the webhook reviews the objects with the label `replica: "1"`. */
+  readonly replicas?: 1 | 2;
 }
 
-const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
+export const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const REGISTRATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
-const MERGE_PATCH = 'application/merge-patch+json';
+export const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Everything ends with the test. */
 export async function startQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, ...options }: QuotaSiteOptions = {},
+  { quota, replicas = 1, ...options }: QuotaSiteOptions = {},
 ): Promise<QuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -76,17 +80,64 @@ export async function startQuotaSite(
     await kubernetes.create(CRDS, object);
   await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
   const stonegate = await serveTestbed(t, testbed);
-  const words = [
-    '--config',
-    configFile,
-    '--ca-file',
-    file('hook-ca.crt'),
-    '--url',
-    `https://127.0.0.1:${port}`,
-  ];
-  for (const object of await printedManifests('admission', ...words))
-    if (object.kind === 'ValidatingWebhookConfiguration') await kubernetes.create(REGISTRATIONS, object);
+  const first = { configFile, caFile: file('hook-ca.crt'), port };
+  if (replicas === 1) await register(kubernetes, first);
+  else {
+    await register(kubernetes, first, '0');
+    await register(kubernetes, await startSecond(t, kubernetes, { default: { pods: '10' }, ...quota }), '1');
+  }
   return { ...siteOf(kubernetes), testbed, stonegate };
+}
+
+interface Webhook {
+  readonly configFile: string;
+  readonly caFile: string;
+  readonly port: number;
+}
+
+/**
+ * Applies what `stonegate manifests admission` prints.
+ *
+ * @param replica the label of the objects that it reviews; all without it
+ */
+async function register(
+  kubernetes: Kubernetes,
+  { configFile, caFile, port }: Webhook,
+  replica?: string,
+): Promise<void> {
+  const words = ['--config', configFile, '--ca-file', caFile, '--url', `https://127.0.0.1:${port}`];
+  for (const object of await printedManifests('admission', ...words)) {
+    const { kind, metadata, webhooks } = object;
+    const { name } = isObject(metadata) ? metadata : {};
+    if (kind !== 'ValidatingWebhookConfiguration') await apply(kubernetes, object);
+    else if (replica === undefined) await kubernetes.create(REGISTRATIONS, object);
+    else if (name === 'stonegate-quota' && Array.isArray(webhooks))
+      await kubernetes.create(REGISTRATIONS, {
+        ...object,
+        metadata: { name: `${name}-${replica}` },
+        webhooks: webhooks
+          .filter(isObject)
+          .map((webhook) => ({ ...webhook, objectSelector: { matchLabels: { replica } } })),
+      });
+  }
+}
+
+/** A process that serves only the webhook, with the rights that the command prints for it. */
+async function startSecond(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  kubernetes: Kubernetes,
+  quota: object,
+): Promise<Webhook> {
+  const { certificate } = await kubernetes.user('stonegate-admission');
+  if (certificate === undefined) throw new TypeError('the user has no certificate');
+  const files = {
+    'kubernetes.crt': kubernetes.authority.cert,
+    'user.crt': certificate.cert,
+    'user.key': certificate.key,
+  };
+  const credential = { certFile: 'user.crt', keyFile: 'user.key' };
+  const upstream = { server: kubernetes.url, caFile: 'kubernetes.crt', credential };
+  return startAdmissionWebhook(t, 'shared', {}, { files, quota, upstream });
 }
 
 function siteOf(kubernetes: Kubernetes) {
