@@ -6,6 +6,25 @@ import { Gauge, type Registry } from 'prom-client';
 import { CONTROLLERS, RUN_RESULTS, type Telemetry } from '../lib/telemetry.ts';
 import { createCounter } from './counter.ts';
 
+/** Only replicas that have asked for the limits have it. */
+export function createLimitsAge(registers: Registry[]): Telemetry['keystoneLimitsInUse'] {
+  const inUse = new Set<() => number>();
+  new Gauge({
+    name: 'stonegate_keystone_limits_age_seconds',
+    help: "Time since Keystone's limits were read; before that, since they were first asked for.",
+    aggregator: 'min',
+    registers,
+    collect() {
+      if (inUse.size > 0) this.set(Math.min(...[...inUse].map((ageSeconds) => ageSeconds())));
+      else this.remove();
+    },
+  });
+  return (ageSeconds) => {
+    inUse.add(ageSeconds);
+    return () => inUse.delete(ageSeconds);
+  };
+}
+
 /** @param now milliseconds since the epoch */
 export function createControllerMetrics(registers: Registry[], now: () => number): Telemetry['reconciled'] {
   const runs = createCounter(registers, {

@@ -11,14 +11,16 @@ import {
   type KubernetesObject,
   type Place,
   placeOf,
+  type ResourceQuota,
   type StoredObject,
 } from '../../kubernetes/kubernetes-object.ts';
+import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import type { Comparison, Desired, Refusal, Target } from '../../kubernetes/reconcile/plan.ts';
-import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { DesiredProject, DesiredState, DesiredTenant } from './desired-state.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
 import { isManaged, isManagedFor, managedLabels, ownerLabels } from './managed-object.ts';
+import { type ProjectLimits, projectQuota } from './project-quota.ts';
 import type { ClusterState } from './read-state.ts';
 
 export interface ResolvedProject {
@@ -148,11 +150,17 @@ export interface DesiredObjectRules {
   readonly tenants: boolean;
 }
 
-export function desiredObjects({ tenants, projects }: ResolvedState, rules: DesiredObjectRules): Desired[] {
+/** @param limits undefined if no quotas are provisioned, or the limits are not known */
+export function desiredObjects(
+  { tenants, projects }: ResolvedState,
+  rules: DesiredObjectRules,
+  limits: ProjectLimits | undefined,
+): Desired[] {
   const places: Place[] = rules.tenants ? tenants.map(({ desired }) => ({ tenant: desired.tenant })) : [{}];
   return [
     ...tenants.filter(({ owned }) => owned).map((tenant) => tenantObject(tenant, rules)),
     ...projects.map(namespaceObject),
+    ...(limits === undefined ? [] : projects.map((project) => quotaObject(project, limits))),
     ...(rules.createRoles ? places.flatMap((place) => clusterRoles(place, rules)) : []),
     ...tenants.flatMap((tenant) => tenantBindings(tenant, rules)),
     ...projects.flatMap(projectBindings),
@@ -184,6 +192,14 @@ function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedPr
     placeOf({ tenant }),
     titleOf('project', project),
   );
+}
+
+function quotaObject(
+  { desired: { project, tenant }, namespace }: ResolvedProject,
+  limits: ProjectLimits,
+): Desired {
+  const object = projectQuota(project, namespace, limits);
+  return desiredObject(object, placeOf({ tenant, namespace }), titleOf('project', project));
 }
 
 /** Without tenants, the cluster's own `system:basic-user` already allows self access reviews. */
@@ -228,13 +244,14 @@ function desiredObject(object: KubernetesObject, place: Place, reason: string): 
     case 'Namespace':
       return { ...fields, compare: (existing) => compareContainer(object, existing) };
     case 'ClusterRole':
-      return { ...fields, compare: (existing) => compareRBAC(object, existing, isManaged) };
+      return { ...fields, compare: (existing) => compareOwned(object, existing, isManaged) };
+    case 'ResourceQuota':
     case 'RoleBinding':
     case 'ClusterRoleBinding': {
       const target = targetOf(object, place);
       return {
         ...fields,
-        compare: (existing) => compareRBAC(object, existing, isManaged),
+        compare: (existing) => compareOwned(object, existing, isManaged),
         ...(target && { target }),
       };
     }
@@ -254,28 +271,31 @@ function compareContainer(
 }
 
 /**
- * The namespace or tenant that a binding applies to: it must still be the one that Stonegate made for this
- * project or domain when users are bound in it.
+ * The namespace or tenant that a binding or quota applies to: it must still be the one that Stonegate made
+ * for this project or domain when the object is written into it.
  *
  * @returns undefined for a place that is neither a namespace nor a tenant
  */
-function targetOf(binding: Binding, { tenant, namespace }: Place): Target | undefined {
-  const problem = (found: StoredObject | undefined) => targetProblem(found, binding);
+function targetOf(object: Binding | ResourceQuota, { tenant, namespace }: Place): Target | undefined {
+  const problem = (found: StoredObject | undefined) => targetProblem(found, object);
   if (namespace !== undefined)
     return { kind: KINDS.Namespace, place: placeOf({ tenant }), name: namespace, problem };
   return tenant === undefined ? undefined : { kind: KINDS.Tenant, place: {}, name: tenant, problem };
 }
 
-/** @returns why the binding must not be written; undefined if it may be */
-function targetProblem(target: StoredObject | undefined, binding: Binding): string | undefined {
+/** @returns why the object must not be written; undefined if it may be */
+function targetProblem(
+  target: StoredObject | undefined,
+  object: Binding | ResourceQuota,
+): string | undefined {
   if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
   const { metadata, kind } = target;
   const name = `the ${kind.toLowerCase()} ${metadata.name}`;
   if (metadata.deletionTimestamp !== undefined) return `${name} is being deleted`;
   // All users of every tenant may create self access reviews.
-  if (kind === 'Tenant' && binding.roleRef.name === BASIC_USER_ROLE) return undefined;
+  if (kind === 'Tenant' && 'roleRef' in object && object.roleRef.name === BASIC_USER_ROLE) return undefined;
   const owner = kind === 'Namespace' ? 'projectID' : 'domainID';
-  const [its, wanted] = [ownerLabels(metadata)[owner], ownerLabels(binding.metadata)[owner]];
+  const [its, wanted] = [ownerLabels(metadata)[owner], ownerLabels(object.metadata)[owner]];
   return isManaged(target) && its !== undefined && its === wanted
     ? undefined
     : `${name} was not made by Stonegate for it`;

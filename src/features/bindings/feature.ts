@@ -22,6 +22,7 @@ import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
+import type { ReadProjectLimits } from './project-quota.ts';
 
 export { createProjectNamespace, type ProjectNamespace } from './namespace-name.ts';
 export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
@@ -38,21 +39,24 @@ export interface ProvisioningOptions {
   /** Sends requests with the provisioning credential. */
   readonly fetcher: UpstreamFetcher;
   readonly mode: TenancyMode;
+  /** Undefined: projects get no ResourceQuota. */
+  readonly readLimits?: ReadProjectLimits | undefined;
   /** Stonegate's own by default. */
   readonly account?: Account;
 }
 
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+  { directory, fetcher, mode, readLimits, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy } = configuration;
   const objects = createObjects(fetcher, account);
   const facts = tenancyFacts(mode);
   const { systemTenant } = tenancy;
+  const sources = { directory, objects, rules, facts, readLimits };
   return {
-    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, signal }, systemTenant),
-    planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
+    plan: (signal) => makeProvisioningPlan({ ...sources, signal }, systemTenant),
+    planFor: (scope, signal) => makeProjectPlan(scope, { ...sources, signal }),
     apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
     objects,
   };
