@@ -3,6 +3,7 @@
  * calls one URL at most five times a second, so there each kind and operation has a URL of its own: the
  * registration, the webhook's listener and the proxy, which queues such writes fairly, share them.
  */
+import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { type PublishedKind, publishedKindsOf, resourceName } from '../../kubernetes/published-objects.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
@@ -78,7 +79,7 @@ export function namespacedRules(systemKinds: readonly string[]): RegisteredRule[
 }
 
 /** Changes of RBAC kinds are registered in any case. */
-export const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
+const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
 
 /**
  * Built-in kinds without the subresource `status`, through which the metadata of an object changes. Any other
@@ -107,6 +108,11 @@ export function publishedRules(
   });
 }
 
+/** Kinds of which only objects with Stonegate's label are reviewed, apart from what publishing needs. */
+export function labelledKinds(publishing: ReviewedKinds['publishing']): PublishedKind[] {
+  return [...publishedKindsOf(publishing).filter(isOfOtherGroup), KINDS.ResourceQuota];
+}
+
 /** CrossTenantPolicies count only if they are registered without any selector. */
 const POLICY_RULE = rule(TENANCY_GROUP, ['crosstenantpolicies', 'crosstenantpolicies/status'], WRITES);
 
@@ -118,12 +124,18 @@ export function reviewedPolicyWrites(): ReviewedWrite[] {
 /** All other reviewed writes (Arktos). */
 export function reviewedWrites({ admission, publishing }: ReviewedKinds): ReviewedWrite[] {
   const published = publishedKindsOf(publishing).filter(isOfOtherGroup);
-  return writesIn([
+  const all = writesIn([
     ...clusterRules(),
     rule('', ['tenants', 'tenants/status', 'tenants/finalize'], CHANGES),
     ...namespacedRules(admission.systemKinds),
     ...publishedRules(published, CHANGES),
   ]);
+  const paths = new Set(all.map(({ path }) => path));
+  const labelled = writesIn(publishedRules(labelledKinds(undefined), CHANGES));
+  return [
+    ...all,
+    ...labelled.filter(({ path }) => !paths.has(path)).map((write) => ({ ...write, onlyOwn: true })),
+  ];
 }
 
 /** Subresources that Arktos does not have. */

@@ -12,12 +12,13 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import { type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
-import { type DesiredObjectRules, desiredObjects, resolveNamespaces } from './desired-objects.ts';
+import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
 import { computeDesiredState, type DesiredState, type TenancyFacts } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { isManaged, labelValue, ownerLabels, type StoredBinding } from './managed-object.ts';
 import { type KnownLimits, knownLimits, type ReadProjectLimits } from './project-quota.ts';
 import { type ClusterState, readCluster, readGroups, readKeystone, readPart } from './read-state.ts';
+import { resolveNamespaces } from './resolved-state.ts';
 
 export interface PlanSources {
   readonly directory: KeystoneDirectory;

@@ -12,7 +12,7 @@ import {
   ADMISSION_PATH,
   CHANGES,
   clusterRules,
-  isOfOtherGroup,
+  labelledKinds,
   namespacedRules,
   type Operation,
   publishedRules,
@@ -108,7 +108,7 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
     ...hooks('cluster', clusterRules(), ofTenants),
     ...hooks('objects', namespacedRules(admission.systemKinds), { ...ofTenants, ...elsewhere }),
     ...hooks('publish', publishedRules(kinds, WRITES), { matchConditions: PUBLISHES }),
-    ...hooks('copies', publishedRules(kinds.filter(isOfOtherGroup), CHANGES), {
+    ...hooks('copies', publishedRules(labelledKinds(publishing), CHANGES), {
       objectSelector: COPIES,
       ...ofTenants,
       ...elsewhere,

@@ -24,7 +24,7 @@ function quotaIn({ objects }: MemoryCluster): StoredObject {
   return quota;
 }
 
-t.test("a project's namespace has a quota before anybody has rights in it", async (t) => {
+t.test("a project's namespace has a quota before anyone has rights in it", async (t) => {
   const cluster = createMemoryCluster();
   await run(cluster);
   t.match(quotaIn(cluster), {
@@ -36,7 +36,7 @@ t.test("a project's namespace has a quota before anybody has rights in it", asyn
   t.same((await run(cluster)).changes, [], 'nothing is left to do');
 });
 
-t.test('the quota follows the limits, and a change that somebody made to it is taken back', async (t) => {
+t.test('the quota follows the limits, and a change by another client is taken back', async (t) => {
   const cluster = createMemoryCluster();
   await run(cluster);
   await run(cluster, podLimits('20'));
