@@ -67,7 +67,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const build = withBackends(components);
   const { configuration } = build.loaded;
   const { inFlight } = build.generation;
-  const provisioning = createServedProvisioning(build);
+  const provisioning = createServedProvisioning(build, undefined);
   const policies = createPolicies(build);
   const { memberships, keep } = process;
   createPolicyController(build, { updates: policies?.updates, keep, memberships });
