@@ -4,10 +4,12 @@ import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
 } from '../src/features/access-rules/access-rules-v1alpha1.ts';
-import { POLICY_DEFINITIONS, pluralOf } from '../src/features/cross-tenant/crd-manifests.ts';
-import { policyStatusSchema, TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import { POLICY_DEFINITIONS } from '../src/features/cross-tenant/crd-manifests.ts';
+import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { TENANT_QUOTA_DEFINITION } from '../src/features/quota/tenant-quota-manifests.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
+import { pluralOf } from '../src/kubernetes/custom-resource.ts';
 import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
 import { schemaRows, withTable } from './configuration-reference.ts';
 
@@ -32,10 +34,12 @@ export function withAPITables(document: string): string {
     ...introduction(resource.kind, resource.description, requestsOf(resource)),
     ...fields(resource.schemas ?? {}),
   ]);
-  const stored = POLICY_DEFINITIONS.flatMap(({ kind, description, spec }) => [
-    ...introduction(kind, description, `\`/apis/${TENANCY_API_VERSION}/tenants/TENANT/${pluralOf(kind)}\``),
-    ...fields({ spec, status: policyStatusSchema }),
-  ]);
+  const stored = [...POLICY_DEFINITIONS, TENANT_QUOTA_DEFINITION].flatMap((resource) => {
+    const { kind, description, scope, spec, status } = resource;
+    const place = scope === 'Tenant' ? 'tenants/TENANT' : 'namespaces/NAMESPACE';
+    const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${pluralOf(kind)}\``;
+    return [...introduction(kind, description, path), ...fields({ spec, status })];
+  });
   const withOwn = withTable(document, `resources of ${OWN_GROUP}`, own.slice(0, -1));
   return withTable(withOwn, 'stored resources', stored.slice(0, -1));
 }

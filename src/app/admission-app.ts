@@ -12,6 +12,7 @@ import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
+import { createQuotaRules } from '../features/quota/feature.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -66,7 +67,8 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   function replaceGeneration(next: LoadedAdmission): void {
     generations.replace((generation) => {
       const build = { loaded: next, runtime, generation };
-      const serve = createConfiguredAdmission(build, createAdmissionUpstream(build));
+      const upstream = createAdmissionUpstream(build);
+      const serve = createConfiguredAdmission(build, upstream, createQuotaRules(build, upstream));
       return counted(required(serve), generation.inFlight);
     });
   }

@@ -7,6 +7,7 @@ import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createReviewPaths, type ReviewPathOf } from '../features/admission/reviewed-writes.ts';
+import { countedWrites } from '../features/quota/counted-writes.ts';
 import { readRequestInfo } from '../proxy/request/request-info.ts';
 import { createReviewedWrites, type ReviewedWrites } from '../upstream/reviewed-writes.ts';
 
@@ -16,9 +17,10 @@ const REVIEWED_WRITES = new ComponentType<ReviewedWrites>('writes that the admis
 
 /** Undefined if writes need not wait. */
 export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPathOf | undefined {
-  const { admission, publishing, tenancy } = configuration;
+  const { admission, publishing, tenancy, quota } = configuration;
   if (tenancy.mode !== 'arktos' || admission === undefined) return undefined;
-  return createReviewPaths({ admission, ...(publishing && { publishing }) });
+  const others = quota === undefined ? [] : countedWrites(quota.count);
+  return createReviewPaths({ admission, ...(publishing && { publishing }) }, others);
 }
 
 /** One for all upstreams of a serving process. */
@@ -27,7 +29,7 @@ export function createServedReviewedWrites({
   generation,
   runtime,
 }: Build): ReviewedWrites | undefined {
-  const { upstream, limits, admission, publishing, tenancy } = loaded.configuration;
+  const { upstream, limits, admission, publishing, tenancy, quota } = loaded.configuration;
   const options = optionsOf(loaded);
   return (
     options &&
@@ -39,6 +41,7 @@ export function createServedReviewedWrites({
         admission?.systemKinds,
         publishing?.kinds,
         publishing?.clusterScoped.map(({ kind }) => kind),
+        quota?.count,
       ],
       create: () => createReviewedWrites({ ...runtime, ...options }),
     })

@@ -18,6 +18,7 @@ import {
 } from '../features/cross-tenant/feature.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
+import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
 import type { Exchange } from '../lib/exchange.ts';
@@ -72,11 +73,16 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const { memberships, keep } = process;
   createPolicyController(build, { updates: policies?.updates, keep, memberships });
   createServedPublishing(build, keep);
+  createQuotaController(build);
   const proxy = createProxy(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = proxy;
   const portal = process.portal && createConfiguredPortal(build, proxy, process.portal);
   const webhook = process.hasWebhook ? createServedWebhook(build, stages.mode, process.inForce) : undefined;
-  const admission = createConfiguredAdmission(build, build.upstream);
+  const admission = createConfiguredAdmission(
+    build,
+    build.upstream,
+    createQuotaRules(build, build.provisioningUpstream),
+  );
   const indexReadiness = createIndexReadiness(build, process.startedAt);
   return {
     api: proxy.serve,

@@ -6,6 +6,8 @@ import { type LoadSources, readConfiguration } from '../config/load.ts';
 import { parseAdmission } from '../config/parse.ts';
 import { admissionDeployment } from '../features/admission/manifests/deployment.ts';
 import { webhookConfigurations } from '../features/admission/manifests/registration.ts';
+import { RESERVE_RULES } from '../features/quota/rights.ts';
+import { quotaRegistration } from '../features/quota/tenant-quota-manifests.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
@@ -16,12 +18,12 @@ const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
            [--url URL [--user NAME] | --namespace NAMESPACE]
 
 Prints the ValidatingWebhookConfiguration of the admission webhook; if the
-configuration has a section upstream, the right to review access; and, without
+configuration has a section upstream, its rights at the API server; and, without
 --url, the Deployment and the Service of a process that serves only the webhook,
 for: kubectl apply -f -
 
-  --config FILE       the configuration; tenancy, admission, admin, publishing
-                      and upstream are read
+  --config FILE       the configuration; tenancy, admission, admin, publishing,
+                      quota and upstream are read
   --ca-file FILE      the CA of the webhook's certificate, PEM
   --url URL           where API servers reach the webhook, outside the cluster
                       (required in arktos mode)
@@ -62,7 +64,8 @@ export function admissionManifests(
       throw new UsageError(
         '--url is required in arktos mode: the webhook runs outside the cluster or as static pods',
       );
-    const { bind } = configuration.admin;
+    const { tenancy, quota, admin } = configuration;
+    const { bind } = admin;
     if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind))
       throw new Error(`admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090`);
     const ca = Buffer.from(await readAuthority('--ca-file', caFile)).toString('base64');
@@ -74,12 +77,14 @@ export function admissionManifests(
     const objects = [
       ...(url === undefined ? admissionDeployment(configuration, namespace) : []),
       ...webhookConfigurations(configuration, ca, place),
-    ];
-    // The process impersonates no one and writes nothing.
-    const rights =
-      configuration.upstream === undefined
+      ...(quota === undefined
         ? []
-        : boundClusterRole('stonegate-admission', [{ rule: ACCESS_REVIEWS }], subject);
+        : [quotaRegistration({ mode: tenancy.mode, count: quota.count, caBundle: ca, place })]),
+    ];
+    // The process impersonates no one, and writes nothing but the status of TenantQuotas.
+    const rules = [ACCESS_REVIEWS, ...(quota === undefined ? [] : RESERVE_RULES)].map((rule) => ({ rule }));
+    const rights =
+      configuration.upstream === undefined ? [] : boundClusterRole('stonegate-admission', rules, subject);
     io.stdout(manifestText([...rights, ...objects.map(manifest)]));
   });
 }

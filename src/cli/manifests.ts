@@ -13,8 +13,10 @@ import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
 import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { policyDefinitions } from '../features/cross-tenant/crd-manifests.ts';
+import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
+import { TENANT_QUOTA_DEFINITION } from '../features/quota/tenant-quota-manifests.ts';
+import { definitionOf } from '../kubernetes/custom-resource.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
@@ -47,8 +49,8 @@ kubectl apply -f -
                            stonegate-provisioner)
   --help                   this text
 
-stonegate manifests crds prints the custom resources of cross-tenant policies
-and administrations (arktos mode).
+stonegate manifests crds [--mode MODE] prints the custom resources of quotas
+and, in arktos mode (the default), of cross-tenant policies and administrations.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
@@ -110,11 +112,14 @@ export function manifests(
 }
 
 function printDefinitions(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: {}, argv, io }, async (_values, positionals) => {
+  const options = { mode: OPTIONS.mode } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ mode = 'arktos' }, positionals) => {
     refuseWords(positionals);
-    io.stdout(
-      `# Custom resources of Stonegate, for the system tenant: apply as an administrator of it.\n${manifestText(policyDefinitions().map(manifest))}`,
-    );
+    if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
+    const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
+    const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), TENANT_QUOTA_DEFINITION];
+    const definitions = resources.map((resource) => manifest(definitionOf(resource)));
+    io.stdout(`# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`);
   });
 }
 
@@ -125,6 +130,7 @@ function needsOfMode(mode: string): Needs {
     keystone: true,
     tokenReview: false,
     index: false,
+    quota: false,
     extraKeys: [CREDENTIAL_ID_KEY],
     constrained: false,
     configMaps: [],
@@ -146,13 +152,15 @@ async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
 
 /** What Stonegate needs for everything that is configured. */
 export function needsOf(configuration: StonegateConfiguration): Needs {
-  const { tenancy, authentication, upstream, bindings, publishing, webhook, access } = configuration;
+  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota } = configuration;
   const policies = enabledPolicies(configuration);
   return {
     mode: tenancy.mode,
     keystone: authentication.keystone !== undefined,
     tokenReview: authentication.tokenReview !== undefined,
     index: access.index,
+    quota: quota !== undefined,
+    countedKinds: quota?.count,
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },

@@ -6,7 +6,8 @@
 import { type ProvisioningNeeds, provisioningRules } from '../features/bindings/rights.ts';
 import { policyWriteRules } from '../features/cross-tenant/rights.ts';
 import { type PublishingNeeds, publishingRules } from '../features/publishing/rights.ts';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { quotaRules } from '../features/quota/rights.ts';
+import type { PolicyRule, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import {
   boundClusterRole,
   manifestText,
@@ -20,14 +21,22 @@ export interface ProvisionerNeeds extends ProvisioningNeeds {
   readonly grantable?: readonly PolicyRule[] | undefined;
   /** Undefined if nothing is published. */
   readonly publishing?: PublishingNeeds | undefined;
+  /** Further kinds that quotas count; undefined without quotas. */
+  readonly countedKinds?: readonly ResourceKind[] | undefined;
 }
 
 /** The rules of the ClusterRole. */
-export function provisionerRules({ grantable, publishing, ...needs }: ProvisionerNeeds): PolicyRule[] {
+export function provisionerRules({
+  grantable,
+  publishing,
+  countedKinds,
+  ...needs
+}: ProvisionerNeeds): PolicyRule[] {
   return withoutCovered([
     ...provisioningRules(needs),
     ...(grantable ? policyWriteRules(grantable) : []),
     ...(publishing ? publishingRules(needs.mode, publishing) : []),
+    ...(countedKinds ? quotaRules(countedKinds) : []),
   ]);
 }
 

@@ -9,6 +9,7 @@ import type { EnabledPolicies } from '../features/cross-tenant/enabled-policies.
 import { policyReadRights } from '../features/cross-tenant/rights.ts';
 import { DISCOVERY_RIGHTS } from '../features/discovery/rights.ts';
 import { OWN_TENANT_RIGHTS } from '../features/own-tenant/rights.ts';
+import { QUOTA_READ_RIGHTS } from '../features/quota/rights.ts';
 import { RBAC_INDEX_RIGHTS } from '../features/rbac-index/rights.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { type Condition, type Right, rule } from '../kubernetes/right.ts';
@@ -80,6 +81,7 @@ account, a node or a member of system:masters: requests that impersonate a servi
   ...DISCOVERY_RIGHTS,
   ...RBAC_INDEX_RIGHTS,
   ...OWN_TENANT_RIGHTS,
+  ...QUOTA_READ_RIGHTS,
 ];
 
 /** The extra keys that are always impersonated, and those of a condition. */
@@ -98,6 +100,8 @@ export interface ImpersonationNeeds {
   readonly extraKeys: readonly string[];
   /** Whether the RBAC index is configured. */
   readonly index: boolean;
+  /** Whether tenants have quotas. */
+  readonly quota: boolean;
   /** Which cross-tenant policies are configured; none without it. */
   readonly policies?: EnabledPolicies;
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
@@ -106,10 +110,11 @@ export interface ImpersonationNeeds {
 
 /** What `ImpersonationNeeds` ask for. */
 export function impersonatorRights(needs: ImpersonationNeeds): Right[] {
-  const { mode, keystone, tokenReview, index, policies, constrained, extraKeys } = needs;
+  const { mode, keystone, tokenReview, index, quota, policies, constrained, extraKeys } = needs;
   const given = new Set<Condition>([mode, constrained ? 'constrained' : 'unconstrained']);
   if (tokenReview) given.add('tokenReview');
   if (index) given.add('index');
+  if (quota) given.add('quota');
   const keys = [
     ...(keystone ? OWN_EXTRA_KEYS.keystone : []),
     ...(mode === 'shared' ? OWN_EXTRA_KEYS.shared : []),

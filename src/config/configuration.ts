@@ -9,6 +9,7 @@ import { bindingsSchema } from '../features/bindings/bindings-configuration.ts';
 import { authorizationSchema } from '../features/cross-tenant/authorization-configuration.ts';
 import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
+import { quotaSchema } from '../features/quota/quota-configuration.ts';
 import { accessSchema } from '../features/rbac-index/access-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
 import { authenticationSchema } from '../identity/authentication-configuration.ts';
@@ -34,6 +35,7 @@ export type * from '../features/bindings/bindings-configuration.ts';
 export type * from '../features/cross-tenant/authorization-configuration.ts';
 export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
+export type * from '../features/quota/quota-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';
 export type * from '../features/webhook/webhook-configuration.ts';
 export type * from '../identity/authentication-configuration.ts';
@@ -205,6 +207,9 @@ const sections = z.strictObject({
   admission: admissionSchema
     .exactOptional()
     .describe('A webhook that refuses what tenants may not create. Off without it.'),
+  quota: quotaSchema
+    .exactOptional()
+    .describe('What each tenant may use of the cluster. Decided in the admission webhook. Off without it.'),
   audit: z
     .strictObject({
       file: z
@@ -229,7 +234,7 @@ export const configurationSchema = sections.transform(
   ({ apiVersion: _version, kind: _kind, ...configuration }) => configuration,
 );
 
-const { apiVersion, kind, admin, log, publishing, admission } = sections.shape;
+const { apiVersion, kind, admin, log, publishing, quota, admission } = sections.shape;
 
 /**
  * The sections that a process needs which serves only the admission webhook. The sections that it does not
@@ -244,7 +249,7 @@ export const admissionProcessSchema = z
   })
   .pipe(
     z.object({
-      ...{ apiVersion, kind, tenancy, admin, log, publishing },
+      ...{ apiVersion, kind, tenancy, admin, log, publishing, quota },
       admission: admission.unwrap(),
       upstream: upstreamSchema.exactOptional(),
     }),

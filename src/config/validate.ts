@@ -22,6 +22,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...bindingsRules(configuration),
       ...accessRules(configuration),
       ...publishingRules(configuration),
+      ...quotaRules(configuration),
       ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
@@ -194,6 +195,18 @@ function publishingRules({ publishing, bindings, tenancy }: StonegateConfigurati
       tenancy.mode === 'shared' && publishing.clusterScoped.length > 0,
       'expected none in shared mode: all tenants share what has no namespace',
     ],
+  ];
+}
+
+function quotaRules({ quota, bindings, admission }: StonegateConfiguration): Rule[] {
+  if (quota === undefined) return [];
+  return [
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with quota: what impersonates must not also write quotas',
+    ],
+    ['admission', admission === undefined, 'is required with quota, which the admission webhook decides'],
   ];
 }
 

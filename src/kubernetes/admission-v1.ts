@@ -35,6 +35,8 @@ export interface AdmissionRequest {
   /** Empty if the resource has no namespace; the object's own name for a namespace. */
   readonly namespace: string;
   readonly user: AdmissionUser;
+  /** Whether nothing is stored: then the webhook must have no effect. */
+  readonly isDryRun: boolean;
   /** Untrusted, except that it has the kind's fields. Undefined if something is deleted. */
   readonly object: unknown;
   /** The stored object. Undefined if something is created. */
@@ -49,7 +51,7 @@ export interface AdmissionResponse {
     readonly code: number;
     readonly reason: string;
     readonly message: string;
-    readonly details?: { readonly causes: readonly StatusCause[] };
+    readonly details?: { readonly causes?: readonly StatusCause[]; readonly retryAfterSeconds?: number };
   };
   /** Shown to the client; API servers before 1.19 ignore them. */
   readonly warnings?: readonly string[];

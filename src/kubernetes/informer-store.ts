@@ -60,7 +60,7 @@ interface TenantObjects<T> {
   bytes: number;
 }
 
-interface ObjectStoreOptions {
+export interface ObjectStoreOptions {
   readonly bounds: ObjectStoreBounds;
   /** Called for a tenant whose objects do not fit. */
   readonly onLeftOut: (tenant: string) => void;

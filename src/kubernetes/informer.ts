@@ -47,6 +47,7 @@ export interface InformerOptions<T> {
   readonly name: InformerName;
   /** The path of the list, without a query. */
   readonly path: string;
+  readonly metadataOnly?: boolean;
   /** @throws MalformedObject if the object has no name or revision */
   readonly read: (object: ReceivedObject) => T;
   readonly store: InformerStore<T>;
@@ -140,7 +141,7 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   async #list(reason: InformerListReason): Promise<void> {
-    const { name, path, store, upstream, clock, telemetry } = this.#options;
+    const { name, store, clock, telemetry } = this.#options;
     telemetry.informerListed(name, this.resource, reason);
     this.#listFor = undefined;
     const requestedAt = clock.now();
@@ -148,7 +149,7 @@ export class Informer<T extends { readonly revision: number }> {
     let list: InformerList<T> | undefined;
     let revision = 0;
     try {
-      for await (const page of listPages(pagesOf(upstream, path, this.#stopping.signal))) {
+      for await (const page of listPages(pagesOf(this.#options, this.#stopping.signal))) {
         revision ||= readRevision(page.revision);
         list ??= store.beginList(revision);
         list.take(this.#readable(page.items));
@@ -175,7 +176,7 @@ export class Informer<T extends { readonly revision: number }> {
 
   /** Resolves if the API server ends the watch in good order. */
   async #watch(isResumed: boolean): Promise<void> {
-    const { path, upstream, clock, random } = this.#options;
+    const { path, metadataOnly, upstream, clock, random } = this.#options;
     this.#beganAt = clock.now();
     const watching = new AbortController();
     this.#watching = watching;
@@ -185,7 +186,7 @@ export class Informer<T extends { readonly revision: number }> {
       if (isResumed) await this.#checkRevision(signal);
       const seconds = this.#hasBookmarks ? WATCH_SECONDS * (1 + random.fraction()) : FIRST_WATCH_SECONDS;
       const target = `${path}?watch=1&allowWatchBookmarks=true&resourceVersion=${this.#revision}&timeoutSeconds=${Math.floor(seconds)}`;
-      for await (const event of watchEvents(upstream(), target, signal)) this.#apply(event);
+      for await (const event of watchEvents(upstream(), target, signal, metadataOnly)) this.#apply(event);
     } catch (error) {
       throw watching.signal.aborted ? watching.signal.reason : error;
     } finally {
@@ -199,8 +200,7 @@ export class Informer<T extends { readonly revision: number }> {
    * The list also lets the API server's own cache learn of the present revision.
    */
   async #checkRevision(signal: AbortSignal): Promise<void> {
-    const { path, upstream } = this.#options;
-    const { revision } = readPage(await pagesOf(upstream, path, signal)('limit=1'));
+    const { revision } = readPage(await pagesOf(this.#options, signal)('limit=1'));
     if (readRevision(revision) < this.#revision) throw new ListNeeded('restored');
   }
 

@@ -52,7 +52,7 @@ export class Informers {
 
   /** Called before `start`. */
   add<T extends { readonly revision: number }>(
-    options: Pick<InformerOptions<T>, 'path' | 'read' | 'store' | 'onUpdate'>,
+    options: Pick<InformerOptions<T>, 'path' | 'metadataOnly' | 'read' | 'store' | 'onUpdate'>,
   ): Informer<T> {
     const informer = new Informer({ ...this.#options, ...options, upstream: () => this.#upstream });
     this.#informers.push(informer);

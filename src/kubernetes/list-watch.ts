@@ -9,6 +9,7 @@ import { goList, isJSONObject, readJSONObject } from '../lib/json-object.ts';
 import { elementsOf, skipBlanks, valueAt, writtenIn } from '../lib/json-scan.ts';
 import { TooLarge } from '../limits/byte-budget.ts';
 import { LineSplitter } from './line-splitter.ts';
+import { JSON_TYPE } from './meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse, UpstreamStreamer } from './upstream-ports.ts';
 import { ownGet } from './upstream-request.ts';
 
@@ -88,9 +89,22 @@ export async function* listPages(
   }
 }
 
+interface Listed {
+  readonly path: string;
+  /** Whether only metadata is asked for: an older API server sends whole objects all the same. */
+  readonly metadataOnly?: boolean;
+  readonly upstream: () => UpstreamFetcher;
+}
+
 /** @returns pages for `listPages`, requested with Stonegate's own account */
-export function pagesOf(fetcher: () => UpstreamFetcher, path: string, signal: AbortSignal) {
-  return (query: string): Promise<UpstreamResponse> => fetcher().fetch(ownGet(`${path}?${query}`), signal);
+export function pagesOf({ path, metadataOnly, upstream }: Listed, signal: AbortSignal) {
+  const accept = acceptOf('PartialObjectMetadataList', metadataOnly);
+  return (query: string): Promise<UpstreamResponse> =>
+    upstream().fetch(ownGet(`${path}?${query}`, accept), signal);
+}
+
+function acceptOf(kind: string, metadataOnly = false): string {
+  return metadataOnly ? `${JSON_TYPE};as=${kind};g=meta.k8s.io;v=v1,${JSON_TYPE}` : JSON_TYPE;
 }
 
 /** @throws UnexpectedStatus, MalformedObject */
@@ -153,8 +167,10 @@ export async function* watchEvents(
   upstream: UpstreamStreamer,
   target: string,
   signal: AbortSignal,
+  metadataOnly?: boolean,
 ): AsyncGenerator<WatchEvent, void> {
-  const { status, body } = await upstream.stream(ownGet(target), signal);
+  const accept = acceptOf('PartialObjectMetadata', metadataOnly);
+  const { status, body } = await upstream.stream(ownGet(target, accept), signal);
   if (status !== 200) {
     body.destroy();
     throw new UnexpectedStatus(status);

@@ -137,6 +137,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
      * patch (RFC 7396).
      *
      * @param object as it was read
+     * @returns the object as it is stored now
      */
     async updateStatus(
       kind: ResourceKind,
@@ -144,10 +145,12 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       { metadata: { name, resourceVersion } }: WrittenObject,
       status: object,
       signal: AbortSignal,
-    ) {
+    ): Promise<StoredObject | 'conflict' | 'gone'> {
       const path = `${objectPath(kind, place, name)}/status`;
       const patch = { metadata: { resourceVersion }, status };
-      return written(await ask('PATCH', path, signal, patch), `update ${path}`);
+      const response = await ask('PATCH', path, signal, patch);
+      const outcome = written(response, `update ${path}`);
+      return outcome === 'updated' ? parse(readJSONObject(response.body), kind) : outcome;
     },
   };
 }

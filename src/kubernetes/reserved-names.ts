@@ -54,7 +54,10 @@ export const EXTRA_KEY = /^[a-z0-9/._-]+$/;
  */
 export const SENDABLE_EXTRA_KEY = /^[a-z0-9/._~%!$&'()*+,;=:-]+$/;
 
-/** The tenant, in the tenancy mode whose user names do not contain it. */
+/**
+ * The tenant, in the tenancy mode whose user names do not contain it: an extra key of its users, and a label
+ * of its namespaces if it has a quota.
+ */
 export const TENANT_KEY = 'stonegate.dev/tenant';
 
 /** The user who sent the request, as one JSON value, if the request is made as another user. */

@@ -5,7 +5,14 @@
 import type { PolicyRule } from './kubernetes-object.ts';
 
 /** A setting on which a right depends. The chart's templates know them too. */
-export type Condition = 'arktos' | 'shared' | 'tokenReview' | 'index' | 'constrained' | 'unconstrained';
+export type Condition =
+  | 'arktos'
+  | 'shared'
+  | 'tokenReview'
+  | 'index'
+  | 'quota'
+  | 'constrained'
+  | 'unconstrained';
 
 export interface CommentedRule {
   /** Why it is needed. */

@@ -41,3 +41,16 @@ export function goList(value: unknown): readonly unknown[] | undefined {
 export function ownValue<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
+
+/** @returns undefined if a field on the way is missing, or no object holds it */
+export function fieldAt(value: unknown, ...path: readonly string[]): unknown {
+  let found = value;
+  for (const field of path) found = isJSONObject(found) ? ownValue(found, field) : undefined;
+  return found;
+}
+
+/** @returns an empty list for anything else */
+export function listAt(value: unknown, field: string): readonly unknown[] {
+  const found = fieldAt(value, field);
+  return Array.isArray(found) ? found : [];
+}

@@ -22,7 +22,7 @@ export const STREAM_END_REASONS = [
 export type StreamEndReason = (typeof STREAM_END_REASONS)[number];
 
 /** `bindings-on-request`: those of one project, on the request of one of its users. */
-export const CONTROLLERS = ['bindings', 'bindings-on-request', 'policies', 'publishing'] as const;
+export const CONTROLLERS = ['bindings', 'bindings-on-request', 'policies', 'publishing', 'quota'] as const;
 export type ControllerName = (typeof CONTROLLERS)[number];
 export const RUN_RESULTS = ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] as const;
 
@@ -54,7 +54,7 @@ export const VERIFICATION_RESULTS = [
 export type VerificationResult = (typeof VERIFICATION_RESULTS)[number];
 
 /** Informers that belong together. */
-export type InformerName = 'rbac-index' | 'policies' | 'publishing';
+export type InformerName = 'rbac-index' | 'policies' | 'publishing' | 'quota';
 /** Why an informer listed its resource; `docs/reference/metrics.md` explains each. */
 export const INFORMER_LIST_REASONS = [
   'start',

@@ -3,7 +3,9 @@
  * scope that only Arktos has.
  */
 import t from 'tap';
-import { policyDefinitions } from '../../src/features/cross-tenant/crd-manifests.ts';
+import { POLICY_DEFINITIONS } from '../../src/features/cross-tenant/crd-manifests.ts';
+import { TENANT_QUOTA_DEFINITION } from '../../src/features/quota/tenant-quota-manifests.ts';
+import { definitionOf } from '../../src/kubernetes/custom-resource.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,7 +20,7 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    for (const definition of policyDefinitions()) {
+    for (const definition of [...POLICY_DEFINITIONS, TENANT_QUOTA_DEFINITION].map(definitionOf)) {
       if (!('spec' in definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
       t.equal(definition.spec.scope, 'Tenant');
       const spec = { ...definition.spec, scope: 'Cluster' };

@@ -26,6 +26,7 @@ export function admissionRequest(changes: Partial<AdmissionRequest> = {}): Admis
     name: '',
     namespace: 'default',
     user: ALICE,
+    isDryRun: false,
     object: undefined,
     oldObject: undefined,
     ...changes,

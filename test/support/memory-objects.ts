@@ -10,6 +10,7 @@ import {
   type StoredObject,
 } from '../../src/kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../src/kubernetes/objects.ts';
+import { isJSONObject } from '../../src/lib/json-object.ts';
 
 export interface Stored {
   readonly kind: ResourceKind;
@@ -114,12 +115,27 @@ export function createMemoryObjects(): MemoryObjects {
       drop(kind, place, metadata.name);
       return 'deleted';
     },
-    async updateStatus(kind, place, { metadata }) {
-      self.before('updateStatus', kind, place, metadata.name);
-      return 'updated';
+    async updateStatus(kind, place, { metadata }, status) {
+      const { name, resourceVersion } = metadata;
+      self.before('updateStatus', kind, place, name);
+      const found = self.find(kind, place, name);
+      if (found === undefined) return 'gone';
+      if (found.metadata.resourceVersion !== resourceVersion) return 'conflict';
+      store(kind, place, { ...found, status: merged(found.status, status) }, found.metadata.uid ?? '');
+      return self.find(kind, place, name) ?? 'gone';
     },
   };
   return self;
+}
+
+/** A JSON merge patch (RFC 7396). */
+function merged(value: unknown, patch: unknown): unknown {
+  if (!isJSONObject(patch)) return patch;
+  const result = { ...(isJSONObject(value) ? value : {}) };
+  for (const [key, part] of Object.entries(patch))
+    if (part === null) delete result[key];
+    else result[key] = merged(result[key], part);
+  return result;
 }
 
 function isSelected({ metadata: { labels = {} } }: StoredObject, selector: string): boolean {

@@ -45,6 +45,7 @@ export function bindingRules(configured: object = {}): BindingsConfiguration {
 
 export function factsOf(mode: Mode): TenancyFacts {
   return {
+    labelsNamespaces: false,
     tenants: mode === 'arktos',
     tenantOf: ({ name }) =>
       /^[a-z0-9-]+$/.test(name) && name !== 'system'

@@ -228,7 +228,15 @@ function portalOf(provider: OidcProvider, port: number): object {
 /** What `stonegate manifests rbac` prints is all that Stonegate is given. */
 function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   const manifests = rbacManifests(
-    { mode, keystone: true, tokenReview, index: true, extraKeys: [CREDENTIAL_ID_KEY], constrained: false },
+    {
+      mode,
+      keystone: true,
+      tokenReview,
+      index: true,
+      quota: false,
+      extraKeys: [CREDENTIAL_ID_KEY],
+      constrained: false,
+    },
     { kind: 'User', name: 'stonegate' },
   );
   seedManifests(seed, manifestsIn(manifests));

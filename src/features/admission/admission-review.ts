@@ -53,6 +53,7 @@ const requestSchema = z.object({
   userInfo: userSchema,
   object: objectSchema,
   oldObject: objectSchema,
+  dryRun: z.boolean().nullish(),
 });
 
 const reviewSchema = z.object({
@@ -73,9 +74,10 @@ export function readAdmissionReview(body: Uint8Array): AdmissionReview {
   // Without the new object nothing could be judged.
   if (object === undefined && (operation === 'CREATE' || operation === 'UPDATE'))
     throw malformed('request.object is missing');
-  const { uid, name, namespace, oldObject } = request;
+  const { uid, name, namespace, oldObject, dryRun } = request;
   const names = { ...resource, subresource, name, namespace };
-  return { apiVersion, request: { uid, operation, ...names, user, object, oldObject } };
+  const isDryRun = dryRun === true;
+  return { apiVersion, request: { uid, operation, ...names, user, isDryRun, object, oldObject } };
 }
 
 export function encodeAdmissionReview(

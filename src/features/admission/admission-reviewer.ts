@@ -55,7 +55,8 @@ export function createAdmissionReviewer({
           );
           return reviewed(review, { ...decision, violations: missing === undefined ? [] : [missing] });
         } catch (error) {
-          if (error instanceof StatusError) return unreviewed(review, error.message);
+          if (error instanceof StatusError)
+            return unreviewed(review, `the rights of the user could not be reviewed: ${error.message}`);
           throw error;
         }
       },
@@ -113,10 +114,10 @@ function responseOf({ uid }: AdmissionRequest, { violations, warnings }: ReviewD
   };
 }
 
-/** @param why the user's rights could not be reviewed */
-function unreviewed(review: AdmissionReview, why: string): Reviewed {
+/** @param why it could not be decided */
+export function unreviewed(review: AdmissionReview, why: string): Reviewed {
   const { request } = review;
-  const message = cut(`the rights of the user could not be reviewed: ${why}`, MAX_MESSAGE);
+  const message = cut(why, MAX_MESSAGE);
   const status = { status: 'Failure', code: 503, reason: 'ServiceUnavailable', message } as const;
   return {
     body: encodeAdmissionReview(review, { uid: request.uid, allowed: false, status }),
@@ -125,7 +126,7 @@ function unreviewed(review: AdmissionReview, why: string): Reviewed {
   };
 }
 
-function describe(request: AdmissionRequest): Readonly<Record<string, unknown>> {
+export function describe(request: AdmissionRequest): Readonly<Record<string, unknown>> {
   const { uid, operation, group, resource, subresource, namespace, name, user } = request;
   return {
     uid,

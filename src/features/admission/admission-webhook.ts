@@ -22,8 +22,16 @@ const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an 
 /** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
 const TIMEOUT = 4_000;
 
+/** What another feature decides about reviews at paths of its own. */
+export interface ReviewRule {
+  readonly isPath: (path: string) => boolean;
+  readonly review: (body: Uint8Array) => Judged;
+}
+
 export interface AdmissionWebhookOptions {
   readonly review: (body: Uint8Array) => Judged;
+  /** Reviews at other paths. */
+  readonly others: readonly ReviewRule[];
   readonly limits: ReviewLimits;
   readonly clock: Clock;
   readonly random: Random;
@@ -35,7 +43,7 @@ export interface AdmissionWebhookOptions {
 export function createAdmissionWebhook(
   options: AdmissionWebhookOptions,
 ): (exchange: Exchange) => Promise<void> {
-  const { review, limits, clock, random, logger, telemetry } = options;
+  const { review, others, limits, clock, random, logger, telemetry } = options;
 
   return async (exchange) => {
     const [path = ''] = exchange.target.split('?', 1);
@@ -43,13 +51,14 @@ export function createAdmissionWebhook(
       sendOK(exchange);
       return;
     }
-    assertPosted(exchange, isReviewPath(path) ? path : ADMISSION_PATH);
+    const other = others.find(({ isPath }) => isPath(path));
+    assertPosted(exchange, other !== undefined || isReviewPath(path) ? path : ADMISSION_PATH);
     const begun = clock.now();
     const source = exchange.peerAddress ?? '';
     await limits.enter(source, async ({ onSize, inTurn }) => {
       try {
         const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
-        const judged = await inTurn(() => review(posted));
+        const judged = await inTurn(() => (other?.review ?? review)(posted));
         // While the API server is asked, other bodies are judged.
         const { body, result, fields } = await withDeadline(
           clock,

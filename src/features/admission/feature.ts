@@ -19,13 +19,17 @@ import { createPolicyProblem } from '../cross-tenant/feature.ts';
 import { createTenantAdmission } from '../tenancy-mode.ts';
 import { createAccessReviewsRule } from './access-reviews.ts';
 import { createAdmissionReviewer } from './admission-reviewer.ts';
-import { createAdmissionWebhook } from './admission-webhook.ts';
+import { createAdmissionWebhook, type ReviewRule } from './admission-webhook.ts';
 import { createDefinitionScopeRule } from './definition-scope.ts';
 import { podSecurityRulesOf } from './pod-security.ts';
 import { createReviewDecision } from './review-decision.ts';
 import { createRightsReview, type IsAllowed } from './rights-review.ts';
 import { createRoleBindingsRule } from './role-bindings.ts';
 import { watchListAdmission } from './watch-list.ts';
+
+export { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
+export { describe, type Judged, type Reviewed, unreviewed } from './admission-reviewer.ts';
+export type { ReviewRule } from './admission-webhook.ts';
 
 /** The proxy refuses these requests, because the API server of the tenancy mode would not. */
 export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'reviewer'>): Feature {
@@ -63,11 +67,13 @@ const RIGHTS_REVIEW = new ComponentType<IsAllowed>('access reviews of the admiss
 
 /**
  * @param upstream where the rights of users are reviewed; undefined if no API server is configured
+ * @param others rules of other features, at paths of their own
  * @returns undefined if no admission webhook is configured
  */
 export function createConfiguredAdmission(
   { loaded, generation, runtime }: AdmissionBuild,
   upstream: Upstream | undefined,
+  others: readonly ReviewRule[],
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { admission, tenancy, publishing, access } = loaded.configuration;
   if (admission === undefined) return undefined;
@@ -93,7 +99,7 @@ export function createConfiguredAdmission(
     create: () => createRightsReview({ ...runtime, reviewer: upstream && reviewerAt(upstream) }),
   });
   const review = createAdmissionReviewer({ decide, tenants, isAllowed });
-  return createAdmissionWebhook({ ...runtime, review, limits });
+  return createAdmissionWebhook({ ...runtime, review, others, limits });
 }
 
 /**

@@ -3,30 +3,16 @@
  * calls one URL at most five times a second, so there each kind and operation has a URL of its own: the
  * registration, the webhook's listener and the proxy, which queues such writes fairly, share them.
  */
+import {
+  type Operation,
+  type RegisteredRule,
+  type ReviewedWrite,
+  registeredRule,
+} from '../../kubernetes/admissionregistration-v1.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { type PublishedKind, publishedKindsOf, resourceName } from '../../kubernetes/published-objects.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
-
-export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
-
-/** https://pkg.go.dev/k8s.io/api/admissionregistration/v1#RuleWithOperations */
-export interface RegisteredRule {
-  readonly apiGroups: readonly string[];
-  readonly apiVersions: readonly ['*'];
-  readonly resources: readonly string[];
-  readonly operations: readonly Operation[];
-}
-
-/** One kind, or a subresource of it, and one operation (Arktos). */
-export interface ReviewedWrite {
-  /** Unique; a DNS subdomain. */
-  readonly name: string;
-  readonly path: string;
-  readonly rule: RegisteredRule;
-  /** Whether only what happens to objects with Stonegate's label is reviewed. */
-  readonly onlyOwn: boolean;
-}
 
 export interface ReviewedKinds {
   readonly admission: { readonly systemKinds: readonly string[] };
@@ -47,33 +33,29 @@ export const WRITES = ['CREATE', 'UPDATE'] as const;
 export const CHANGES = [...WRITES, 'DELETE'] as const;
 const WORKLOADS = ['deployments', 'replicasets', 'daemonsets'];
 
-function rule(group: string, resources: readonly string[], operations: readonly Operation[]): RegisteredRule {
-  return { apiGroups: [group], apiVersions: ['*'], resources, operations };
-}
-
 /** Rules for kinds without a namespace, and for namespaces themselves. */
 export function clusterRules(): RegisteredRule[] {
   return [
-    rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], CHANGES),
-    rule('', ['nodes'], CHANGES),
-    rule('', ['persistentvolumes'], WRITES),
-    rule('apiextensions.k8s.io', ['customresourcedefinitions'], WRITES),
-    rule(RBAC, ['clusterroles', 'clusterrolebindings'], CHANGES),
+    registeredRule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], CHANGES),
+    registeredRule('', ['nodes'], CHANGES),
+    registeredRule('', ['persistentvolumes'], WRITES),
+    registeredRule('apiextensions.k8s.io', ['customresourcedefinitions'], WRITES),
+    registeredRule(RBAC, ['clusterroles', 'clusterrolebindings'], CHANGES),
   ];
 }
 
 /** @param systemKinds as kubectl names them */
 export function namespacedRules(systemKinds: readonly string[]): RegisteredRule[] {
   return [
-    rule('', ['pods', 'pods/ephemeralcontainers', 'pods/resize'], WRITES),
-    rule('', ['pods/binding', 'bindings'], ['CREATE']),
-    rule('', ['podtemplates', 'replicationcontrollers'], WRITES),
-    rule('apps', [...WORKLOADS, 'statefulsets'], WRITES),
-    rule('batch', ['jobs', 'cronjobs'], WRITES),
-    rule(RBAC, ['roles', 'rolebindings'], CHANGES),
+    registeredRule('', ['pods', 'pods/ephemeralcontainers', 'pods/resize'], WRITES),
+    registeredRule('', ['pods/binding', 'bindings'], ['CREATE']),
+    registeredRule('', ['podtemplates', 'replicationcontrollers'], WRITES),
+    registeredRule('apps', [...WORKLOADS, 'statefulsets'], WRITES),
+    registeredRule('batch', ['jobs', 'cronjobs'], WRITES),
+    registeredRule(RBAC, ['roles', 'rolebindings'], CHANGES),
     ...systemKinds.map((kind) => {
       const [resource = '', ...group] = kind.split('.');
-      return rule(group.join('.'), [resource], WRITES);
+      return registeredRule(group.join('.'), [resource], WRITES);
     }),
   ];
 }
@@ -104,7 +86,7 @@ export function publishedRules(
       const hasStatus = kind.group !== RBAC && !WITHOUT_STATUS.has(resourceName(kind));
       return [kind.resource, ...(hasStatus ? [`${kind.resource}/status`] : [])];
     });
-    return rule(group, [...new Set(resources)], operations);
+    return registeredRule(group, [...new Set(resources)], operations);
   });
 }
 
@@ -114,7 +96,11 @@ export function labelledKinds(publishing: ReviewedKinds['publishing']): Publishe
 }
 
 /** CrossTenantPolicies count only if they are registered without any selector. */
-const POLICY_RULE = rule(TENANCY_GROUP, ['crosstenantpolicies', 'crosstenantpolicies/status'], WRITES);
+const POLICY_RULE = registeredRule(
+  TENANCY_GROUP,
+  ['crosstenantpolicies', 'crosstenantpolicies/status'],
+  WRITES,
+);
 
 /** The writes of CrossTenantPolicies, which have a registration of their own (Arktos). */
 export function reviewedPolicyWrites(): ReviewedWrite[] {
@@ -126,7 +112,7 @@ export function reviewedWrites({ admission, publishing }: ReviewedKinds): Review
   const published = publishedKindsOf(publishing).filter(isOfOtherGroup);
   const all = writesIn([
     ...clusterRules(),
-    rule('', ['tenants', 'tenants/status', 'tenants/finalize'], CHANGES),
+    registeredRule('', ['tenants', 'tenants/status', 'tenants/finalize'], CHANGES),
     ...namespacedRules(admission.systemKinds),
     ...publishedRules(published, CHANGES),
   ]);
@@ -172,7 +158,7 @@ function reviewedWrite(group: string, resource: string, operation: Operation): R
   return {
     name: `${action}.${resourceName({ group, resource: kind })}.admission.stonegate.dev`,
     path: `${ADMISSION_PATH}/${group || 'core'}/${resource}/${verb}`,
-    rule: { ...rule(group, [resource], [operation]), apiGroups: groupsOf(group, resource) },
+    rule: { ...registeredRule(group, [resource], [operation]), apiGroups: groupsOf(group, resource) },
     onlyOwn: operation === 'DELETE' && !OF_NO_TENANT.has(`${group}/${resource}`),
   };
 }
@@ -208,9 +194,10 @@ export type ReviewPathOf = (
   kind: Pick<ResourceRequest, 'apiGroup' | 'resource' | 'subresource'>,
 ) => string | undefined;
 
-export function createReviewPaths(kinds: ReviewedKinds): ReviewPathOf {
+/** @param others writes that are reviewed elsewhere if they are none of these */
+export function createReviewPaths(kinds: ReviewedKinds, others: readonly ReviewedWrite[]): ReviewPathOf {
   const paths = new Map(
-    [...reviewedWrites(kinds), ...reviewedPolicyWrites()].flatMap(({ path, rule: registered }) => {
+    [...others, ...reviewedWrites(kinds), ...reviewedPolicyWrites()].flatMap(({ path, rule: registered }) => {
       const { apiGroups, resources, operations } = registered;
       return apiGroups.flatMap((group) =>
         resources.flatMap((resource) =>

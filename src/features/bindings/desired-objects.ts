@@ -15,6 +15,7 @@ import {
 } from '../../kubernetes/kubernetes-object.ts';
 import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
+import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
 import { isManaged, managedLabels, ownerLabels } from './managed-object.ts';
@@ -62,11 +63,14 @@ function tenantObject(
   );
 }
 
-function namespaceObject({ desired: { project, tenant }, namespace }: ResolvedProject): Desired {
+function namespaceObject({ desired, namespace }: ResolvedProject): Desired {
+  const { project, tenant, tenantLabel } = desired;
   const owner = { projectID: project.id, domainID: project.domainID };
-  const labels = managedLabels(owner, { 'project-name': project.name });
+  const { labels, annotations } = managedLabels(owner, { 'project-name': project.name });
+  const ofTenant = tenantLabel === undefined ? {} : { [TENANT_KEY]: tenantLabel };
+  const metadata = { name: namespace, labels: { ...labels, ...ofTenant }, annotations };
   return desiredObject(
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, ...labels } },
+    { apiVersion: 'v1', kind: 'Namespace', metadata },
     placeOf({ tenant }),
     titleOf('project', project),
   );
@@ -136,7 +140,7 @@ function desiredObject(object: KubernetesObject, place: Place, reason: string): 
   }
 }
 
-/** Namespaces and tenants are not changed. */
+/** Nothing of a namespace or a tenant is changed but the label that says whose a namespace is. */
 function compareContainer(
   object: Extract<KubernetesObject, { kind: 'Tenant' | 'Namespace' }>,
   existing: StoredObject | undefined,
@@ -145,7 +149,12 @@ function compareContainer(
   const owner = object.kind === 'Namespace' ? 'projectID' : 'domainID';
   const isOwn =
     isManaged(existing) && ownerLabels(existing.metadata)[owner] === ownerLabels(object.metadata)[owner];
-  return isOwn ? { action: 'none' } : { refused: 'it is there, but Stonegate did not make it for this' };
+  if (!isOwn) return { refused: 'it is there, but Stonegate did not make it for this' };
+  const tenant = object.metadata.labels?.[TENANT_KEY];
+  const { metadata } = existing;
+  if (tenant === undefined || metadata.labels?.[TENANT_KEY] === tenant) return { action: 'none' };
+  const labels = { ...metadata.labels, [TENANT_KEY]: tenant };
+  return { action: 'update', object: { ...existing, metadata: { ...metadata, labels } } };
 }
 
 /**

@@ -31,6 +31,8 @@ export interface KeystoneState {
 export interface TenancyFacts {
   /** Whether the API server has tenants. */
   readonly tenants: boolean;
+  /** Whether a namespace is labelled with its tenant: quotas need it where the API server has no tenants. */
+  readonly labelsNamespaces: boolean;
   readonly tenantOf: (domain: DomainReference) => { readonly tenant: string } | { readonly refused: string };
   readonly userNameOf: UserNaming;
 }
@@ -46,6 +48,8 @@ export interface DesiredProject {
   readonly project: KeystoneProject;
   /** Absent if the API server has no tenants. */
   readonly tenant?: string;
+  /** The tenant that the namespace is labelled with; absent if it needs no label. */
+  readonly tenantLabel?: string;
   readonly wanted: NamespaceName;
   /** RoleBindings that still lack their namespace. */
   readonly bindings: readonly DesiredBinding[];
@@ -121,6 +125,7 @@ export function computeDesiredState(
     projects.push({
       project,
       ...(facts.tenants && { tenant }),
+      ...(facts.labelsNamespaces && { tenantLabel: tenant }),
       wanted: namespaceOf(project, rules),
       bindings: grants.map((grant) => bindingOf('RoleBinding', grant, { domain, project })),
     });

@@ -49,9 +49,9 @@ export function createProvisioning(
   { configuration }: LoadedConfiguration,
   { directory, fetcher, mode, readLimits, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
 ): ClusterProvisioning {
-  const { bindings: rules, tenancy } = configuration;
+  const { bindings: rules, tenancy, quota } = configuration;
   const objects = createObjects(fetcher, account);
-  const facts = tenancyFacts(mode);
+  const facts = tenancyFacts(mode, quota !== undefined);
   const { systemTenant } = tenancy;
   const sources = { directory, objects, rules, facts, readLimits };
   return {
@@ -162,10 +162,15 @@ export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
   return { kind: 'tenant', tenant: mode.tenantOf(identityIn(domain, { id: '', name: '-', domain })) };
 }
 
-/** A domain's tenant and a user's name are exactly those that a token of the user would get. */
-export function tenancyFacts(mode: TenancyMode): TenancyFacts {
+/**
+ * A domain's tenant and a user's name are exactly those that a token of the user would get.
+ *
+ * @param hasQuotas whether tenants have quotas
+ */
+export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFacts {
   return {
     tenants: mode.readsTenantFromPath,
+    labelsNamespaces: hasQuotas && !mode.readsTenantFromPath,
     tenantOf: (domain) =>
       orRefusal(() => {
         const tenant = mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));

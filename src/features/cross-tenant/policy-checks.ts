@@ -45,7 +45,7 @@ function resourcesIn(body: Buffer): ReadonlySet<unknown> | undefined {
 export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
   let registered = false;
   try {
-    for await (const { items } of listPages(pagesOf(() => fetcher, WEBHOOKS, signal)))
+    for await (const { items } of listPages(pagesOf({ path: WEBHOOKS, upstream: () => fetcher }, signal)))
       registered ||= items.some(({ value }) => readRegistration(value)?.registered === true);
   } catch (error) {
     if (!(error instanceof UnexpectedStatus || error instanceof MalformedObject)) throw error;

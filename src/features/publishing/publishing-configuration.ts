@@ -5,42 +5,21 @@ import { z } from 'zod';
 import {
   kindProblem,
   NAMESPACED_KINDS,
-  type PublishedKind,
   resourceName,
   TENANT_KINDS,
 } from '../../kubernetes/published-objects.ts';
 import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
+import { resourceKind } from '../../kubernetes/resource-kind-schema.ts';
 import { checked, label, type Output, period, sentence, unique } from '../../lib/schema-fields.ts';
 
-const KIND = 'GROUP/VERSION/RESOURCE, such as batch/v1/cronjobs, or VERSION/RESOURCE of the core group';
-const PARTS = /^(?:([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\/)?(v\d+(?:(?:alpha|beta)\d+)?)\/([a-z][a-z0-9-]*)$/;
-
-/**
- * @param known by their names alone
- * @returns the pattern is for the chart too, which grants rights on what the values name
- */
-function kind(namespaced: boolean, known: readonly PublishedKind[] = []) {
-  const names = known.map(({ resource }) => resource);
-  const pattern = new RegExp([...names.map((name) => `^${name}$`), PARTS.source].join('|'));
-  const readKind = (given: string): PublishedKind => {
-    const [, group = '', version = '', resource = ''] = PARTS.exec(given) ?? [];
-    return known.find((kind) => kind.resource === given) ?? { group, version, resource, namespaced };
-  };
-  return z
-    .string()
-    .regex(pattern, { error: [...names, KIND].join(', or '), abort: true })
-    .superRefine(checked('another kind', (given) => kindProblem(readKind(given))))
-    .transform(readKind);
-}
-
-const furtherKind = kind(true).refine(
+const furtherKind = resourceKind({ namespaced: true, problem: kindProblem }).refine(
   (kind) => !NAMESPACED_KINDS.some((known) => resourceName(known) === resourceName(kind)),
   sentence('expected a further kind: this one is published anyway'),
 );
 
 const tenantScoped = z
   .strictObject({
-    resource: kind(false, TENANT_KINDS).describe(
+    resource: resourceKind({ namespaced: false, known: TENANT_KINDS, problem: kindProblem }).describe(
       '`clusterroles`, `clusterrolebindings`, `customresourcedefinitions`, or `GROUP/VERSION/RESOURCE`.',
     ),
     names: z

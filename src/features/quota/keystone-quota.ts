@@ -69,7 +69,7 @@ export function createServedKeystoneQuota(
 
 export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
   const { limits, directory, mode, configuration } = options;
-  const { tenantOf } = tenancyFacts(mode);
+  const { tenantOf } = tenancyFacts(mode, true);
   const ofProjects = async () => quotaOfLimits(await limits.get(), configuration);
   return {
     ofProjects,

@@ -13,10 +13,14 @@ import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
 import type { Plan } from './plan.ts';
 import { createRunLog, type RunLog } from './run-log.ts';
 
-/** Milliseconds after a change: several that follow each other cause one run. */
-const DEBOUNCE = 100;
-/** After a run the next one waits this many times its duration, however often there are changes. */
-const REST = 3;
+export interface Pace {
+  /** Milliseconds after a change until a run begins: several that follow each other cause one run. */
+  readonly debounce: number;
+  /** After a run the next one waits this many times its duration, however often there are changes. */
+  readonly rest: number;
+}
+
+const PACE: Pace = { debounce: 100, rest: 3 };
 /** Milliseconds of the longest rest. */
 const LONGEST_REST = 30_000;
 /** Milliseconds after a failed run: doubled with each failure in a row. */
@@ -27,6 +31,8 @@ export interface Reconciler<P extends Plan = Plan> {
   /** @throws StatusError if what decides about everything cannot be read completely */
   plan(signal: AbortSignal): Promise<P>;
   apply(plan: P, signal: AbortSignal): Promise<ApplyResult>;
+  /** Called when this replica becomes the leader. @returns called when it no longer is */
+  lead?(): () => Promise<void>;
 }
 
 export interface ControllerOptions<P extends Plan> {
@@ -35,6 +41,8 @@ export interface ControllerOptions<P extends Plan> {
   readonly lease: Lease;
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
   readonly interval: number;
+  /** How soon after a change a run begins; `PACE` without it. */
+  readonly pace?: Pace;
   /** Whether it ends with the first run without failures, since nothing is desired any more. */
   readonly once?: boolean;
   /** Calls `wake` after each change that matters. @returns ends the calls */
@@ -65,6 +73,7 @@ class LeasedController<P extends Plan> implements Controller {
   #alarm = new AbortController();
   #run: { readonly ending: AbortController; readonly ended: Promise<void> } | undefined;
   #isLeader = false;
+  #endLead: (() => Promise<void>) | undefined;
   /** When the next run is due, in milliseconds since the epoch. */
   #dueAt: number;
   /** No change starts a run before this time, in milliseconds since the epoch. */
@@ -102,10 +111,11 @@ class LeasedController<P extends Plan> implements Controller {
   }
 
   #dueSoon(): void {
-    const now = this.#options.clock.now();
+    const { clock, pace = PACE } = this.#options;
+    const now = clock.now();
     // The clock may have been set back meanwhile.
     const rest = Math.min(this.#restsUntil - now, LONGEST_REST);
-    const soon = now + Math.max(DEBOUNCE, rest);
+    const soon = now + Math.max(pace.debounce, rest);
     if (soon >= this.#dueAt) return;
     this.#dueAt = soon;
     this.#alarm.abort();
@@ -121,16 +131,20 @@ class LeasedController<P extends Plan> implements Controller {
       } while (this.#alarm.signal.aborted && !this.#isStopped);
     }
     await this.#run?.ended;
+    await this.#endLead?.();
     if (this.#isLeader) await this.#ask(() => lease.release());
   }
 
   #setLeader(isLeader: boolean): void {
-    const { name, clock, logger } = this.#options;
-    if (isLeader !== this.#isLeader)
+    const { name, clock, logger, reconciler } = this.#options;
+    if (isLeader !== this.#isLeader) {
       logger.info(
         { controller: name },
         isLeader ? 'this process is the leader' : 'this process is not the leader',
       );
+      void this.#endLead?.();
+      this.#endLead = isLeader ? reconciler.lead?.() : undefined;
+    }
     // Changes while another replica was the leader are not known to the last run of this one.
     if (isLeader && !this.#isLeader) this.#dueAt = clock.now();
     this.#isLeader = isLeader;
@@ -156,7 +170,7 @@ class LeasedController<P extends Plan> implements Controller {
   }
 
   #begin(): void {
-    const { clock } = this.#options;
+    const { clock, pace = PACE } = this.#options;
     const ending = new AbortController();
     const begunAt = clock.now();
     this.#hasChangedDuringRun = false;
@@ -164,7 +178,7 @@ class LeasedController<P extends Plan> implements Controller {
       this.#run = undefined;
       const now = clock.now();
       this.#dueAt = now + delay;
-      this.#restsUntil = now + REST * Math.max(0, now - begunAt);
+      this.#restsUntil = now + pace.rest * Math.max(0, now - begunAt);
       if (this.#hasChangedDuringRun) this.#dueSoon();
       this.#alarm.abort();
     });

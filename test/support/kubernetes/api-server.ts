@@ -26,7 +26,7 @@ export interface KubernetesOptions {
    * one of `files`.
    */
   readonly flags?: (file: (name: string) => string) => readonly string[];
-  /** With kube-controller-manager: namespaces end, garbage is collected, cluster roles are aggregated. */
+  /** With kube-controller-manager: namespaces end, cluster roles are aggregated, quotas are counted. */
   readonly controllers?: boolean;
 }
 
@@ -74,6 +74,7 @@ const CONTROLLERS = [
   'root-ca-certificate-publisher-controller',
   'garbage-collector-controller',
   'clusterrole-aggregation-controller',
+  'resourcequota-controller',
 ];
 
 interface Servers {
@@ -294,5 +295,7 @@ function controllerFlags(file: (name: string) => string): string[] {
     `--root-ca-file=${file('ca.crt')}`,
     '--leader-elect=false',
     '--secure-port=0',
+    // Counts anew what a changed pod no longer uses: the controller does not see every such change.
+    '--resource-quota-sync-period=1s',
   ];
 }

@@ -5,6 +5,15 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
 import type { AdmissionProcessConfiguration } from '../../../config/configuration.ts';
+import {
+  exceptIn,
+  type Operation,
+  type RegisteredRule,
+  type ReviewedWrite,
+  type Webhook,
+  type WebhookPlace,
+  webhookConfiguration,
+} from '../../../kubernetes/admissionregistration-v1.ts';
 import { MANAGED_BY } from '../../../kubernetes/managed-labels.ts';
 import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../../../kubernetes/published-objects.ts';
 import { POLICY_REGISTRATION } from '../../cross-tenant/tenancy-v1alpha1.ts';
@@ -14,10 +23,7 @@ import {
   clusterRules,
   labelledKinds,
   namespacedRules,
-  type Operation,
   publishedRules,
-  type RegisteredRule,
-  type ReviewedWrite,
   reviewedPolicyWrites,
   reviewedWrites,
   WRITES,
@@ -27,19 +33,14 @@ const REGISTRATION = 'stonegate-admission';
 
 type Configuration = Pick<AdmissionProcessConfiguration, 'admission' | 'tenancy' | 'publishing'>;
 
-/** Where API servers reach the webhook: at the address, or the Service in the namespace. */
-export interface WebhookPlace {
-  readonly url?: string;
-  readonly namespace: string;
-}
-
 /** @param caBundle PEM in base64 */
 export function webhookConfigurations(
   configuration: Configuration,
   caBundle: string,
   place: WebhookPlace,
 ): object[] {
-  const registration = (name: string, hooks: readonly Hook[]) => registrationOf(name, hooks, caBundle, place);
+  const registration = (name: string, webhooks: readonly Webhook[]) =>
+    webhookConfiguration({ name, webhooks, caBundle, place });
   if (configuration.tenancy.mode === 'shared')
     return [registration(REGISTRATION, sharedHooks(configuration, place.namespace))];
   const writes = reviewedWrites(configuration);
@@ -55,54 +56,17 @@ export function webhookConfigurations(
   ];
 }
 
-function registrationOf(
-  name: string,
-  hooks: readonly Hook[],
-  caBundle: string,
-  { url, namespace }: WebhookPlace,
-): object {
-  const serviceAt = (path: string) => ({ namespace, name: 'stonegate-admission', path, port: 443 });
-  return {
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: { name },
-    webhooks: hooks.map(({ name: hook, path, rules, ...selectors }) => ({
-      name: hook,
-      clientConfig: {
-        ...(url === undefined ? { service: serviceAt(path) } : { url: `${url}${path}` }),
-        caBundle,
-      },
-      rules,
-      failurePolicy: 'Fail',
-      matchPolicy: 'Equivalent',
-      sideEffects: 'None',
-      timeoutSeconds: 5,
-      admissionReviewVersions: ['v1', 'v1beta1'],
-      ...selectors,
-    })),
-  };
-}
-
-interface Hook {
-  readonly name: string;
-  readonly path: string;
-  readonly rules: readonly RegisteredRule[];
-  readonly namespaceSelector?: object;
-  readonly objectSelector?: object;
-  readonly matchConditions?: readonly object[];
-}
-
 /**
  * Arktos reads a namespace's labels in the system tenant, so no namespace is selected, and it knows no
  * conditions.
  */
-function arktosHook({ name, path, rule, onlyOwn }: ReviewedWrite): Hook {
+function arktosHook({ name, path, rule, onlyOwn }: ReviewedWrite): Webhook {
   return { name, path, rules: [rule], ...(onlyOwn && { objectSelector: COPIES }) };
 }
 
-function sharedHooks({ admission, publishing }: Configuration, namespace: string): Hook[] {
+function sharedHooks({ admission, publishing }: Configuration, namespace: string): Webhook[] {
   const ofTenants = { matchConditions: TENANTS_USERS };
-  const elsewhere = { namespaceSelector: exceptIn(['kube-system', namespace]) };
+  const elsewhere = { namespaceSelector: { matchExpressions: [exceptIn(['kube-system', namespace])] } };
   const kinds = publishedKindsOf(publishing);
   return [
     ...hooks('cluster', clusterRules(), ofTenants),
@@ -120,8 +84,8 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
 function hooks(
   name: string,
   rules: readonly RegisteredRule[],
-  selectors: Omit<Hook, 'name' | 'path' | 'rules'>,
-): Hook[] {
+  selectors: Omit<Webhook, 'name' | 'path' | 'rules'>,
+): Webhook[] {
   if (rules.length === 0) return [];
   return [{ name: `${name}.admission.stonegate.dev`, path: ADMISSION_PATH, rules, ...selectors }];
 }
@@ -149,8 +113,3 @@ const PUBLISHES = [
 
 /** The label of every object that Stonegate writes. */
 const COPIES = { matchExpressions: [{ key: MANAGED_BY, operator: 'Exists' }] };
-
-function exceptIn(namespaces: readonly string[]): object {
-  const expression = { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: namespaces };
-  return { matchExpressions: [expression] };
-}

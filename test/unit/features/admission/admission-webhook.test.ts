@@ -20,6 +20,7 @@ function webhook(options: ReviewerOptions = {}) {
   const log = (fields: object) => void logged.push(fields);
   const serve = createAdmissionWebhook({
     review: reviewerOf(options),
+    others: [],
     limits: { enter: (_source, work) => work({ onSize() {}, inTurn: async (judge) => judge() }) },
     clock,
     random: systemRandom,

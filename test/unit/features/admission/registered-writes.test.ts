@@ -127,7 +127,7 @@ t.test('exactly the writes are registered that can be refused', async (t) => {
 });
 
 t.test('the proxy finds the URL of a request by its method and kind', async (t) => {
-  const pathOf = createReviewPaths(KINDS);
+  const pathOf = createReviewPaths(KINDS, []);
   const path = (method: string, apiGroup: string, resource: string, subresource = '') =>
     pathOf(method, { apiGroup, resource, subresource });
   t.equal(path('POST', '', 'pods'), '/admission/core/pods/create');
@@ -140,7 +140,7 @@ t.test('the proxy finds the URL of a request by its method and kind', async (t) 
   t.equal(path('POST', '', 'pods', 'exec'), undefined);
   t.equal(path('POST', '', 'events'), undefined);
   t.equal(
-    createReviewPaths({ admission: { systemKinds: [] } })('POST', {
+    createReviewPaths({ admission: { systemKinds: [] } }, [])('POST', {
       apiGroup: '',
       resource: 'configmaps',
       subresource: '',

@@ -7,8 +7,11 @@ const domain = (name: string) => ({ id: `d-${name}`, name });
 const user = (name: string, home: string) => ({ id: `u-${name}`, name, domain: domain(home) });
 
 const arktosMode = createArktosMode({ systemTenant: 'system', domains: { Admins: 'system' } });
-const arktos = tenancyFacts(arktosMode);
-const shared = tenancyFacts(createSharedMode({ domains: {}, reservedNamePrefixes: [], looksUpRoles: false }));
+const arktos = tenancyFacts(arktosMode, false);
+const shared = tenancyFacts(
+  createSharedMode({ domains: {}, reservedNamePrefixes: [], looksUpRoles: false }),
+  false,
+);
 
 t.test('a domain has the tenant of its users', async (t) => {
   t.same(arktos.tenantOf(domain('acme')), { tenant: 'acme' });

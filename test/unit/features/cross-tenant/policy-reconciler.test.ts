@@ -34,9 +34,9 @@ function createSite() {
     const reconciler = createPolicyReconciler({
       objects: {
         ...memory,
-        async updateStatus(_kind, _place, _object, status) {
+        async updateStatus(_kind, _place, object, status) {
           conditions.push('conditions' in status ? Object(status.conditions) : []);
-          return 'updated';
+          return { ...object };
         },
       },
       systemTenant: 'system',

@@ -1,0 +1,131 @@
+/**
+ * The quota of each tenant: decided in the admission webhook, counted and written by a controller.
+ */
+
+import type { RuntimeDependencies } from '../../config/build.ts';
+import { ComponentType } from '../../config/component.ts';
+import type { StonegateConfiguration } from '../../config/configuration.ts';
+import type { GenerationBuilder } from '../../config/generation.ts';
+import type { Place } from '../../kubernetes/kubernetes-object.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { type Controller, createController } from '../../kubernetes/reconcile/controller.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
+import type { ReviewRule } from '../admission/feature.ts';
+import type { FeatureBuild } from '../build.ts';
+import { createControllerLease } from '../controller-lease.ts';
+import { isQuotaPath } from './counted-writes.ts';
+import type { QuotaConfiguration } from './quota-configuration.ts';
+import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
+import { createQuotaReviewer } from './quota-reviewer.ts';
+import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
+import { createReservations, type Reservations } from './reservations.ts';
+import { UsageCounter } from './usage-counter.ts';
+
+/** Milliseconds between two runs without a change: reservations end with time. */
+const INTERVAL = 10_000;
+/** What tenants use is written at most twice a second, however long a run takes. */
+const PACE = { debounce: 500, rest: 0 };
+
+interface QuotaController {
+  readonly controller: Controller;
+  readonly reconciler: QuotaReconciler;
+}
+
+const QUOTA_CONTROLLER = new ComponentType<QuotaController>('quota controller', {
+  start: ({ controller }) => controller.start(),
+  stop: ({ controller }) => controller.stop(),
+});
+
+/** @returns undefined without the section `quota` */
+export function createQuotaController(build: FeatureBuild): QuotaReconciler | undefined {
+  const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
+  const { quota, tenancy } = loaded.configuration;
+  if (quota === undefined || upstream === undefined) return undefined;
+  return generation.component(QUOTA_CONTROLLER, {
+    fingerprint: [quota, tenancy],
+    uses: [upstream],
+    create() {
+      const objects = createObjects(upstream);
+      const place = quotaPlace(quota, tenancy);
+      const changes = { wake: () => {} };
+      const reconciler = createQuotaReconciler({
+        objects,
+        place,
+        byDefault: quota.default,
+        createCounter: () =>
+          new UsageCounter({
+            ...runtime,
+            upstream,
+            objects,
+            place,
+            systemTenant: tenancy.mode === 'arktos' ? tenancy.systemTenant : undefined,
+            count: quota.count,
+            onChange: () => changes.wake(),
+            onRepair: (tenant) =>
+              runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client'),
+          }),
+      });
+      const controller = createController({
+        ...runtime,
+        name: 'quota',
+        reconciler,
+        lease: createControllerLease(build, 'quota', objects),
+        interval: INTERVAL,
+        pace: PACE,
+        subscribe(wake) {
+          changes.wake = wake;
+          return () => {
+            changes.wake = () => {};
+          };
+        },
+      });
+      return { controller, reconciler };
+    },
+  }).reconciler;
+}
+
+const RESERVATIONS = new ComponentType<Reservations>('quota reservations', {
+  dispose: (reservations) => reservations.close(),
+});
+
+/** What the admission webhook is built from, in its own process too. */
+export interface QuotaWebhookBuild {
+  readonly loaded: { readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'quota'> };
+  readonly generation: GenerationBuilder;
+  readonly runtime: RuntimeDependencies;
+}
+
+/**
+ * What the admission webhook decides besides.
+ *
+ * @param upstream with a credential that may reserve
+ * @returns none without the section `quota`
+ */
+export function createQuotaRules(
+  { loaded, generation, runtime }: QuotaWebhookBuild,
+  upstream: Upstream | undefined,
+): ReviewRule[] {
+  const { quota, tenancy } = loaded.configuration;
+  if (quota === undefined || upstream === undefined) return [];
+  const { clock } = runtime;
+  const objects = createObjects(upstream);
+  const reservations = generation.component(RESERVATIONS, {
+    fingerprint: [quota, tenancy],
+    uses: [upstream],
+    create: () =>
+      createReservations({ objects, place: quotaPlace(quota, tenancy), reserves: quota.mode === 'enforce' }),
+  });
+  const tenants =
+    tenancy.mode === 'arktos'
+      ? arktosQuotaTenants(tenancy.systemTenant)
+      : sharedQuotaTenants({ objects, clock });
+  const review = createQuotaReviewer({ tenants, reservations, mode: quota.mode });
+  return [{ isPath: isQuotaPath, review }];
+}
+
+function quotaPlace(
+  { namespace }: Pick<QuotaConfiguration, 'namespace'>,
+  { mode, systemTenant }: StonegateConfiguration['tenancy'],
+): Place {
+  return { ...(mode === 'arktos' && { tenant: systemTenant }), namespace };
+}

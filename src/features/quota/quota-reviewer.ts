@@ -1,0 +1,115 @@
+/**
+ * Judges an AdmissionReview by the quota of the object's tenant. Only what asks for more is refused; objects
+ * of the system and of no tenant are allowed.
+ * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import {
+  type AdmissionReview,
+  describe,
+  encodeAdmissionReview,
+  type Judged,
+  type Reviewed,
+  readAdmissionReview,
+  unreviewed,
+} from '../admission/feature.ts';
+import { objectUsage } from './object-usage.ts';
+import { missingRequests } from './pod-usage.ts';
+import type { QuotaTenants } from './quota-tenants.ts';
+import { type QuotaRefusal, refusalOf } from './refusal.ts';
+import type { Reservations } from './reservations.ts';
+import type { Usage } from './usage.ts';
+
+export interface QuotaReviewerOptions {
+  readonly tenants: QuotaTenants;
+  readonly reservations: Reservations;
+  readonly mode: 'enforce' | 'warn';
+}
+
+/** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
+export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8Array) => Judged {
+  return (body) => {
+    const review = readAdmissionReview(body);
+    return {
+      async complete({ signal }) {
+        try {
+          return await judge(review, options, signal);
+        } catch (error) {
+          if (error instanceof StatusError)
+            return unreviewed(review, `its quota could not be read: ${error.message}`);
+          throw error;
+        }
+      },
+    };
+  };
+}
+
+async function judge(
+  review: AdmissionReview,
+  { tenants, reservations, mode }: QuotaReviewerOptions,
+  signal: AbortSignal,
+): Promise<Reviewed> {
+  const { request } = review;
+  const tenant = await tenants.tenantOf(request, signal);
+  const uid = uidOf(request);
+  if (tenant === undefined || uid === undefined) return reviewed(review, tenant, undefined, mode);
+  const { verdict, quota } = await reservations.admit(tenant, {
+    uid,
+    before: usageOf(request, request.oldObject),
+    after: usageOf(request, request.object),
+    isDryRun: request.isDryRun,
+    missing: (hard) => (isPod(request) ? missingRequests(request.object, hard) : []),
+    signal,
+  });
+  // The first namespace tells the controller that there is a tenant which needs a quota.
+  const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
+  const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});
+  return reviewed(review, tenant, refusal, mode);
+}
+
+const NOTHING: Usage = new Map();
+/** A pod that is being deleted counts until it is gone. */
+const ALWAYS = 0;
+
+function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {
+  return object === undefined ? NOTHING : objectUsage({ group, resource }, object, ALWAYS);
+}
+
+function isPod({ group, resource, operation }: AdmissionRequest): boolean {
+  return group === '' && resource === 'pods' && operation === 'CREATE';
+}
+
+/** @returns undefined for a deletion, which asks for nothing */
+function uidOf({ object }: AdmissionRequest): string | undefined {
+  const metadata = isJSONObject(object) ? object.metadata : undefined;
+  return isJSONObject(metadata) && typeof metadata.uid === 'string' ? metadata.uid : undefined;
+}
+
+function reviewed(
+  review: AdmissionReview,
+  tenant: string | undefined,
+  refusal: QuotaRefusal | undefined,
+  mode: 'enforce' | 'warn',
+): Reviewed {
+  const { uid } = review.request;
+  const fields = { ...describe(review.request), ...(tenant !== undefined && { tenant }) };
+  const respond = (response: AdmissionResponse) => encodeAdmissionReview(review, response);
+  if (refusal === undefined) return { body: respond({ uid, allowed: true }), result: 'allowed', fields };
+  const { message, retryAfterSeconds, ...status } = refusal;
+  const said = { ...fields, rules: ['quota'], reason: message };
+  if (mode === 'warn')
+    return {
+      body: respond({ uid, allowed: true, warnings: [message.slice(0, 250)] }),
+      result: 'warned',
+      fields: said,
+    };
+  const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
+  const body = respond({
+    uid,
+    allowed: false,
+    status: { status: 'Failure', ...status, message, ...details },
+  });
+  return { body, result: refusal.code === 403 ? 'denied' : 'error', fields: said };
+}

@@ -1,0 +1,37 @@
+/**
+ * The rights at the API server that quotas need: the counter's, the admission webhook's, and the one to show
+ * users the quota of their tenant.
+ */
+import type { PolicyRule, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { type Right, rule } from '../../kubernetes/right.ts';
+import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { COUNTED_KINDS } from './counted-writes.ts';
+
+export const QUOTA_READ_RIGHTS: readonly Right[] = [
+  {
+    when: ['quota'],
+    comment: 'The quota of a tenant, for its users.',
+    consequence: '`kubectl get tenantquota` and `stonegate quota` fail for users of tenants',
+    rule: rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
+  },
+];
+
+/** What the webhook needs to reserve: whose a namespace is, and the TenantQuotas. */
+export const RESERVE_RULES: readonly PolicyRule[] = [
+  rule('', ['namespaces'], ['get']),
+  rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
+  rule(TENANCY_GROUP, ['tenantquotas/status'], ['patch']),
+];
+
+/** What the provisioner needs besides: to give every tenant a quota, and to count. */
+export function quotaRules(count: readonly ResourceKind[]): PolicyRule[] {
+  const byGroup = Map.groupBy([...COUNTED_KINDS, ...count], ({ group }) => group);
+  return [
+    ...RESERVE_RULES,
+    rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
+    rule('', ['namespaces'], ['get', 'list', 'watch', 'update']),
+    ...[...byGroup].map(([group, kinds]) =>
+      rule(group, [...new Set(kinds.map(({ resource }) => resource))].sort(), ['list', 'watch']),
+    ),
+  ];
+}

@@ -1,0 +1,62 @@
+/**
+ * The custom resource TenantQuota, and the registration of the webhook that decides by it.
+ */
+import {
+  exceptIn,
+  type Webhook,
+  type WebhookPlace,
+  webhookConfiguration,
+} from '../../kubernetes/admissionregistration-v1.ts';
+import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
+import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
+import { tenantQuotaSpecSchema, tenantQuotaStatusSchema } from './tenant-quota-v1alpha1.ts';
+
+export const TENANT_QUOTA_DEFINITION: CustomResource = {
+  group: TENANCY_GROUP,
+  version: TENANCY_VERSION,
+  kind: 'TenantQuota',
+  shortName: 'tquota',
+  description:
+    'What a tenant may use of the cluster. Named like the tenant, in the namespace of the operator.',
+  scope: 'Namespaced',
+  spec: tenantQuotaSpecSchema,
+  status: tenantQuotaStatusSchema,
+  columns: [
+    column('Used', '.status.summary'),
+    column('Problem', '.status.problem'),
+    column('Age', '.metadata.creationTimestamp', 'date'),
+  ],
+};
+
+export interface QuotaRegistrationOptions {
+  readonly mode: 'arktos' | 'shared';
+  readonly count: readonly ResourceKind[];
+  /** PEM in base64. */
+  readonly caBundle: string;
+  readonly place: WebhookPlace;
+}
+
+/**
+ * In shared mode only namespaces with the label of a tenant are selected, and never those of the cluster's
+ * control plane or of Stonegate, so that neither can lock itself out.
+ */
+export function quotaRegistration({ mode, count, caBundle, place }: QuotaRegistrationOptions): object {
+  const ofTenants = {
+    matchExpressions: [{ key: TENANT_KEY, operator: 'Exists' }, exceptIn(['kube-system', place.namespace])],
+  };
+  const webhooks: Webhook[] =
+    mode === 'arktos'
+      ? countedWrites(count).map(({ name, path, rule }) => ({ name, path, rules: [rule] }))
+      : [
+          {
+            name: 'quota.stonegate.dev',
+            path: QUOTA_PATH,
+            rules: countedRules(count),
+            namespaceSelector: ofTenants,
+          },
+        ];
+  return webhookConfiguration({ name: 'stonegate-quota', webhooks, hasEffect: true, caBundle, place });
+}

@@ -1,0 +1,76 @@
+/**
+ * TenantQuota of `tenancy.stonegate.dev/v1alpha1`: what a tenant may use in all its namespaces, and what it
+ * uses. The object is the operator's, and is named like the tenant; names and quantities are those of
+ * ResourceQuota.
+ * https://kubernetes.io/docs/concepts/policy/resource-quotas/
+ */
+import { z } from 'zod';
+import type { NamedObjectMeta, ResourceKind, StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+
+/** A quantity that is not negative; the number of digits is bounded. */
+const QUANTITY = /^[0-9]{1,18}(\.[0-9]{1,9})?(m|[kMGTPE]|[KMGTPE]i)?$/;
+
+const quantities = (value: z.ZodType<string>) => z.record(z.string(), value);
+
+export const hardSchema = quantities(
+  z.string().regex(QUANTITY, { error: 'a quantity such as 10, 500m or 20Gi' }),
+).meta({ minProperties: 1 });
+
+export const tenantQuotaSpecSchema = z.strictObject({
+  hard: hardSchema.describe(
+    'The most that the tenant may use, by the names of ResourceQuota: pods, requests.cpu, limits.memory, requests.storage, services, namespaces, count/deployments.apps. What is not named is not limited.',
+  ),
+});
+
+const reservationSchema = z.object({
+  uid: z.string().describe('The UID of the object.'),
+  usage: quantities(z.string()).describe('What the object uses when it is stored.'),
+  seen: quantities(z.string()).exactOptional().describe('What of it is counted in used already.'),
+});
+
+export const tenantQuotaStatusSchema = z.object({
+  used: quantities(z.string())
+    .exactOptional()
+    .describe('What the stored objects use. Absent until they were counted once.'),
+  reservations: z
+    .array(reservationSchema)
+    .exactOptional()
+    .describe('What was admitted and is not counted yet. They end at the latest after a minute.'),
+  summary: z.string().exactOptional().describe('Used and hard in one line.'),
+  problem: z.string().exactOptional().describe('Names in hard that are no names of a quota.'),
+  revisions: z
+    .record(z.string(), z.string())
+    .exactOptional()
+    .describe('The revision of each kind up to which objects are counted.'),
+});
+
+export type TenantQuotaStatus = Output<typeof tenantQuotaStatusSchema>;
+
+export interface TenantQuota {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: NamedObjectMeta;
+  readonly spec: Output<typeof tenantQuotaSpecSchema>;
+  readonly status: TenantQuotaStatus;
+}
+
+export const TENANT_QUOTAS: ResourceKind = {
+  group: TENANCY_GROUP,
+  version: TENANCY_VERSION,
+  resource: 'tenantquotas',
+  namespaced: true,
+};
+
+const contentSchema = z.object({
+  spec: z.object({ hard: quantities(z.string()) }),
+  status: tenantQuotaStatusSchema.optional(),
+});
+
+/** @returns undefined for what is no TenantQuota: it was stored before its definition */
+export function readTenantQuota(object: StoredObject): TenantQuota | undefined {
+  const { data } = contentSchema.safeParse(object);
+  const { apiVersion, kind, metadata } = object;
+  return data && { apiVersion, kind, metadata, spec: data.spec, status: data.status ?? {} };
+}

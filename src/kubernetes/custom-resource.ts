@@ -1,0 +1,66 @@
+/**
+ * CustomResourceDefinitions of Stonegate's stored objects. In Arktos they are the system tenant's, and their
+ * scope is never `Cluster`, whose objects all tenants share.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+ */
+import type { z } from 'zod';
+import { toKubernetesSchema } from './kubernetes-schema.ts';
+
+export interface CustomResource {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly shortName: string;
+  readonly description: string;
+  /** `Tenant`: Arktos alone has it. */
+  readonly scope: 'Namespaced' | 'Tenant';
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  /** Of `kubectl get`, besides the name. */
+  readonly columns: readonly object[];
+}
+
+export const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
+
+export function pluralOf(kind: string): string {
+  return kind.toLowerCase().replace(/y$/, 'ie').concat('s');
+}
+
+export function definitionOf(resource: CustomResource): object {
+  const { group, version, kind, shortName, description, scope, labels, spec, status, columns } = resource;
+  const plural = pluralOf(kind);
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, ...(labels && { labels }) },
+    spec: {
+      group,
+      scope,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName] },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: columns,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              description,
+              required: ['spec'],
+              properties: {
+                apiVersion: { type: 'string' },
+                kind: { type: 'string' },
+                metadata: { type: 'object' },
+                spec: toKubernetesSchema(spec),
+                status: toKubernetesSchema(status),
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Whatever object a client sends to the webhook, what it asks of a quota is counted without a fault, and
+ * never as less than nothing.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { objectUsage } from '../../src/features/quota/object-usage.ts';
+import { missingRequests } from '../../src/features/quota/pod-usage.ts';
+import { atLeast, sum } from '../../src/features/quota/usage.ts';
+
+/** Fields that the counting reads, in any place and with any value. */
+const field = fc.constantFrom(
+  ...[
+    'spec',
+    'status',
+    'metadata',
+    'containers',
+    'initContainers',
+    'resources',
+    'requests',
+    'limits',
+    'name',
+  ],
+  ...['overhead', 'containerStatuses', 'allocatedResources', 'virtualMachine', 'conditions', 'annotations'],
+  ...[
+    'cpu',
+    'memory',
+    'storage',
+    'ports',
+    'type',
+    'storageClassName',
+    'restartPolicy',
+    'toString',
+    '__proto__',
+  ],
+);
+const { object } = fc.letrec<{ object: unknown; value: unknown }>((tie) => ({
+  object: fc.dictionary(field, tie('value'), { maxKeys: 6 }),
+  value: fc.oneof(
+    { maxDepth: 6 },
+    fc.constantFrom(null, true, 1, 0.5, '1', '1Gi', '64m', '-1', '1e999', 'x', 'Always', 'LoadBalancer'),
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 3 }),
+  ),
+}));
+const resource = fc.constantFrom('pods', 'services', 'persistentvolumeclaims', 'configmaps', 'widgets');
+
+t.test('an object of any content is counted', async () => {
+  fc.assert(
+    fc.property(resource, fc.anything(), object, (resource, anything, likely) => {
+      for (const one of [anything, likely]) {
+        const usage = objectUsage({ group: '', resource }, one, 0);
+        missingRequests(one, ['cpu', 'limits.memory']);
+        if (!usage.has(`count/${resource}`) || !atLeast(usage, new Map())) return false;
+        if ([...usage.values()].some((amount) => amount < 0n)) return false;
+      }
+      return true;
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+t.test('a container more asks for more of everything, or the same', async () => {
+  const resources = fc.dictionary(
+    fc.constantFrom('cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'example.com/gpu'),
+    fc.nat(9).map(String),
+  );
+  const container = fc.record({
+    resources: fc.record({ requests: resources, limits: resources }),
+    restartPolicy: fc.constantFrom('Always', undefined),
+  });
+  const containers = fc.array(container, { maxLength: 4 });
+  fc.assert(
+    fc.property(containers, containers, container, fc.nat(4), (all, init, another, at) => {
+      const usage = (containers: unknown[], initContainers: unknown[]) =>
+        objectUsage({ group: '', resource: 'pods' }, { spec: { containers, initContainers } }, 0);
+      const before = usage(all, init);
+      return (
+        atLeast(usage([...all, another], init), before) &&
+        atLeast(usage(all, init.toSpliced(at, 0, another)), before) &&
+        atLeast(sum([before, usage([another], [])]), usage([...all, another], init))
+      );
+    }),
+  );
+});

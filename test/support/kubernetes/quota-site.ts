@@ -1,0 +1,131 @@
+/**
+ * A real kube-apiserver whose tenants have quotas: Stonegate in front of it counts and serves the admission
+ * webhook, with the rights and the registration that `stonegate manifests` prints.
+ */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Test } from 'tap';
+import { eventually } from '../eventually.ts';
+import { freePort } from '../free-port.ts';
+import type { Ask, Reply } from '../https-client.ts';
+import { printedManifests } from '../manifests.ts';
+import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
+import type { Testbed } from '../testbed.ts';
+import { createAuthority } from '../tls/authority.ts';
+import type { Kubernetes, KubernetesOptions } from './api-server.ts';
+import { apply, prepareKubernetesSite, serviceAccountToken } from './site.ts';
+
+export interface StoredQuota {
+  readonly spec: { readonly hard: Readonly<Record<string, string>> };
+  readonly status?: {
+    readonly used?: Readonly<Record<string, string>>;
+    readonly reservations?: readonly object[];
+    readonly summary?: string;
+    readonly problem?: string;
+  };
+}
+
+export interface QuotaSite {
+  readonly kubernetes: Kubernetes;
+  readonly testbed: Testbed;
+  readonly stonegate: RunningStonegate;
+  /** A namespace of the tenant. */
+  namespace(name: string, tenant: string): Promise<void>;
+  quota(tenant: string): Promise<StoredQuota | undefined>;
+  /** Writes what the tenant may use, and waits until that has been counted. */
+  limit(tenant: string, hard: Readonly<Record<string, string>>): Promise<void>;
+  /** Resolves when the tenant has been counted, and what it uses is this. */
+  uses(tenant: string, used: Readonly<Record<string, string>>): Promise<void>;
+  /** As the administrator, whatever the answer. */
+  send(method: string, path: string, object?: object, type?: string): Promise<Reply>;
+}
+
+export interface QuotaSiteOptions extends KubernetesOptions {
+  readonly quota?: object;
+}
+
+const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const REGISTRATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+const MERGE_PATCH = 'application/merge-patch+json';
+
+/** Everything ends with the test. */
+export async function startQuotaSite(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  { quota, ...options }: QuotaSiteOptions = {},
+): Promise<QuotaSite> {
+  const authority = await createAuthority('admission CA');
+  const served = await authority.server('stonegate');
+  const port = await freePort();
+  const { kubernetes, testbed } = await prepareKubernetesSite(t, {
+    ...options,
+    stonegateFiles: { 'hook.crt': served.cert, 'hook.key': served.key, 'hook-ca.crt': authority.cert },
+    configuration: {
+      bindings: { credential: { tokenFile: 'provisioner-token' } },
+      admission: { bind: `127.0.0.1:${port}`, tls: { certFile: 'hook.crt', keyFile: 'hook.key' } },
+      quota: { default: { pods: '10' }, ...quota },
+    },
+  });
+  const { configFile } = testbed;
+  const file = (name: string) => join(dirname(configFile), name);
+  for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
+    await apply(kubernetes, object);
+  const token = await serviceAccountToken(kubernetes, 'stonegate', 'stonegate-provisioner');
+  await writeFile(file('provisioner-token'), token);
+  for (const object of await printedManifests('crds', '--mode', 'shared'))
+    await kubernetes.create(CRDS, object);
+  await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
+  const stonegate = await serveTestbed(t, testbed);
+  const words = [
+    '--config',
+    configFile,
+    '--ca-file',
+    file('hook-ca.crt'),
+    '--url',
+    `https://127.0.0.1:${port}`,
+  ];
+  for (const object of await printedManifests('admission', ...words))
+    if (object.kind === 'ValidatingWebhookConfiguration') await kubernetes.create(REGISTRATIONS, object);
+  return { ...siteOf(kubernetes), testbed, stonegate };
+}
+
+function siteOf(kubernetes: Kubernetes) {
+  const site = {
+    kubernetes,
+    async namespace(name: string, tenant: string) {
+      const labels = { 'stonegate.dev/tenant': tenant, 'stonegate.dev/project-id': `id-of-${name}` };
+      await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
+    },
+    send(method: string, path: string, object?: object, type = 'application/json') {
+      const options: Ask = { method, headers: { 'content-type': type } };
+      const body = object === undefined ? {} : { body: JSON.stringify(object) };
+      return kubernetes.ask(kubernetes.admin, path, { ...options, ...body });
+    },
+    async quota(tenant: string): Promise<StoredQuota | undefined> {
+      const reply = await kubernetes.ask(kubernetes.admin, `${QUOTAS}/${tenant}`);
+      return reply.status === 200 ? JSON.parse(reply.body) : undefined;
+    },
+    async limit(tenant: string, hard: Readonly<Record<string, string>>) {
+      await eventually(async () => (await site.quota(tenant)) !== undefined);
+      const { spec } = (await site.quota(tenant)) ?? { spec: { hard: {} } };
+      const removed = Object.fromEntries(Object.keys(spec.hard).map((name) => [name, null]));
+      const patch = { spec: { hard: { ...removed, ...hard } } };
+      const { status, body } = await site.send('PATCH', `${QUOTAS}/${tenant}`, patch, MERGE_PATCH);
+      if (status !== 200) throw new Error(body);
+      await eventually(async () => {
+        const used = Object.keys((await site.quota(tenant))?.status?.used ?? {});
+        return used.sort().join() === Object.keys(hard).sort().join();
+      });
+    },
+    async uses(tenant: string, used: Readonly<Record<string, string>>) {
+      await eventually(async () => {
+        const { status } = (await site.quota(tenant)) ?? {};
+        return (
+          JSON.stringify(Object.entries(status?.used ?? {}).sort()) ===
+          JSON.stringify(Object.entries(used).sort())
+        );
+      });
+    },
+  };
+  return site;
+}
