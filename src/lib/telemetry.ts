@@ -137,11 +137,11 @@ export interface Telemetry {
    */
   policiesInForce(read: () => PolicyMeasures): () => void;
   /**
-   * The age of Keystone's limits is read at each scrape.
+   * The age of Keystone's limits is read at each scrape; undefined: this process has not needed them.
    *
    * @returns call it when they are out of use
    */
-  keystoneLimitsInUse(ageSeconds: () => number): () => void;
+  keystoneLimitsInUse(ageSeconds: () => number | undefined): () => void;
   /** The number of open connections of a listener is read at each scrape. */
   listening(listener: ListenerName, connections: () => number): void;
   /** @param notAfter field of the configuration → end of its certificate, in milliseconds since the epoch */

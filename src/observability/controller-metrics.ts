@@ -6,22 +6,25 @@ import { Gauge, type Registry } from 'prom-client';
 import { CONTROLLERS, RUN_RESULTS, type Telemetry } from '../lib/telemetry.ts';
 import { createCounter } from './counter.ts';
 
-/** Only replicas that have asked for the limits have it. */
+/** Only processes that have needed the limits have it. */
 export function createLimitsAge(registers: Registry[]): Telemetry['keystoneLimitsInUse'] {
-  const inUse = new Set<() => number>();
+  let read: (() => number | undefined) | undefined;
   new Gauge({
     name: 'stonegate_keystone_limits_age_seconds',
-    help: "Time since Keystone's limits were read; before that, since they were first asked for.",
+    help: "Time since Keystone's limits were read; before that, since they were first needed.",
     aggregator: 'min',
     registers,
     collect() {
-      if (inUse.size > 0) this.set(Math.min(...[...inUse].map((ageSeconds) => ageSeconds())));
-      else this.remove();
+      const age = read?.();
+      if (age === undefined) this.remove();
+      else this.set(age);
     },
   });
   return (ageSeconds) => {
-    inUse.add(ageSeconds);
-    return () => inUse.delete(ageSeconds);
+    read = ageSeconds;
+    return () => {
+      if (read === ageSeconds) read = undefined;
+    };
   };
 }
 

@@ -2,7 +2,10 @@
  * What projects and tenants may use by Keystone's limits, for provisioning and for the quota controller: the
  * limits as last read, the directory's domains and projects, and the configuration together.
  */
+
+import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
+import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
@@ -12,10 +15,10 @@ import type { FeatureBuild } from '../build.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
-import { createLimitsInUse, type LimitsInUse } from './limits-in-use.ts';
+import { createLastRead } from './last-read.ts';
 
 export interface TenantHards {
-  /** By the name of the tenant. A tenant of no domain has none. */
+  /** By the name of the tenant; the tenant of no domain has none. */
   readonly hards: ReadonlyMap<string, Hard>;
   readonly refusals: readonly Refusal[];
 }
@@ -23,69 +26,87 @@ export interface TenantHards {
 export interface KeystoneQuota {
   /** @throws StatusError KeystoneUnavailable if the limits were never read and cannot be read now */
   ofProjects(): Promise<QuotaOfLimits>;
-  /** @throws StatusError KeystoneUnavailable, also if domains and projects cannot be listed */
-  ofTenants(): Promise<TenantHards>;
+  /** As last read, without waiting for Keystone; undefined if it was not read yet. */
+  ofTenants(): TenantHards | undefined;
+  close(): void;
 }
 
-export interface KeystoneQuotaOptions {
-  readonly limits: Pick<LimitsInUse, 'get'>;
-  readonly directory: Pick<KeystoneDirectory, 'domains' | 'projects'>;
-  readonly mode: TenancyMode;
-  readonly configuration: KeystoneLimitsConfiguration;
-}
+type LimitsClient = Pick<KeystoneClient, 'ownToken' | 'service'>;
 
 /** Reads the limits without keeping them. @throws StatusError KeystoneUnavailable */
 export async function readQuota(
-  client: Parameters<typeof readKeystoneLimits>[0],
+  client: LimitsClient,
   configuration: KeystoneLimitsConfiguration,
 ): Promise<QuotaOfLimits> {
   return quotaOfLimits(await readKeystoneLimits(client, configuration), configuration);
 }
 
-const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota & Pick<LimitsInUse, 'close'>>(
-  "quotas from Keystone's limits",
-  { dispose: (quota) => quota.close() },
-);
+const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota>("quotas from Keystone's limits", {
+  dispose: (quota) => quota.close(),
+});
 
-/** @param configuration undefined: no limits of Keystone are used */
-export function createServedKeystoneQuota(
-  { generation, keystone, loaded, runtime }: FeatureBuild,
-  configuration: KeystoneLimitsConfiguration | undefined,
-): KeystoneQuota | undefined {
+/** @returns undefined if quotas do not follow limits of Keystone */
+export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | undefined {
+  const { generation, keystone, loaded, runtime } = build;
+  const { tenancy, authentication, quota } = loaded.configuration;
   const directory = keystone?.client.directory;
-  if (configuration === undefined || keystone === undefined || directory === undefined) return undefined;
-  const { tenancy, authentication } = loaded.configuration;
+  const configuration = quota?.keystoneLimits;
+  if (quota === undefined || configuration === undefined) return undefined;
+  if (keystone === undefined || directory === undefined) return undefined;
+  const { client } = keystone;
   return generation.component(KEYSTONE_QUOTA, {
-    fingerprint: [configuration, tenancy, authentication],
+    fingerprint: [configuration, quota.default, tenancy, authentication],
     uses: [keystone],
-    create() {
-      const read = () => readKeystoneLimits(keystone.client, configuration);
-      const limits = createLimitsInUse({ ...runtime, read });
-      const mode = createTenancyMode(loaded.configuration);
-      return { ...createKeystoneQuota({ limits, directory, mode, configuration }), close: limits.close };
-    },
+    create: () =>
+      createKeystoneQuota({
+        ...runtime,
+        ...{ client, directory, configuration },
+        byDefault: quota.default,
+        mode: createTenancyMode(loaded.configuration),
+      }),
   });
 }
 
+export interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
+  readonly client: LimitsClient;
+  readonly directory: Pick<KeystoneDirectory, 'domains' | 'projects'>;
+  readonly mode: TenancyMode;
+  readonly configuration: KeystoneLimitsConfiguration;
+  /** What a tenant may use of resources that Keystone does not limit. */
+  readonly byDefault: Hard;
+}
+
 export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
-  const { limits, directory, mode, configuration } = options;
+  const { client, directory, mode, configuration, telemetry } = options;
   const { tenantOf } = tenancyFacts(mode, true);
-  const ofProjects = async () => quotaOfLimits(await limits.get(), configuration);
+  const others = Object.entries(options.byDefault).filter(
+    ([resource]) => !Object.hasOwn(configuration.resources, resource),
+  );
+  const quota = createLastRead({
+    ...options,
+    what: "Keystone's limits",
+    read: () => readQuota(client, configuration),
+  });
+  const owners = createLastRead({
+    ...options,
+    what: "Keystone's domains and projects",
+    read: () => Promise.all([directory.domains(), directory.projects()]),
+  });
   return {
-    ofProjects,
-    async ofTenants() {
-      const [quota, domains, projects] = await Promise.all([
-        ofProjects(),
-        directory.domains(),
-        directory.projects(),
-      ]);
+    ofProjects: quota.get,
+    ofTenants() {
+      const [limits, known] = [quota.latest(), owners.latest()];
+      if (limits === undefined || known === undefined) return undefined;
+      const [domains, projects] = known;
       const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
       const hards = domains.flatMap((domain): [string, Hard][] => {
         const place = tenantOf(domain);
         if ('refused' in place) return [];
-        return [[place.tenant, quota.ofDomain(domain, projectsOf.get(domain.id) ?? [])]];
+        const hard = limits.ofDomain(domain, projectsOf.get(domain.id) ?? []);
+        return [[place.tenant, { ...Object.fromEntries(others), ...hard }]];
       });
-      return { hards: new Map(hards), refusals: quota.refusals };
+      return { hards: new Map(hards), refusals: limits.refusals };
     },
+    close: telemetry.keystoneLimitsInUse(quota.age),
   };
 }

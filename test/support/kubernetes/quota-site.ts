@@ -42,6 +42,10 @@ export interface QuotaSite {
 
 export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
+  readonly bindings?: object;
+  readonly keystoneConfiguration?: object;
+  /** Called before Stonegate starts. */
+  readonly prepare?: (testbed: Testbed) => Promise<void>;
 }
 
 const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
@@ -52,7 +56,7 @@ const MERGE_PATCH = 'application/merge-patch+json';
 /** Everything ends with the test. */
 export async function startQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, ...options }: QuotaSiteOptions = {},
+  { quota, bindings, prepare, ...options }: QuotaSiteOptions = {},
 ): Promise<QuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -61,7 +65,7 @@ export async function startQuotaSite(
     ...options,
     stonegateFiles: { 'hook.crt': served.cert, 'hook.key': served.key, 'hook-ca.crt': authority.cert },
     configuration: {
-      bindings: { credential: { tokenFile: 'provisioner-token' } },
+      bindings: { credential: { tokenFile: 'provisioner-token' }, ...bindings },
       admission: { bind: `127.0.0.1:${port}`, tls: { certFile: 'hook.crt', keyFile: 'hook.key' } },
       quota: { default: { pods: '10' }, ...quota },
     },
@@ -75,6 +79,7 @@ export async function startQuotaSite(
   for (const object of await printedManifests('crds', '--mode', 'shared'))
     await kubernetes.create(CRDS, object);
   await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
+  await prepare?.(testbed);
   const stonegate = await serveTestbed(t, testbed);
   const words = [
     '--config',

@@ -2,46 +2,19 @@
 import t from 'tap';
 import { readKeystoneLimits } from '../../../../src/identity/keystone/keystone-limits.ts';
 import type { JSONObject } from '../../../../src/lib/json-object.ts';
-import type { AssignmentScope, KeystoneToken } from '../../../../src/tenancy/keystone-v3.ts';
+import type { KeystoneToken } from '../../../../src/tenancy/keystone-v3.ts';
+import { limitsClient } from '../../../support/keystone/limits-client.ts';
 
-const domain = { id: 'd-acme', name: 'acme' };
 const registered = { service_id: 's1', region_id: null, resource_name: 'pods', default_limit: 10 };
 const limit = { ...registered, domain_id: null, project_id: 'p-web', resource_limit: 8 };
 
 const ANSWERS: Readonly<Record<string, JSONObject>> = {
-  '/services': { services: [{ id: 's1', name: 'kubernetes' }, { id: 's2' }] },
-  '/limits/model': { model: { name: 'flat' } },
   '/registered_limits?service_id=s1': { registered_limits: [registered] },
   '/limits?service_id=s1': { limits: [limit] },
 };
 
-function limitsOf(
-  answers: Readonly<Record<string, JSONObject>>,
-  scope: AssignmentScope | { readonly kind: 'unscoped' } = { kind: 'system' },
-) {
-  const all = { ...ANSWERS, ...answers };
-  const token: KeystoneToken = {
-    user: { id: 'u-bridge', name: 'bridge', domain },
-    scope,
-    roles: [],
-    federatedGroups: [],
-    methods: ['password'],
-    auditIDs: ['a'],
-    issuedAt: 0,
-    expiresAt: 1,
-  };
-  return readKeystoneLimits(
-    {
-      ownToken: async () => token,
-      service: {
-        async get({ path }) {
-          const body = all[path];
-          return body && { status: 200, body, token: undefined, date: undefined };
-        },
-      },
-    },
-    { service: 'kubernetes' },
-  );
+function limitsOf(answers: Readonly<Record<string, JSONObject>>, scope?: KeystoneToken['scope']) {
+  return readKeystoneLimits(limitsClient({ ...ANSWERS, ...answers }, scope), { service: 'kubernetes' });
 }
 
 t.test('D230 a model is known with hyphens or underscores; another one is refused by its name', async (t) => {
