@@ -116,12 +116,9 @@ export function reviewedWrites({ admission, publishing }: ReviewedKinds): Review
     ...namespacedRules(admission.systemKinds),
     ...publishedRules(published, CHANGES),
   ]);
-  const paths = new Set(all.map(({ path }) => path));
-  const labelled = writesIn(publishedRules(labelledKinds(undefined), CHANGES));
-  return [
-    ...all,
-    ...labelled.filter(({ path }) => !paths.has(path)).map((write) => ({ ...write, onlyOwn: true })),
-  ];
+  const own = writesIn(publishedRules([KINDS.ResourceQuota], CHANGES));
+  const labelled = own.map((write) => ({ ...write, onlyOwn: true }));
+  return [...new Map([...labelled, ...all].map((write) => [write.path, write])).values()];
 }
 
 /** Subresources that Arktos does not have. */

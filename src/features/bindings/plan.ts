@@ -16,7 +16,7 @@ import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
 import { computeDesiredState, type DesiredState, type TenancyFacts } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { isManaged, labelValue, ownerLabels, type StoredBinding } from './managed-object.ts';
-import { type KnownLimits, knownLimits, type ReadProjectLimits } from './project-quota.ts';
+import type { ProjectLimits, ReadProjectLimits } from './project-quota.ts';
 import { type ClusterState, readCluster, readGroups, readKeystone, readPart } from './read-state.ts';
 import { resolveNamespaces } from './resolved-state.ts';
 
@@ -37,12 +37,17 @@ export interface PlanSources {
 export async function makeProvisioningPlan(sources: PlanSources, systemTenant: string): Promise<Plan> {
   const { directory, rules, facts, readLimits } = sources;
   const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
-  const known = await knownLimits(readLimits);
+  const limits = await readLimits?.();
   const { tenants } = facts;
   const wanted = desired.tenants.map(({ tenant }) => tenant);
-  const quotas = known.limits !== undefined;
-  const cluster = await readCluster({ ...sources, tenants, systemTenant, wanted, quotas });
-  return computePlan(desired, cluster, { ...rules, tenants }, known);
+  const cluster = await readCluster({
+    ...sources,
+    tenants,
+    systemTenant,
+    wanted,
+    quotas: limits !== undefined,
+  });
+  return computePlan(desired, cluster, { ...rules, tenants }, limits);
 }
 
 /** The scope of a user's token: a project of a domain, or the domain. Neither is disabled. */
@@ -54,16 +59,22 @@ export interface ProvisioningScope {
 /** @throws StatusError if either side cannot be read completely */
 export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSources): Promise<Plan> {
   const { rules, facts, readLimits } = sources;
-  const known = await knownLimits(readLimits);
+  const limits = await readLimits?.();
   const domain = { ...scope.domain, enabled: true };
   const project = scope.project && { ...scope.project, domainID: domain.id, enabled: true };
   const holders = await readHolders(scope, sources);
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
   const desired = computeDesiredState(state, rules, facts);
   const { tenants } = facts;
-  const quotas = known.limits !== undefined;
-  const part = await readPart(desired, { ...sources, ...rules, domain, project, tenants, quotas });
-  return computePlan(desired, part, { ...rules, tenants }, known);
+  const part = await readPart(desired, {
+    ...sources,
+    ...rules,
+    domain,
+    project,
+    tenants,
+    quotas: limits !== undefined,
+  });
+  return computePlan(desired, part, { ...rules, tenants }, limits);
 }
 
 async function readHolders(
@@ -83,7 +94,7 @@ function computePlan(
   desired: DesiredState,
   cluster: ClusterState,
   rules: DesiredObjectRules,
-  { limits, unread }: KnownLimits,
+  limits: ProjectLimits | undefined,
 ): Promise<Plan> {
   const resolved = resolveNamespaces(desired, cluster);
   const isUntouched = untouchedBy(desired, rules);
@@ -118,7 +129,6 @@ function computePlan(
       })),
     ],
     refusals: [...desired.refusals, ...resolved.refusals, ...(limits?.refusals ?? [])],
-    unread,
     // The basic-user binding always stays; counting it would understate the share of deletions.
     guarded: bindings
       .filter(({ object }) => isManaged(object) && object.roleRef.name !== BASIC_USER_ROLE)

@@ -4,7 +4,6 @@
  * gone stays bounded.
  */
 
-import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import type { ResourceQuota } from '../../kubernetes/kubernetes-object.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
@@ -21,21 +20,6 @@ export interface ProjectLimits {
 
 /** @throws StatusError if the limits were never read and cannot be read now */
 export type ReadProjectLimits = () => Promise<ProjectLimits>;
-
-/** Without limits, existing quotas stay as they are, and missing ones are not created. */
-export interface KnownLimits {
-  readonly limits?: ProjectLimits;
-  readonly unread: readonly Refusal[];
-}
-
-export async function knownLimits(read: ReadProjectLimits | undefined): Promise<KnownLimits> {
-  try {
-    return { ...(read && { limits: await read() }), unread: [] };
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return { unread: [{ subject: "Keystone's limits", reason: reasonOf(error) }] };
-  }
-}
 
 export function projectQuota(
   project: Pick<KeystoneProject, 'id' | 'name' | 'domainID'>,

@@ -51,8 +51,8 @@ export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | 
   const { tenancy, authentication, quota } = loaded.configuration;
   const directory = keystone?.client.directory;
   const configuration = quota?.keystoneLimits;
-  if (quota === undefined || configuration === undefined) return undefined;
-  if (keystone === undefined || directory === undefined) return undefined;
+  if (quota === undefined || configuration === undefined || keystone === undefined || directory === undefined)
+    return undefined;
   const { client } = keystone;
   return generation.component(KEYSTONE_QUOTA, {
     fingerprint: [configuration, quota.default, tenancy, authentication],
@@ -87,17 +87,15 @@ export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuot
     what: "Keystone's limits",
     read: () => readQuota(client, configuration),
   });
-  const owners = createLastRead({
+  const tenants = createLastRead({
     ...options,
-    what: "Keystone's domains and projects",
-    read: () => Promise.all([directory.domains(), directory.projects()]),
-  });
-  return {
-    ofProjects: quota.get,
-    ofTenants() {
-      const [limits, known] = [quota.latest(), owners.latest()];
-      if (limits === undefined || known === undefined) return undefined;
-      const [domains, projects] = known;
+    what: 'the quotas of tenants',
+    async read(): Promise<TenantHards> {
+      const [limits, domains, projects] = await Promise.all([
+        quota.get(),
+        directory.domains(),
+        directory.projects(),
+      ]);
       const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
       const hards = domains.flatMap((domain): [string, Hard][] => {
         const place = tenantOf(domain);
@@ -107,6 +105,10 @@ export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuot
       });
       return { hards: new Map(hards), refusals: limits.refusals };
     },
+  });
+  return {
+    ofProjects: quota.get,
+    ofTenants: tenants.latest,
     close: telemetry.keystoneLimitsInUse(quota.age),
   };
 }

@@ -42,7 +42,6 @@ export interface QuotaSite {
 
 export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
-  readonly bindings?: object;
   readonly keystoneConfiguration?: object;
   /** Called before Stonegate starts. */
   readonly prepare?: (testbed: Testbed) => Promise<void>;
@@ -56,7 +55,7 @@ const MERGE_PATCH = 'application/merge-patch+json';
 /** Everything ends with the test. */
 export async function startQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, bindings, prepare, ...options }: QuotaSiteOptions = {},
+  { quota, prepare, ...options }: QuotaSiteOptions = {},
 ): Promise<QuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -65,7 +64,7 @@ export async function startQuotaSite(
     ...options,
     stonegateFiles: { 'hook.crt': served.cert, 'hook.key': served.key, 'hook-ca.crt': authority.cert },
     configuration: {
-      bindings: { credential: { tokenFile: 'provisioner-token' }, ...bindings },
+      bindings: { credential: { tokenFile: 'provisioner-token' } },
       admission: { bind: `127.0.0.1:${port}`, tls: { certFile: 'hook.crt', keyFile: 'hook.key' } },
       quota: { default: { pods: '10' }, ...quota },
     },
