@@ -63,6 +63,11 @@ export function chartRBAC(): string {
       provisionerRules(provisioning),
       provisionerRules({ ...provisioning, grantable: [] }),
     ),
+    /** In addition, for the quotas of projects. */
+    quotaProvisioning: rulesBeyond(
+      provisionerRules(provisioning),
+      provisionerRules({ ...provisioning, quotas: true }),
+    ),
     publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */
     publishedKinds: rulesBeyond(

@@ -19,6 +19,7 @@ import {
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
+import { createServedKeystoneQuota } from '../features/quota/keystone-quota.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
 import type { Exchange } from '../lib/exchange.ts';
@@ -68,12 +69,13 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const build = withBackends(components);
   const { configuration } = build.loaded;
   const { inFlight } = build.generation;
-  const provisioning = createServedProvisioning(build);
+  const keystoneQuota = createServedKeystoneQuota(build);
+  const provisioning = createServedProvisioning(build, keystoneQuota);
   const policies = createPolicies(build);
   const { memberships, keep } = process;
   createPolicyController(build, { updates: policies?.updates, keep, memberships });
   createServedPublishing(build, keep);
-  createQuotaController(build);
+  createQuotaController(build, keystoneQuota);
   const proxy = createProxy(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = proxy;
   const portal = process.portal && createConfiguredPortal(build, proxy, process.portal);

@@ -198,13 +198,18 @@ function publishingRules({ publishing, bindings, tenancy }: StonegateConfigurati
   ];
 }
 
-function quotaRules({ quota, bindings, admission }: StonegateConfiguration): Rule[] {
+function quotaRules({ quota, bindings, admission, authentication }: StonegateConfiguration): Rule[] {
   if (quota === undefined) return [];
   return [
     [
       'bindings.credential',
       bindings.credential === undefined,
       'is required with quota: what impersonates must not also write quotas',
+    ],
+    [
+      'authentication.keystone.serviceCredential',
+      quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
+      'is required with quota.keystoneLimits: only a service on the system is shown all limits',
     ],
     ['admission', admission === undefined, 'is required with quota, which the admission webhook decides'],
   ];

@@ -1,6 +1,6 @@
 /**
  * Objects of the API as controllers read and write them, where they are, and the kinds that Stonegate itself
- * creates: namespaces, tenants, roles and role bindings.
+ * creates: namespaces, tenants, quotas, roles and role bindings.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/ and
  * …/authorization-resources/
  */
@@ -125,7 +125,14 @@ export interface ClusterRoleBinding extends BindingFields {
 
 export type Binding = RoleBinding | ClusterRoleBinding;
 
-export type KubernetesObject = Tenant | Namespace | ClusterRole | Binding;
+export interface ResourceQuota {
+  readonly apiVersion: 'v1';
+  readonly kind: 'ResourceQuota';
+  readonly metadata: NamedObjectMeta;
+  readonly spec: { readonly hard: Readonly<Record<string, string>> };
+}
+
+export type KubernetesObject = Tenant | Namespace | ResourceQuota | ClusterRole | Binding;
 export type ObjectKind = KubernetesObject['kind'];
 
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
@@ -134,6 +141,7 @@ const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' } as const;
 export const KINDS: Readonly<Record<ObjectKind, ResourceKind>> = {
   Tenant: { group: '', version: 'v1', resource: 'tenants', namespaced: false },
   Namespace: { group: '', version: 'v1', resource: 'namespaces', namespaced: false },
+  ResourceQuota: { group: '', version: 'v1', resource: 'resourcequotas', namespaced: true },
   ClusterRole: { ...RBAC, resource: 'clusterroles', namespaced: false },
   ClusterRoleBinding: { ...RBAC, resource: 'clusterrolebindings', namespaced: false },
   RoleBinding: { ...RBAC, resource: 'rolebindings', namespaced: true },

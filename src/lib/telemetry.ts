@@ -136,6 +136,12 @@ export interface Telemetry {
    * @returns call it when they are out of force; others may be in force by then
    */
   policiesInForce(read: () => PolicyMeasures): () => void;
+  /**
+   * The age of Keystone's limits is read at each scrape; undefined: this process has not needed them.
+   *
+   * @returns call it when they are out of use
+   */
+  keystoneLimitsInUse(ageSeconds: () => number | undefined): () => void;
   /** The number of open connections of a listener is read at each scrape. */
   listening(listener: ListenerName, connections: () => number): void;
   /** @param notAfter field of the configuration → end of its certificate, in milliseconds since the epoch */
@@ -158,6 +164,7 @@ export const noTelemetry: Telemetry = {
   informersInForce: () => () => {},
   indexInForce() {},
   policiesInForce: () => () => {},
+  keystoneLimitsInUse: () => () => {},
   listening() {},
   certificatesInForce() {},
   reload() {},

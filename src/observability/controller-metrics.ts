@@ -6,6 +6,28 @@ import { Gauge, type Registry } from 'prom-client';
 import { CONTROLLERS, RUN_RESULTS, type Telemetry } from '../lib/telemetry.ts';
 import { createCounter } from './counter.ts';
 
+/** Only processes that have needed the limits have it. */
+export function createLimitsAge(registers: Registry[]): Telemetry['keystoneLimitsInUse'] {
+  let read: (() => number | undefined) | undefined;
+  new Gauge({
+    name: 'stonegate_keystone_limits_age_seconds',
+    help: "Time since Keystone's limits were read; before that, since they were first needed.",
+    aggregator: 'min',
+    registers,
+    collect() {
+      const age = read?.();
+      if (age === undefined) this.remove();
+      else this.set(age);
+    },
+  });
+  return (ageSeconds) => {
+    read = ageSeconds;
+    return () => {
+      if (read === ageSeconds) read = undefined;
+    };
+  };
+}
+
 /** @param now milliseconds since the epoch */
 export function createControllerMetrics(registers: Registry[], now: () => number): Telemetry['reconciled'] {
   const runs = createCounter(registers, {

@@ -15,7 +15,7 @@ import {
   STREAM_END_REASONS,
   type Telemetry,
 } from '../lib/telemetry.ts';
-import { createControllerMetrics } from './controller-metrics.ts';
+import { createControllerMetrics, createLimitsAge } from './controller-metrics.ts';
 import { createCounter } from './counter.ts';
 import { createIndexMetrics } from './index-metrics.ts';
 import { createInformerMetrics } from './informer-metrics.ts';
@@ -152,6 +152,7 @@ export function createMetrics(now: () => number, version: string): Metrics {
     ...index,
     ...createInformerMetrics(registers),
     policiesInForce: createPolicyGauges(registers),
+    keystoneLimitsInUse: createLimitsAge(registers),
     ...createProcessMetrics(registers, version),
     auditEventLost: () => auditLost.inc(),
     auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),

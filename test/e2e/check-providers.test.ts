@@ -32,7 +32,13 @@ const GOOD = { code: 0, errors: [], warnings: [] };
 const without = (url: string) => ({ keystone: { url, caFile: 'ca.crt' }, jwt: [] });
 
 /** A service user of Keystone with these roles on the system or on a project. */
-async function withService(testbed: Testbed, roles: readonly string[], system: boolean, more: object = {}) {
+async function withService(
+  testbed: Testbed,
+  roles: readonly string[],
+  system: boolean,
+  more: object = {},
+  sections: Record<string, object> = {},
+) {
   const { keystone, configFile, configure } = testbed;
   const { directory } = keystone;
   const user = directory.user('Default', 'bridge');
@@ -48,6 +54,7 @@ async function withService(testbed: Testbed, roles: readonly string[], system: b
   };
   const { url } = keystone;
   await configure({
+    ...sections,
     authentication: {
       keystone: { url, caFile: 'ca.crt', serviceCredential: { password }, ...more },
       jwt: [],
@@ -128,6 +135,32 @@ t.test('Keystone', async (t) => {
     await withService(testbed, ['reader'], true, { roleAssignments: {}, revocationEvents: false });
     t.same(await checked(testbed), GOOD);
   });
+});
+
+t.test('D231 limits of Keystone that cannot all be seen are an error, as missing ones are', async (t) => {
+  const testbed = await setUp(t);
+  const { directory } = testbed.keystone;
+  const sections = {
+    bindings: { credential: { tokenFile: 'cache.key' } },
+    admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+    quota: {
+      default: { pods: '10' },
+      keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods', services: 'ports' } },
+    },
+  };
+  const limitErrors = async () =>
+    (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
+
+  await withService(testbed, ['service', 'reader'], false, {}, sections);
+  const unseen = { path: 'quota.keystoneLimits', message: /of the system, and Stonegate's is of a project/ };
+  t.match(await limitErrors(), [unseen]);
+
+  directory.limits.push({ resource: 'pods', limit: 10 });
+  await withService(testbed, ['service', 'reader'], true, {}, sections);
+  t.match(await limitErrors(), [{ path: /services/, message: /no registered limit "ports"/ }]);
+
+  directory.limits.push({ resource: 'ports', limit: 10 });
+  t.same(await limitErrors(), []);
 });
 
 t.test('a real Keystone, by the roles of its service user', { skip: missingKeystone() }, async (t) => {

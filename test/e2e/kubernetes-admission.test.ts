@@ -13,6 +13,7 @@ import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { printedManifests } from '../support/manifests.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
+const QUOTAS = '/api/v1/namespaces/acme/resourcequotas';
 const BINDINGS = `${RBAC}/namespaces/acme/rolebindings`;
 const JSON_BODY = { 'content-type': 'application/json' };
 const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' };
@@ -201,6 +202,26 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
       );
     t.equal((await post(alice, BINDINGS, { metadata: { name: 'mine' }, roleRef, subjects })).status, 201);
     t.equal((await kubernetes.ask(alice, `${BINDINGS}/mine`, { method: 'DELETE' })).status, 200);
+  });
+
+  await t.test('D223 the quota of a project', async (t) => {
+    const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p1' };
+    const hard = (pods: string) => ({ spec: { hard: { pods } } });
+    await kubernetes.create(QUOTAS, { metadata: { name: 'stonegate-project', labels }, ...hard('50') });
+    const quota = `${QUOTAS}/stonegate-project`;
+    t.match((await patch(alice, quota, hard('99'))).json(), refused(/spec: .* managed by Stonegate/));
+    const freed = { metadata: { labels: { 'stonegate.dev/managed-by': null } } };
+    for (const way of ['', '/status'])
+      t.match((await patch(alice, `${quota}${way}`, freed)).json(), refused(/metadata\.labels/), way);
+    for (const path of [quota, QUOTAS])
+      t.match(
+        (await kubernetes.ask(alice, path, { method: 'DELETE' })).json(),
+        refused(/managed by Stonegate/),
+      );
+    const other = { metadata: { name: 'other', labels }, ...hard('99') };
+    t.match((await post(alice, QUOTAS, other)).json(), refused(/metadata\.labels/));
+    t.equal((await post(alice, QUOTAS, { metadata: { name: 'mine' }, ...hard('40') })).status, 201);
+    t.equal((await kubernetes.ask(alice, `${QUOTAS}/mine`, { method: 'DELETE' })).status, 200);
   });
 
   await t.test('a service account of the tenant’s namespace is the tenant’s', async (t) => {

@@ -163,6 +163,18 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     await t.rejects(namespace('third', 'acme'), /requested: namespaces=1, used: namespaces=2/);
   });
 
+  await t.test('D221 what a namespace’s own quota promises counts no more than the tenant’s', async (t) => {
+    await limit('acme', { pods: '1' });
+    const own = { metadata: { name: 'own' }, spec: { hard: { pods: '5' } } };
+    await create('/api/v1/namespaces/web/resourcequotas', own);
+    t.equal((await create(podsIn('web'), pod('first'))).status, 201);
+    t.match(await create(podsIn('web'), pod('second')), {
+      message: /exceeded quota: acme, .*limited: pods=1$/,
+    });
+    await send('DELETE', '/api/v1/namespaces/web/resourcequotas/own');
+    await clear();
+  });
+
   await t.test('D218 a namespace that is deleted gives everything back', async () => {
     await limit('acme', { pods: '10' });
     await create(podsIn('lab'), pod('ends'));

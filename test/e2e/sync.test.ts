@@ -57,6 +57,21 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(await statusOf(narrow, inWeb('secrets')), 403, 'a narrower credential has no more than it says');
   });
 
+  t.test(`${mode}: the namespace of a project has the quota that Keystone's limits give it`, async (t) => {
+    const keystoneLimits = { service: 'kubernetes', resources: { pods: 'pods' } };
+    const withQuotas = {
+      admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+      quota: { default: { pods: '10' }, keystoneLimits },
+    };
+    const { sync, directory, web, list } = await setUp(t, { mode, withQuotas });
+    directory.limits.push({ resource: 'pods', limit: 10 });
+    directory.limits.push({ resource: 'pods', limit: 4, of: { project: web } });
+    t.match(await sync(), { code: 0, stderr: '' });
+    t.match(await sync(), { code: 0, stdout: /^0 done/ });
+    const quotas = list('resourcequotas', '').filter(({ location }) => location.namespace === web.id);
+    t.match(quotas, [{ location: { name: 'stonegate-project' }, object: { spec: { hard: { pods: '4' } } } }]);
+  });
+
   t.test(`${mode}: a dry run says what would be done and does nothing`, async (t) => {
     const { sync, apiServer, web } = await setUp(t, { mode, bindings: { domains: {} } });
     const before = apiServer.cluster.store.revision;

@@ -17,9 +17,11 @@ import {
   factsOf,
   type Mode,
   planFor,
+  podLimits,
 } from '../support/provisioning.ts';
 
 const RUNS = { numRuns: 150 };
+const readLimits = podLimits('10');
 const { signal } = new AbortController();
 const roleName = fc.constantFrom('admin', 'member', 'reader', '__proto__');
 const held = fc.array(
@@ -77,7 +79,7 @@ async function come({ cluster, state, mode: of, format: namespaceFormat }: Comin
   const { id, name: called } = project;
   const plan = await makeProjectPlan(
     { domain: { id: domain.id, name: domain.name }, project: { id, name: called } },
-    { directory: directoryOf(state), objects: cluster, rules, facts: factsOf(of), signal },
+    { directory: directoryOf(state), objects: cluster, rules, facts: factsOf(of), readLimits, signal },
   );
   const applied = await applyPlan(plan, { objects: cluster, maxDeletedShare: 1, force: true, signal });
   if (applied.failures.length > 0) throw new Error(JSON.stringify(applied.failures));
@@ -116,7 +118,7 @@ t.test('a run for all finds nothing left to do for that project', async () => {
     fc.asyncProperty(keystone, mode, async (given, of) => {
       const cluster = createMemoryCluster();
       const { project } = await come({ cluster, state: given, mode: of, format: '%i' });
-      const plan = await planFor(cluster, given, { mode: of });
+      const plan = await planFor(cluster, given, { mode: of, readLimits });
       return plan.changes.every(
         ({ object }) => object.metadata.labels?.['stonegate.dev/project-id'] !== project.id,
       );

@@ -56,7 +56,14 @@ export function createMemoryCluster(): MemoryCluster {
   return self;
 }
 
-const kinds = ['Tenant', 'Namespace', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding'] as const;
+const kinds = [
+  'Tenant',
+  'Namespace',
+  'ResourceQuota',
+  'ClusterRole',
+  'RoleBinding',
+  'ClusterRoleBinding',
+] as const;
 
 function kindIn(name: string): ObjectKind {
   const kind = kinds.find((one) => one === name);

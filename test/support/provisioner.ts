@@ -28,14 +28,16 @@ export interface ProvisionerOptions {
   readonly bindings?: object;
   /** What the configuration's roles become. */
   readonly targets?: readonly RoleTarget[];
+  /** Further sections of the configuration: the quotas of projects are provisioned. */
+  readonly withQuotas?: Record<string, object>;
 }
 
 export async function admitProvisioner(
   { apiServer, keystone, configFile, configure }: Testbed,
-  { mode, bindings = {}, targets = [] }: ProvisionerOptions,
+  { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
-  const needs = { mode, createRoles: true, targets };
+  const needs = { mode, createRoles: true, targets, quotas: withQuotas !== undefined };
   const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
   seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');
@@ -51,6 +53,7 @@ export async function admitProvisioner(
   };
   const configureBindings = (given: object) =>
     configure({
+      ...withQuotas,
       authentication: {
         keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
       },

@@ -6,6 +6,7 @@ import type { BindingsConfiguration } from '../../src/config/configuration.ts';
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
 import { makeProvisioningPlan } from '../../src/features/bindings/plan.ts';
+import type { ReadProjectLimits } from '../../src/features/bindings/project-quota.ts';
 import type { KeystoneDirectory } from '../../src/identity/keystone/keystone-directory.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import type { Plan } from '../../src/kubernetes/reconcile/plan.ts';
@@ -57,6 +58,11 @@ export function factsOf(mode: Mode): TenancyFacts {
   };
 }
 
+/** Each project may have so many pods. */
+export function podLimits(pods: string): ReadProjectLimits {
+  return async () => ({ ofProject: () => ({ pods }), refusals: [] });
+}
+
 /** The port, answered from what is at hand. */
 export function directoryOf({ domains, projects, holders }: KeystoneState): KeystoneDirectory {
   const users = holders.kind === 'users' ? holders : asUsers([]);
@@ -80,7 +86,11 @@ export function directoryOf({ domains, projects, holders }: KeystoneState): Keys
 export async function planFor(
   cluster: MemoryCluster,
   keystone: KeystoneState,
-  { mode = 'arktos', rules = bindingRules() }: { mode?: Mode; rules?: BindingsConfiguration } = {},
+  {
+    mode = 'arktos',
+    rules = bindingRules(),
+    readLimits,
+  }: { mode?: Mode; rules?: BindingsConfiguration; readLimits?: ReadProjectLimits } = {},
 ): Promise<Plan> {
   return makeProvisioningPlan(
     {
@@ -88,6 +98,7 @@ export async function planFor(
       objects: cluster,
       rules: { ...rules, subjects: keystone.holders.kind },
       facts: factsOf(mode),
+      readLimits,
       signal: new AbortController().signal,
     },
     'system',

@@ -5,6 +5,8 @@
 import { createRedisStore } from '../../cache/redis.ts';
 import type { Build } from '../../config/build.ts';
 import type { KeystoneConfiguration } from '../../config/configuration.ts';
+import type { KeystoneLimitsConfiguration } from '../../features/quota/keystone-limits-configuration.ts';
+import { readQuota } from '../../features/quota/keystone-quota.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readRevocationEvents } from '../../identity/keystone/keystone-revocations.ts';
 import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';
@@ -45,14 +47,29 @@ function useless(path: string, what: string, reason: string): SourceResult {
 }
 
 function checkedKeystone({ loaded, runtime }: Build): Promise<SourceResult>[] {
-  const { authentication, bindings } = loaded.configuration;
+  const { authentication, bindings, quota } = loaded.configuration;
   const { keystone } = authentication;
   if (keystone === undefined) return [];
   const client = createConfiguredKeystoneClient(loaded, keystone, runtime);
   const lists =
     keystone.roleAssignments !== undefined ||
     (keystone.serviceCredential !== undefined && bindings.credential !== undefined);
-  return [checkKeystone(client, keystone, lists, runtime.clock.now()).finally(() => client.close())];
+  const needs = { lists, limits: quota?.keystoneLimits };
+  return [checkKeystone(client, keystone, needs, runtime.clock.now()).finally(() => client.close())];
+}
+
+/** Without limits nothing may be used, so each problem of them is an error. */
+async function checkLimits(
+  client: KeystoneClient,
+  configuration: KeystoneLimitsConfiguration | undefined,
+): Promise<CheckResult[]> {
+  if (configuration === undefined) return [];
+  try {
+    const { refusals } = await readQuota(client, configuration);
+    return refusals.map(({ subject, reason }) => error(subject, reason));
+  } catch (thrown) {
+    return [error('quota.keystoneLimits', failureOf(thrown).reason)];
+  }
 }
 
 const KEYSTONE = 'authentication.keystone';
@@ -71,11 +88,17 @@ async function checkKeystone(...question: KeystoneQuestion): Promise<SourceResul
   }
 }
 
-/** @param needsLists whether Stonegate lists roles and projects */
+interface KeystoneNeeds {
+  /** Whether Stonegate lists roles and projects. */
+  readonly lists: boolean;
+  /** Undefined if Stonegate uses no limits. */
+  readonly limits: KeystoneLimitsConfiguration | undefined;
+}
+
 async function askKeystone(
   client: KeystoneClient,
   { revocationEvents }: KeystoneConfiguration,
-  needsLists: boolean,
+  needs: KeystoneNeeds,
   now: number,
 ): Promise<SourceResult> {
   const { service, directory } = client;
@@ -89,7 +112,7 @@ async function askKeystone(
       `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: give its user the role service`,
     );
   const withoutLists =
-    needsLists && directory
+    needs.lists && directory
       ? await reasonWithout(
           (async () => {
             await directory.disabledScopes();
@@ -111,6 +134,7 @@ async function askKeystone(
       ...(withoutLists === undefined
         ? []
         : [warning(CREDENTIAL, `roles and projects cannot be listed: ${withoutLists}`)]),
+      ...(await checkLimits(client, needs.limits)),
     ],
     isUseless: false,
   };

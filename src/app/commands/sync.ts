@@ -9,6 +9,7 @@ import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
+import { readQuota } from '../../features/quota/keystone-quota.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';
@@ -46,7 +47,7 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     refuseWords(positionals);
     const loaded = await readConfiguration(values.config);
-    const { tenancy, authentication, bindings } = loaded.configuration;
+    const { tenancy, authentication, bindings, quota } = loaded.configuration;
     const { keystone } = authentication;
     const runtime = commandRuntime();
     const client = keystone?.serviceCredential && createConfiguredKeystoneClient(loaded, keystone, runtime);
@@ -63,7 +64,13 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
       const mode = createTenancyMode(loaded.configuration);
       const { maxDeletedShare } = bindings;
       const { directory } = client;
-      const { plan, objects } = createProvisioning(loaded, { directory, fetcher: upstream, mode });
+      const limits = quota?.keystoneLimits;
+      const { plan, objects } = createProvisioning(loaded, {
+        directory,
+        fetcher: upstream,
+        mode,
+        readLimits: limits && (() => readQuota(client, limits)),
+      });
       const { signal } = new AbortController();
       const warnings = [
         ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),

@@ -1,7 +1,7 @@
 /**
  * What belongs to the system or to Stonegate, so that a tenant may not make, change or remove it: kinds and
- * namespaces of the system, the binding of pods to nodes, Stonegate's roles and bindings, its copies of
- * published objects, and the labels and annotations by which it recognizes its objects.
+ * namespaces of the system, the binding of pods to nodes, Stonegate's roles, bindings and quotas, its copies
+ * of published objects, and the labels and annotations by which it recognizes its objects.
  */
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { OWN_RBAC_NAME, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
@@ -53,6 +53,7 @@ const NAMESPACES = '/namespaces';
 /** Stonegate's own kinds, as `group/resource`. */
 const OWN_KINDS: ReadonlySet<string> = new Set([
   NAMESPACES,
+  '/resourcequotas',
   ...['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'].map((kind) => `${RBAC}/${kind}`),
 ]);
 const OWN_KEY = 'stonegate.dev/';

@@ -9,6 +9,7 @@ import {
   type ReviewedWrite,
   registeredRule,
 } from '../../kubernetes/admissionregistration-v1.ts';
+import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { type PublishedKind, publishedKindsOf, resourceName } from '../../kubernetes/published-objects.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
@@ -60,7 +61,7 @@ export function namespacedRules(systemKinds: readonly string[]): RegisteredRule[
 }
 
 /** Changes of RBAC kinds are registered in any case. */
-export const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
+const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
 
 /**
  * Built-in kinds without the subresource `status`, through which the metadata of an object changes. Any other
@@ -89,6 +90,11 @@ export function publishedRules(
   });
 }
 
+/** Kinds of which only objects with Stonegate's label are reviewed, apart from what publishing needs. */
+export function labelledKinds(publishing: ReviewedKinds['publishing']): PublishedKind[] {
+  return [...publishedKindsOf(publishing).filter(isOfOtherGroup), KINDS.ResourceQuota];
+}
+
 /** CrossTenantPolicies count only if they are registered without any selector. */
 const POLICY_RULE = registeredRule(
   TENANCY_GROUP,
@@ -104,12 +110,15 @@ export function reviewedPolicyWrites(): ReviewedWrite[] {
 /** All other reviewed writes (Arktos). */
 export function reviewedWrites({ admission, publishing }: ReviewedKinds): ReviewedWrite[] {
   const published = publishedKindsOf(publishing).filter(isOfOtherGroup);
-  return writesIn([
+  const all = writesIn([
     ...clusterRules(),
     registeredRule('', ['tenants', 'tenants/status', 'tenants/finalize'], CHANGES),
     ...namespacedRules(admission.systemKinds),
     ...publishedRules(published, CHANGES),
   ]);
+  const own = writesIn(publishedRules([KINDS.ResourceQuota], CHANGES));
+  const labelled = own.map((write) => ({ ...write, onlyOwn: true }));
+  return [...new Map([...labelled, ...all].map((write) => [write.path, write])).values()];
 }
 
 /** Subresources that Arktos does not have. */

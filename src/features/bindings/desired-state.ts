@@ -1,5 +1,5 @@
 /**
- * Computes what the cluster should contain, from Keystone and the configuration. Pure; `desired-objects.ts`
+ * Computes what the cluster should contain, from Keystone and the configuration. Pure; `resolved-state.ts`
  * then resolves names against existing objects. A role on a domain is bound in its tenant, or, without
  * tenants, in the namespaces of its projects; it never applies to the whole cluster.
  */

@@ -22,6 +22,7 @@ import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
+import type { ReadProjectLimits } from './project-quota.ts';
 
 export { createProjectNamespace, type ProjectNamespace } from './namespace-name.ts';
 export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
@@ -38,21 +39,24 @@ export interface ProvisioningOptions {
   /** Sends requests with the provisioning credential. */
   readonly fetcher: UpstreamFetcher;
   readonly mode: TenancyMode;
+  /** Undefined: projects get no ResourceQuota. */
+  readonly readLimits?: ReadProjectLimits | undefined;
   /** Stonegate's own by default. */
   readonly account?: Account;
 }
 
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+  { directory, fetcher, mode, readLimits, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy, quota } = configuration;
   const objects = createObjects(fetcher, account);
   const facts = tenancyFacts(mode, quota !== undefined);
   const { systemTenant } = tenancy;
+  const sources = { directory, objects, rules, facts, readLimits };
   return {
-    plan: (signal) => makeProvisioningPlan({ directory, objects, rules, facts, signal }, systemTenant),
-    planFor: (scope, signal) => makeProjectPlan(scope, { directory, objects, rules, facts, signal }),
+    plan: (signal) => makeProvisioningPlan({ ...sources, signal }, systemTenant),
+    planFor: (scope, signal) => makeProjectPlan(scope, { ...sources, signal }),
     apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
     objects,
   };
@@ -75,30 +79,42 @@ const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on reque
  */
 const WHOLE_PROJECT = 1;
 
+/** A component that knows what each project may use. */
+export interface ProjectQuotas {
+  readonly ofProjects: ReadProjectLimits;
+}
+
 /**
  * Provisioning as the configuration asks for it: none, periodically, or on a user's request.
  *
+ * @param quotas undefined: projects get no ResourceQuota
  * @returns what the stage `provision` calls; undefined unless the configuration asks for provisioning on
  *   request
  */
-export function createServedProvisioning(build: FeatureBuild): RequestProvisioning | undefined {
+export function createServedProvisioning(
+  build: FeatureBuild,
+  quotas: ProjectQuotas | undefined,
+): RequestProvisioning | undefined {
   const { provision } = build.loaded.configuration.bindings;
-  if (provision === 'periodic') createPeriodic(build);
-  return provision === 'onRequest' ? createOnRequest(build) : undefined;
+  if (provision === 'periodic') createPeriodic(build, quotas);
+  return provision === 'onRequest' ? createOnRequest(build, quotas) : undefined;
 }
 
-function createOnRequest(build: FeatureBuild): RequestProvisioning {
+function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined): RequestProvisioning {
   const { loaded, generation, runtime } = build;
   const { bindings } = loaded.configuration;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
+  const readLimits = quotas?.ofProjects;
   return generation.component(ON_REQUEST, {
-    uses: [keystone, fetcher],
+    uses: [keystone, fetcher, quotas],
     create: () =>
       createRequestProvisioning({
         ...runtime,
         reconcilerFor(scope) {
           const account = accountOf(mode, scope.domain);
-          const { planFor, objects } = createProvisioning(loaded, { directory, fetcher, mode, account });
+          const { planFor, objects } = createProvisioning(loaded, {
+            ...{ directory, fetcher, mode, readLimits, account },
+          });
           return {
             plan: (signal) => planFor(scope, signal),
             apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: WHOLE_PROJECT, signal }),
@@ -110,16 +126,17 @@ function createOnRequest(build: FeatureBuild): RequestProvisioning {
   });
 }
 
-function createPeriodic(build: FeatureBuild): void {
+function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined): void {
   const { loaded, generation, runtime } = build;
   const { authentication, bindings, tenancy } = loaded.configuration;
   const { interval } = bindings;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
   generation.component(PERIODIC, {
     fingerprint: [bindings, tenancy, authentication],
-    uses: [keystone, fetcher],
+    uses: [keystone, fetcher, quotas],
     create() {
-      const reconciler = createProvisioning(loaded, { directory, fetcher, mode });
+      const readLimits = quotas?.ofProjects;
+      const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits });
       return createController({
         ...runtime,
         name: 'bindings',

@@ -1,9 +1,9 @@
 /**
  * Plans what the cluster needs to match Keystone: all of it, or one project or domain on a user's request.
  * The partial plan reads only that project's objects, so it can remove nothing of any other. Changed
- * objects are restored and managed bindings that are no longer desired are deleted. Namespaces, tenants and
- * roles are never deleted, nor namespaces and tenants changed; objects that Stonegate did not create stay
- * as they are.
+ * objects are restored and managed bindings that are no longer desired are deleted. Namespaces, tenants,
+ * roles and quotas are never deleted, nor namespaces and tenants changed; objects that Stonegate did not
+ * create stay as they are.
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
@@ -12,17 +12,21 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import { type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
-import { type DesiredObjectRules, desiredObjects, resolveNamespaces } from './desired-objects.ts';
+import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
 import { computeDesiredState, type DesiredState, type TenancyFacts } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { isManaged, labelValue, ownerLabels, type StoredBinding } from './managed-object.ts';
+import type { ProjectLimits, ReadProjectLimits } from './project-quota.ts';
 import { type ClusterState, readCluster, readGroups, readKeystone, readPart } from './read-state.ts';
+import { resolveNamespaces } from './resolved-state.ts';
 
 export interface PlanSources {
   readonly directory: KeystoneDirectory;
   readonly objects: Objects;
   readonly rules: BindingsConfiguration;
   readonly facts: TenancyFacts;
+  /** Undefined: no quotas are provisioned. */
+  readonly readLimits?: ReadProjectLimits | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -31,12 +35,19 @@ export interface PlanSources {
  * @throws StatusError if either side cannot be read completely
  */
 export async function makeProvisioningPlan(sources: PlanSources, systemTenant: string): Promise<Plan> {
-  const { directory, rules, facts } = sources;
+  const { directory, rules, facts, readLimits } = sources;
   const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
+  const limits = await readLimits?.();
   const { tenants } = facts;
   const wanted = desired.tenants.map(({ tenant }) => tenant);
-  const cluster = await readCluster({ ...sources, tenants, systemTenant, wanted });
-  return computePlan(desired, cluster, { ...rules, tenants });
+  const cluster = await readCluster({
+    ...sources,
+    tenants,
+    systemTenant,
+    wanted,
+    quotas: limits !== undefined,
+  });
+  return computePlan(desired, cluster, { ...rules, tenants }, limits);
 }
 
 /** The scope of a user's token: a project of a domain, or the domain. Neither is disabled. */
@@ -47,15 +58,23 @@ export interface ProvisioningScope {
 
 /** @throws StatusError if either side cannot be read completely */
 export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSources): Promise<Plan> {
-  const { rules, facts } = sources;
+  const { rules, facts, readLimits } = sources;
+  const limits = await readLimits?.();
   const domain = { ...scope.domain, enabled: true };
   const project = scope.project && { ...scope.project, domainID: domain.id, enabled: true };
   const holders = await readHolders(scope, sources);
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
   const desired = computeDesiredState(state, rules, facts);
   const { tenants } = facts;
-  const part = await readPart(desired, { ...sources, ...rules, domain, project, tenants });
-  return computePlan(desired, part, { ...rules, tenants });
+  const part = await readPart(desired, {
+    ...sources,
+    ...rules,
+    domain,
+    project,
+    tenants,
+    quotas: limits !== undefined,
+  });
+  return computePlan(desired, part, { ...rules, tenants }, limits);
 }
 
 async function readHolders(
@@ -71,25 +90,34 @@ async function readHolders(
   return { kind: 'users', assignments: [...onProject, ...onDomain], disabledUserIDs };
 }
 
-function computePlan(desired: DesiredState, cluster: ClusterState, rules: DesiredObjectRules): Promise<Plan> {
+function computePlan(
+  desired: DesiredState,
+  cluster: ClusterState,
+  rules: DesiredObjectRules,
+  limits: ProjectLimits | undefined,
+): Promise<Plan> {
   const resolved = resolveNamespaces(desired, cluster);
   const isUntouched = untouchedBy(desired, rules);
   const containers = [
     ...cluster.tenants.map((object): Existing => ({ kind: KINDS.Tenant, place: {}, object })),
-    ...cluster.places.flatMap(({ tenant, namespaces, clusterRoles }) => [
+    ...cluster.places.flatMap(({ tenant, namespaces, clusterRoles, quotas }) => [
       ...namespaces.map(
         (object): Existing => ({ kind: KINDS.Namespace, place: placeOf({ tenant }), object }),
       ),
       ...clusterRoles.map(
         (object): Existing => ({ kind: KINDS.ClusterRole, place: placeOf({ tenant }), object }),
       ),
+      ...quotas.map((object): Existing => {
+        const { namespace } = object.metadata;
+        return { kind: KINDS.ResourceQuota, place: placeOf({ tenant, namespace }), object };
+      }),
     ]),
   ];
   const bindings = cluster.places.flatMap(({ tenant, bindings }) =>
     bindings.map((object) => ({ object, ...locationOf(object, tenant) })),
   );
   return makePlan({
-    desired: desiredObjects(resolved, rules),
+    desired: desiredObjects(resolved, rules, limits),
     existing: [
       ...containers,
       ...bindings.map((one) => ({
@@ -100,7 +128,7 @@ function computePlan(desired: DesiredState, cluster: ClusterState, rules: Desire
             : undefined,
       })),
     ],
-    refusals: [...desired.refusals, ...resolved.refusals],
+    refusals: [...desired.refusals, ...resolved.refusals, ...(limits?.refusals ?? [])],
     // The basic-user binding always stays; counting it would understate the share of deletions.
     guarded: bindings
       .filter(({ object }) => isManaged(object) && object.roleRef.name !== BASIC_USER_ROLE)

@@ -9,8 +9,8 @@ import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { type Binding, KINDS, type Place, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
+import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import { type Desired, type Existing, makePlan } from '../../kubernetes/reconcile/plan.ts';
-import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { KeystoneSync, ProjectMember } from '../webhook/keystone-auth-configuration.ts';
@@ -211,7 +211,7 @@ function memberBindings(
         place,
         object,
         reason: role,
-        compare: (existing) => compareRBAC(object, existing, isOwned),
+        compare: (existing) => compareOwned(object, existing, isOwned),
       };
     }),
     existing: all.map((object) => ({

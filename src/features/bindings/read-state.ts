@@ -14,6 +14,7 @@ import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector, type StoredBinding, storedBinding } from './managed-object.ts';
+import { PROJECT_QUOTA } from './project-quota.ts';
 
 /** @throws StatusError KeystoneUnavailable */
 export async function readKeystone(
@@ -57,6 +58,8 @@ interface ReadOptions {
   readonly objects: Objects;
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
+  /** Whether the quotas of projects are provisioned. */
+  readonly quotas: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -82,16 +85,17 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
 
 async function readPlace(
   place: Pick<Place, 'tenant'>,
-  { objects, tenants, signal }: ReadOptions,
+  { objects, tenants, quotas: hasQuotas, signal }: ReadOptions,
 ): Promise<PlaceState> {
-  const [namespaces, clusterRoles, roleBindings, clusterRoleBindings] = await Promise.all([
+  const [namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings] = await Promise.all([
     objects.list(KINDS.Namespace, place, ALL, signal, asRead),
     objects.list(KINDS.ClusterRole, place, ALL, signal, asRead),
+    hasQuotas ? objects.list(KINDS.ResourceQuota, place, ownerSelector({}), signal, asRead) : [],
     objects.list(KINDS.RoleBinding, place, ALL, signal, storedBinding),
     // Without tenants no ClusterRoleBinding is ever provisioned.
     tenants ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
   ]);
-  return { ...place, namespaces, clusterRoles, bindings: [...roleBindings, ...clusterRoleBindings] };
+  return { ...place, namespaces, clusterRoles, quotas, bindings: [...roleBindings, ...clusterRoleBindings] };
 }
 
 export interface ReadPartOptions extends ReadOptions {
@@ -104,7 +108,7 @@ export interface ReadPartOptions extends ReadOptions {
 /** Reads what concerns one domain, and one of its projects. @throws StatusError as `Objects.list` does */
 export async function readPart(
   { tenants: [desiredTenant], projects: [desiredProject] }: DesiredState,
-  { objects, tenants: hasTenants, domain, project, createRoles, signal }: ReadPartOptions,
+  { objects, tenants: hasTenants, quotas: hasQuotas, domain, project, createRoles, signal }: ReadPartOptions,
 ): Promise<ClusterState> {
   // A domain without a tenant, or an ignored one.
   if (hasTenants && desiredTenant === undefined) return { tenants: [], places: [] };
@@ -112,23 +116,34 @@ export async function readPart(
 
   /** The namespaces of the project, and the one that it would get, even if another project owns it. */
   async function readNamespaces() {
-    if (project === undefined || desiredProject === undefined) return { namespaces: [], bindings: [] };
+    if (project === undefined || desiredProject === undefined)
+      return { namespaces: [], quotas: [], bindings: [] };
     const selector = ownerSelector({ projectID: project.id });
     const own = await objects.list(KINDS.Namespace, place, selector, signal, asRead);
-    const bindings = await Promise.all(
-      own.map(({ metadata: { name: namespace } }) =>
-        objects.list(KINDS.RoleBinding, { ...place, namespace }, selector, signal, storedBinding),
+    const places = own.map(({ metadata: { name: namespace } }) => ({ ...place, namespace }));
+    const [bindings, quotas] = await Promise.all([
+      Promise.all(
+        places.map((each) => objects.list(KINDS.RoleBinding, each, selector, signal, storedBinding)),
       ),
-    );
+      Promise.all(
+        (hasQuotas ? places : []).map((each) =>
+          objects.get(KINDS.ResourceQuota, each, PROJECT_QUOTA, signal),
+        ),
+      ),
+    ]);
     const { wanted } = desiredProject;
     const isKnown = 'refused' in wanted || own.some(({ metadata }) => metadata.name === wanted.namespace);
     const other = isKnown ? undefined : await objects.get(KINDS.Namespace, place, wanted.namespace, signal);
-    return { namespaces: other === undefined ? own : [...own, other], bindings: bindings.flat() };
+    return {
+      namespaces: other === undefined ? own : [...own, other],
+      quotas: quotas.filter((quota) => quota !== undefined),
+      bindings: bindings.flat(),
+    };
   }
 
   const roles = createRoles ? [...CLUSTER_ROLES.keys()] : [];
   const ofDomain = ownerSelector({ domainID: domain.id });
-  const [tenant, { namespaces, bindings }, clusterRoles, domainBindings] = await Promise.all([
+  const [tenant, { namespaces, quotas, bindings }, clusterRoles, domainBindings] = await Promise.all([
     place.tenant === undefined ? undefined : objects.get(KINDS.Tenant, {}, place.tenant, signal),
     readNamespaces(),
     Promise.all(roles.map((name) => objects.get(KINDS.ClusterRole, place, name, signal))),
@@ -141,6 +156,7 @@ export async function readPart(
         ...place,
         namespaces,
         clusterRoles: clusterRoles.filter((object) => object !== undefined),
+        quotas,
         bindings: [...bindings, ...domainBindings],
       },
     ],
@@ -156,6 +172,8 @@ export interface PlaceState {
   readonly tenant?: string;
   readonly namespaces: readonly StoredObject[];
   readonly clusterRoles: readonly StoredObject[];
+  /** Those with Stonegate's label; empty if none are provisioned. */
+  readonly quotas: readonly StoredObject[];
   readonly bindings: readonly StoredBinding[];
 }
 

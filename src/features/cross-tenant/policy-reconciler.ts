@@ -15,8 +15,8 @@ import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed
 import type { Objects } from '../../kubernetes/objects.ts';
 import { type ApplyResult, applyPlan, type Failure } from '../../kubernetes/reconcile/apply.ts';
 import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
+import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import { type Desired, type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
-import { compareRBAC } from '../../kubernetes/reconcile/rbac-drift.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
@@ -93,7 +93,7 @@ function desiredObject({ tenant, object }: DesiredPolicyObject): Desired {
     place: { ...placeOf(object.metadata), tenant },
     object,
     reason: `policy ${object.metadata.labels?.[POLICY_LABELS.policy] ?? ''}`,
-    compare: (existing) => compareRBAC(object, existing, isOwned),
+    compare: (existing) => compareOwned(object, existing, isOwned),
   };
 }
 

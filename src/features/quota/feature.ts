@@ -14,6 +14,7 @@ import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { isQuotaPath } from './counted-writes.ts';
+import type { KeystoneQuota } from './keystone-quota.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
@@ -37,13 +38,16 @@ const QUOTA_CONTROLLER = new ComponentType<QuotaController>('quota controller', 
 });
 
 /** @returns undefined without the section `quota` */
-export function createQuotaController(build: FeatureBuild): QuotaReconciler | undefined {
+export function createQuotaController(
+  build: FeatureBuild,
+  keystoneQuota: KeystoneQuota | undefined,
+): QuotaReconciler | undefined {
   const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
   const { quota, tenancy } = loaded.configuration;
   if (quota === undefined || upstream === undefined) return undefined;
   return generation.component(QUOTA_CONTROLLER, {
     fingerprint: [quota, tenancy],
-    uses: [upstream],
+    uses: [upstream, keystoneQuota],
     create() {
       const objects = createObjects(upstream);
       const place = quotaPlace(quota, tenancy);
@@ -52,6 +56,7 @@ export function createQuotaController(build: FeatureBuild): QuotaReconciler | un
         objects,
         place,
         byDefault: quota.default,
+        ofTenants: keystoneQuota?.ofTenants,
         createCounter: () =>
           new UsageCounter({
             ...runtime,

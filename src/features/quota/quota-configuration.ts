@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { resourceKind } from '../../kubernetes/resource-kind-schema.ts';
 import { type Output, tenant } from '../../lib/schema-fields.ts';
+import { keystoneLimitsSchema } from './keystone-limits-configuration.ts';
 import { hardSchema } from './tenant-quota-v1alpha1.ts';
 
 /** Their objects are not stored, or come and go with every request. */
@@ -24,6 +25,9 @@ export const quotaSchema = z.strictObject({
     .enum(['enforce', 'warn'])
     .default('enforce')
     .describe('`warn`: what exceeds a quota is allowed, with a warning to the client.'),
+  keystoneLimits: keystoneLimitsSchema
+    .exactOptional()
+    .describe('Quotas of tenants and projects from the limits in Keystone. Off without it.'),
   count: z
     .array(resourceKind({ namespaced: true, problem: kindProblem }))
     .default([])

@@ -1,12 +1,16 @@
 /**
- * Gives every tenant a TenantQuota, and writes what tenants use. Both run on the replica with the lease.
+ * Gives every tenant a TenantQuota, keeps those of Keystone's domains at their limits, and writes what
+ * tenants use. All run on the replica with the lease.
  */
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
-import { type Comparison, type Desired, makePlan } from '../../kubernetes/reconcile/plan.ts';
+import { type Comparison, type Desired, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
+import { isEqual } from '../../lib/json-equal.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { Hard } from './keystone-limits.ts';
+import type { KeystoneQuota, TenantHards } from './keystone-quota.ts';
 import { TENANT_QUOTAS } from './tenant-quota-v1alpha1.ts';
 import type { UsageCounter } from './usage-counter.ts';
 
@@ -15,8 +19,13 @@ export interface QuotaReconcilerOptions {
   readonly place: Place;
   /** What a tenant may use that has no TenantQuota. */
   readonly byDefault: Readonly<Record<string, string>>;
+  /** Undefined: no limits of Keystone are used. */
+  readonly ofTenants?: KeystoneQuota['ofTenants'] | undefined;
   readonly createCounter: () => UsageCounter;
 }
+
+const NO_LIMITS: TenantHards = { hards: new Map(), refusals: [] };
+const NOT_READ = { subject: "Keystone's limits", reason: 'they have not been read yet' };
 
 export interface QuotaReconciler extends Reconciler {
   /** Undefined on a replica without the lease. */
@@ -24,25 +33,44 @@ export interface QuotaReconciler extends Reconciler {
 }
 
 export function createQuotaReconciler(options: QuotaReconcilerOptions): QuotaReconciler {
-  const { objects, place, byDefault, createCounter } = options;
+  const { objects, place, byDefault, ofTenants, createCounter } = options;
   let counter: UsageCounter | undefined;
 
-  function desiredQuota(tenant: string): Desired {
+  function desiredQuota(tenant: string, limit?: Hard): Desired {
     const object = {
       apiVersion: TENANCY_API_VERSION,
       kind: 'TenantQuota',
       metadata: { name: tenant, namespace: place.namespace ?? '' },
-      spec: { hard: byDefault },
+      spec: { hard: limit ?? byDefault },
     };
     return {
       kind: TENANT_QUOTAS,
       place,
       object,
       reason: `tenant ${tenant}`,
-      // The quota is the operator's once it is there.
-      compare: (existing: StoredObject | undefined): Comparison =>
-        existing === undefined ? { action: 'create', object } : { action: 'none' },
+      compare(existing: StoredObject | undefined): Comparison {
+        if (existing === undefined) return { action: 'create', object };
+        // Without limits of Keystone the quota is the operator's once it is there.
+        if (limit === undefined || isEqual(existing.spec, object.spec)) return { action: 'none' };
+        return { action: 'update', object: { ...existing, ...object, metadata: existing.metadata } };
+      },
     };
+  }
+
+  /** Until Keystone's limits are known, no quota is created or changed. */
+  function planQuotas(counted: UsageCounter): Promise<Plan> {
+    const limits = ofTenants === undefined ? NO_LIMITS : ofTenants();
+    if (limits === undefined) return makePlan({ desired: [], existing: [], unread: [NOT_READ] });
+    const { hards, refusals } = limits;
+    const quotas = counted.quotas();
+    const limited = quotas.map(({ metadata }) => metadata.name).filter((tenant) => hards.has(tenant));
+    return makePlan({
+      desired: [...counted.tenantsWithout(), ...limited].map((tenant) =>
+        desiredQuota(tenant, hards.get(tenant)),
+      ),
+      existing: quotas.map((quota) => ({ kind: TENANT_QUOTAS, place, object: { ...quota } })),
+      refusals,
+    });
   }
 
   return {
@@ -59,10 +87,7 @@ export function createQuotaReconciler(options: QuotaReconcilerOptions): QuotaRec
       };
     },
     plan: () =>
-      makePlan({
-        desired: counter?.isComplete ? counter.tenantsWithout().map(desiredQuota) : [],
-        existing: [],
-      }),
+      counter?.isComplete === true ? planQuotas(counter) : makePlan({ desired: [], existing: [] }),
     async apply(plan, signal) {
       const applied = await applyPlan(plan, { objects, signal });
       const failures = (await counter?.write(signal)) ?? [];

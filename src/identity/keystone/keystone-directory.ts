@@ -1,13 +1,10 @@
 /**
- * Lists Keystone's projects, domains and role assignments with Stonegate's own credential, which needs
- * `reader` on the system. A truncated or invalid list is refused as a whole, since rights of missing entries
- * would be removed. `effective` omits assignments on the system: they are listed separately and cached for
- * seconds.
+ * Lists Keystone's projects, domains and role assignments with Stonegate's own credential. `effective` omits
+ * assignments on the system: they are listed separately and cached for seconds.
  * https://docs.openstack.org/api-ref/identity/v3/#list-role-assignments
  */
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 import type {
   AssignmentScope,
@@ -16,10 +13,10 @@ import type {
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
+import { createKeystoneLists, LIST_TIMEOUT } from './keystone-lists.ts';
 import {
   assignmentSchema,
   inferenceSchema,
-  readAs,
   referenceSchema,
   systemAssignmentSchema,
   withImpliedRoles,
@@ -80,12 +77,8 @@ export interface AssignmentSource {
   roleAssignmentsOf(userID: string): Promise<readonly RoleAssignment[]>;
 }
 
-/** Timeout of a complete list, in milliseconds; no request waits for one. */
-const LIST_TIMEOUT = 60_000;
-const MAX_PAGES = 1_000;
 /** Maximum age of cached system assignments, in milliseconds. */
 const SYSTEM_AGE = 5_000;
-const READER = 'the role reader on the system, and a login to the system';
 const ALL_ASSIGNMENTS = '/role_assignments?effective&include_names';
 const SYSTEM = '/role_assignments?scope.system=all&include_names';
 
@@ -106,46 +99,14 @@ const projectSchema = domainSchema
   .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
 const userSchema = referenceSchema.extend({ domain_id: z.string().min(1) });
 const switchSchema = domainSchema.pick({ id: true, enabled: true });
-const linksSchema = z.object({ next: z.unknown().optional() });
 
 export function createKeystoneDirectory({
   service,
   clock,
 }: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
+  const { find, all, one } = createKeystoneLists(service);
   const flight = new SingleFlight<SystemRoles>();
   let cached: SystemRoles | undefined;
-
-  /** @returns undefined if there is no such object */
-  async function find<T>(
-    path: string,
-    key: string,
-    schema: z.ZodType<T>,
-    timeout?: number,
-  ): Promise<T[] | undefined> {
-    const found: T[] = [];
-    const asked = new Set<string>();
-    for (let next: string | undefined = path; next !== undefined; ) {
-      if (asked.size === MAX_PAGES || asked.has(next))
-        throw keystoneUnavailable(new Error(`${key} has no end`));
-      asked.add(next);
-      const response = await service.get({
-        path: next,
-        to: `list ${key}`,
-        needs: READER,
-        ...(timeout !== undefined && { timeout }),
-      });
-      if (response === undefined) return undefined;
-      for (const member of readAs(z.array(schema), response.body[key], key)) found.push(member);
-      next = nextPage(response.body, path, key);
-    }
-    return found;
-  }
-
-  async function all<T>(path: string, key: string, schema: z.ZodType<T>, timeout?: number): Promise<T[]> {
-    const found = await find(path, key, schema, timeout);
-    if (found === undefined) throw keystoneUnavailable(new Error(`Keystone knows no ${key}`));
-    return found;
-  }
 
   async function askSystem(): Promise<SystemRoles> {
     const at = clock.now();
@@ -177,11 +138,6 @@ export function createKeystoneDirectory({
       held.map(({ role }) => role),
       inferences,
     );
-  }
-
-  async function one<T>(path: string, key: string, schema: z.ZodType<T>): Promise<T | undefined> {
-    const response = await service.get({ path, to: `read ${path.split('/')[1]}`, needs: READER });
-    return response && readAs(schema, response.body[key], key);
   }
 
   /** Needed if none of the user's assignments contains the user. */
@@ -231,25 +187,6 @@ export function createKeystoneDirectory({
       return { projectIDs: idsOfDisabled(projects), domainIDs: idsOfDisabled(domains) };
     },
   };
-}
-
-/**
- * @returns the path of the next page; undefined after the last
- * @throws StatusError KeystoneUnavailable for an incomplete page
- */
-function nextPage(body: JSONObject, path: string, key: string): string | undefined {
-  const { next } = readAs(linksSchema, body.links ?? {}, 'links');
-  if (typeof next === 'string') return samePlace(path, next);
-  if (body.truncated === true)
-    throw keystoneUnavailable(new Error(`Keystone has cut ${key} short: raise its list_limit`));
-  return undefined;
-}
-
-/** Only the query of a link is used, so that Stonegate's token is not sent elsewhere. */
-function samePlace(path: string, link: string): string {
-  const query = link.indexOf('?');
-  if (query === -1) throw keystoneUnavailable(new Error('the next page is no query'));
-  return `${path.split('?', 1)[0]}${link.slice(query)}`;
 }
 
 /** Checked here too: a Keystone that ignores the filter lists other scopes. */

@@ -61,6 +61,14 @@ export interface Trust {
   deleted: boolean;
 }
 
+/** Of the service `kubernetes`, in no region. */
+export interface Limit {
+  readonly resource: string;
+  readonly limit: number;
+  /** Absent for a registered limit. */
+  readonly of?: { readonly project: Project } | { readonly domain: Domain };
+}
+
 interface Assignment {
   readonly user: User;
   readonly role: Role;
@@ -78,6 +86,7 @@ export function createDirectory() {
   const roles: Role[] = [];
   const applicationCredentials: ApplicationCredential[] = [];
   const trusts: Trust[] = [];
+  const limits: Limit[] = [];
   let assignments: Assignment[] = [];
 
   const self = {
@@ -87,6 +96,7 @@ export function createDirectory() {
     roles,
     applicationCredentials,
     trusts,
+    limits,
     get assignments(): readonly Assignment[] {
       return assignments;
     },

@@ -4,7 +4,7 @@
  * are those that were made, and, as the real one does, it leaves out the system's.
  */
 import { createHash } from 'node:crypto';
-import type { Directory, Domain, Target, User } from './directory.ts';
+import type { Directory, Domain, Limit, Target, User } from './directory.ts';
 import { Refusal } from './login.ts';
 
 /**
@@ -17,6 +17,7 @@ export function listed(directory: Directory, path: string, query: URLSearchParam
   const enabled = (each: { readonly enabled: boolean }) =>
     query.get('enabled') === null || String(each.enabled) === query.get('enabled');
   const users = directory.users.filter((user) => !user.deleted);
+  if (path === '/limits/model') return { model: { name: 'flat', description: '' } };
   if (id !== undefined) return one(directory, kind, id, part);
   switch (kind) {
     case 'domains':
@@ -36,9 +37,32 @@ export function listed(directory: Directory, path: string, query: URLSearchParam
       return page('role_inferences', []);
     case 'role_assignments':
       return page('role_assignments', assignments(directory, users, query));
+    case 'services':
+      return page('services', [{ id: SERVICE, name: 'kubernetes', type: 'container-orchestration' }]);
+    case 'registered_limits':
+      return page(
+        'registered_limits',
+        directory.limits.filter(({ of }) => of === undefined).map(limitFields),
+      );
+    case 'limits':
+      return page('limits', directory.limits.filter(({ of }) => of !== undefined).map(limitFields));
     default:
       return undefined;
   }
+}
+
+const SERVICE = 'service-kubernetes';
+
+function limitFields({ resource, limit, of }: Limit): object {
+  const fields = { service_id: SERVICE, region_id: null, resource_name: resource };
+  return of === undefined
+    ? { ...fields, default_limit: limit }
+    : {
+        ...fields,
+        resource_limit: limit,
+        project_id: 'project' in of ? of.project.id : null,
+        domain_id: 'domain' in of ? of.domain.id : null,
+      };
 }
 
 function one({ users, domains }: Directory, kind: string, id: string, part: string | undefined) {

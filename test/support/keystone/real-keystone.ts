@@ -39,10 +39,11 @@ export function missingKeystone(): string | false {
   return 'no Keystone here: on Debian, run test/support/keystone/keystone-dev install as root';
 }
 
-export async function startRealKeystone(): Promise<RealKeystone> {
+/** @param settings of its configuration: `section.option=value` */
+export async function startRealKeystone(...settings: readonly string[]): Promise<RealKeystone> {
   const dir = await mkdtemp(join(tmpdir(), 'keystone-'));
   const port = await freePort();
-  await run(SCRIPT, ['start', dir, String(port)]).catch(async (error: unknown) => {
+  await run(SCRIPT, ['start', dir, String(port), ...settings]).catch(async (error: unknown) => {
     await rm(dir, { recursive: true, force: true });
     throw error;
   });

@@ -46,6 +46,9 @@ export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
   /** With 2, a process that serves only the webhook reviews the objects with the label `replica: "1"`. */
   readonly replicas?: 1 | 2;
+  readonly keystoneConfiguration?: object;
+  /** Called before Stonegate starts. */
+  readonly prepare?: (testbed: Testbed) => Promise<void>;
 }
 
 export const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
@@ -56,7 +59,7 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 /** Everything ends with the test. */
 export async function startQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, replicas = 1, ...options }: QuotaSiteOptions = {},
+  { quota, replicas = 1, prepare, ...options }: QuotaSiteOptions = {},
 ): Promise<QuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -79,6 +82,7 @@ export async function startQuotaSite(
   for (const object of await printedManifests('crds', '--mode', 'shared'))
     await kubernetes.create(CRDS, object);
   await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
+  await prepare?.(testbed);
   const stonegate = await serveTestbed(t, testbed);
   const first = { configFile, caFile: file('hook-ca.crt'), port };
   if (replicas === 1) await register(kubernetes, first);

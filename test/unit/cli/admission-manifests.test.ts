@@ -225,6 +225,19 @@ for (const mode of ['arktos', 'shared'])
     },
   );
 
+for (const mode of ['arktos', 'shared'])
+  t.test(`${mode}: of quotas, only those with Stonegate's label are sent to the webhook`, async (t) => {
+    const words = mode === 'arktos' ? URL : [];
+    const { documents } = await printWith(t, mode, ADMIN, ...words);
+    const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
+    for (const write of ['CREATE /resourcequotas', 'UPDATE /resourcequotas/status', 'DELETE /resourcequotas'])
+      t.match(
+        webhooks.filter((one) => registeredFor([one]).includes(write)),
+        [{ objectSelector: COPIES }],
+        write,
+      );
+  });
+
 t.test('a Deployment whose probes could not reach the admin listener is refused', async (t) => {
   t.match(await printWith(t, 'shared', ''), { code: 1, stdout: '', stderr: /admin\.bind.*0\.0\.0\.0:9090/ });
 });

@@ -131,6 +131,7 @@ with the conditions under which it is needed. Placeholders are replaced by the c
 {{- end -}}
 {{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
 {{- if $policies -}}{{- $rules = concat $rules $rbac.policyProvisioning -}}{{- end -}}
+{{- if dig "quota" "keystoneLimits" dict $given -}}{{- $rules = concat $rules $rbac.quotaProvisioning -}}{{- end -}}
 {{- if $given.publishing -}}
   {{- $rules = concat $rules (get $rbac.publishing $given.tenancy.mode) (include "stonegate.publishedKindRules" . | fromJsonArray) -}}
 {{- end -}}

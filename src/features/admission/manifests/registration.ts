@@ -21,7 +21,7 @@ import {
   ADMISSION_PATH,
   CHANGES,
   clusterRules,
-  isOfOtherGroup,
+  labelledKinds,
   namespacedRules,
   publishedRules,
   reviewedPolicyWrites,
@@ -72,7 +72,7 @@ function sharedHooks({ admission, publishing }: Configuration, namespace: string
     ...hooks('cluster', clusterRules(), ofTenants),
     ...hooks('objects', namespacedRules(admission.systemKinds), { ...ofTenants, ...elsewhere }),
     ...hooks('publish', publishedRules(kinds, WRITES), { matchConditions: PUBLISHES }),
-    ...hooks('copies', publishedRules(kinds.filter(isOfOtherGroup), CHANGES), {
+    ...hooks('copies', publishedRules(labelledKinds(publishing), CHANGES), {
       objectSelector: COPIES,
       ...ofTenants,
       ...elsewhere,

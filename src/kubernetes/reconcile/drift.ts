@@ -1,6 +1,6 @@
 /**
- * Compares a role or a binding that Stonegate wants with the one that the API server has. Labels and
- * annotations of others are preserved; rules and subjects must equal the desired ones exactly.
+ * Compares a role, a binding or a quota that Stonegate wants with the one that the API server has. Labels and
+ * annotations of others are preserved; rules, subjects and the spec must equal the desired ones exactly.
  */
 import { isEqual } from '../../lib/json-equal.ts';
 import { goList, isJSONObject, type JSONObject } from '../../lib/json-object.ts';
@@ -10,7 +10,7 @@ import type { Comparison } from './plan.ts';
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** @param isOwned whether Stonegate made the existing object; another client's is left as it is */
-export function compareRBAC(
+export function compareOwned(
   desired: WrittenObject,
   existing: StoredObject | undefined,
   isOwned: (existing: StoredObject) => boolean,
@@ -37,8 +37,9 @@ function roleRefOf({ roleRef }: StoredObject): unknown {
 }
 
 /** Equal for objects that mean the same, regardless of the API server's defaults. */
-function bodyOf({ rules, subjects, aggregationRule }: StoredObject): unknown {
+function bodyOf({ spec, rules, subjects, aggregationRule }: StoredObject): unknown {
   return {
+    spec: spec ?? null,
     rules: goList(rules ?? null)?.map((rule) => (isJSONObject(rule) ? ruleOf(rule) : rule)) ?? rules,
     subjects: goList(subjects ?? null)?.map((one) => (isJSONObject(one) ? subjectOf(one) : one)) ?? subjects,
     // It would add rules of other roles later.

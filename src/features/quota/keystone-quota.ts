@@ -1,0 +1,114 @@
+/**
+ * What projects and tenants may use by Keystone's limits, for provisioning and for the quota controller: the
+ * limits as last read, the directory's domains and projects, and the configuration together.
+ */
+
+import type { RuntimeDependencies } from '../../config/build.ts';
+import { ComponentType } from '../../config/component.ts';
+import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
+import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
+import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
+import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { tenancyFacts } from '../bindings/feature.ts';
+import type { FeatureBuild } from '../build.ts';
+import { createTenancyMode } from '../tenancy-mode.ts';
+import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.ts';
+import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
+import { createLastRead } from './last-read.ts';
+
+export interface TenantHards {
+  /** By the name of the tenant; the tenant of no domain has none. */
+  readonly hards: ReadonlyMap<string, Hard>;
+  readonly refusals: readonly Refusal[];
+}
+
+export interface KeystoneQuota {
+  /** @throws StatusError KeystoneUnavailable if the limits were never read and cannot be read now */
+  ofProjects(): Promise<QuotaOfLimits>;
+  /** As last read, without waiting for Keystone; undefined if it was not read yet. */
+  ofTenants(): TenantHards | undefined;
+  close(): void;
+}
+
+type LimitsClient = Pick<KeystoneClient, 'ownToken' | 'service'>;
+
+/** Reads the limits without keeping them. @throws StatusError KeystoneUnavailable */
+export async function readQuota(
+  client: LimitsClient,
+  configuration: KeystoneLimitsConfiguration,
+): Promise<QuotaOfLimits> {
+  return quotaOfLimits(await readKeystoneLimits(client, configuration), configuration);
+}
+
+const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota>("quotas from Keystone's limits", {
+  dispose: (quota) => quota.close(),
+});
+
+/** @returns undefined if quotas do not follow limits of Keystone */
+export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | undefined {
+  const { generation, keystone, loaded, runtime } = build;
+  const { tenancy, authentication, quota } = loaded.configuration;
+  const directory = keystone?.client.directory;
+  const configuration = quota?.keystoneLimits;
+  if (quota === undefined || configuration === undefined || keystone === undefined || directory === undefined)
+    return undefined;
+  const { client } = keystone;
+  return generation.component(KEYSTONE_QUOTA, {
+    fingerprint: [configuration, quota.default, tenancy, authentication],
+    uses: [keystone],
+    create: () =>
+      createKeystoneQuota({
+        ...runtime,
+        ...{ client, directory, configuration },
+        byDefault: quota.default,
+        mode: createTenancyMode(loaded.configuration),
+      }),
+  });
+}
+
+export interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
+  readonly client: LimitsClient;
+  readonly directory: Pick<KeystoneDirectory, 'domains' | 'projects'>;
+  readonly mode: TenancyMode;
+  readonly configuration: KeystoneLimitsConfiguration;
+  /** What a tenant may use of resources that Keystone does not limit. */
+  readonly byDefault: Hard;
+}
+
+export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
+  const { client, directory, mode, configuration, telemetry } = options;
+  const { tenantOf } = tenancyFacts(mode, true);
+  const others = Object.entries(options.byDefault).filter(
+    ([resource]) => !Object.hasOwn(configuration.resources, resource),
+  );
+  const quota = createLastRead({
+    ...options,
+    what: "Keystone's limits",
+    read: () => readQuota(client, configuration),
+  });
+  const tenants = createLastRead({
+    ...options,
+    what: 'the quotas of tenants',
+    async read(): Promise<TenantHards> {
+      const [limits, domains, projects] = await Promise.all([
+        quota.get(),
+        directory.domains(),
+        directory.projects(),
+      ]);
+      const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
+      const hards = domains.flatMap((domain): [string, Hard][] => {
+        const place = tenantOf(domain);
+        if ('refused' in place) return [];
+        const hard = limits.ofDomain(domain, projectsOf.get(domain.id) ?? []);
+        return [[place.tenant, { ...Object.fromEntries(others), ...hard }]];
+      });
+      return { hards: new Map(hards), refusals: limits.refusals };
+    },
+  });
+  return {
+    ofProjects: quota.get,
+    ofTenants: tenants.latest,
+    close: telemetry.keystoneLimitsInUse(quota.age),
+  };
+}

@@ -1,0 +1,70 @@
+import t from 'tap';
+import { createLastRead } from '../../../../src/features/quota/last-read.ts';
+import { keystoneUnavailable } from '../../../../src/identity/keystone/keystone-http.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+
+const MINUTE = 60_000;
+
+/** A Keystone that gives this answer, or is away. */
+function setUp(keystone: { answer?: number }) {
+  const clock = createFakeClock();
+  const asked = { times: 0 };
+  const last = createLastRead({
+    clock,
+    logger: silentLogger,
+    what: 'limits',
+    async read() {
+      asked.times += 1;
+      if (keystone.answer === undefined) throw keystoneUnavailable(new Error('no answer'));
+      return keystone.answer;
+    },
+  });
+  return { last, clock, asked };
+}
+
+t.test('D232 while Keystone is away, the last answer stays in use, and its age grows', async (t) => {
+  const keystone: { answer?: number } = { answer: 10 };
+  const { last, clock } = setUp(keystone);
+  t.equal(last.age(), undefined, 'not needed yet');
+  t.equal(await last.get(), 10);
+  delete keystone.answer;
+  for (let minute = 1; minute <= 60; minute += 1) {
+    clock.advance(MINUTE);
+    t.equal(await last.get(), 10);
+    t.equal(last.latest(), 10);
+  }
+  t.equal(last.age(), 3_600);
+
+  keystone.answer = 20;
+  clock.advance(MINUTE);
+  t.equal(await last.get(), 20);
+  t.equal(last.age(), 0);
+});
+
+t.test('D232 there is no answer while Keystone is away from the first start on', async (t) => {
+  const keystone: { answer?: number } = {};
+  const { last, clock } = setUp(keystone);
+  await t.rejects(last.get(), { code: 'KeystoneUnavailable' });
+  t.equal(last.latest(), undefined);
+  clock.advance(MINUTE);
+  await t.rejects(last.get(), { code: 'KeystoneUnavailable' });
+  t.equal(last.age(), 60);
+  keystone.answer = 10;
+  t.equal(await last.get(), 10, 'it is read as soon as it is needed');
+});
+
+t.test('a controller that must not wait has the answer of a reading that it began before', async (t) => {
+  const { last, asked } = setUp({ answer: 10 });
+  t.equal(last.latest(), undefined);
+  await eventually(async () => last.latest() === 10);
+  t.equal(asked.times, 1);
+});
+
+t.test('many projects that are provisioned at once make one request', async (t) => {
+  const { last, asked } = setUp({ answer: 10 });
+  await Promise.all(Array.from({ length: 50 }, () => last.get()));
+  await last.get();
+  t.equal(asked.times, 1);
+});
