@@ -159,9 +159,11 @@ async function openProcess({
   });
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
   if (configuration.usage) onStep(`opening usage.records ${configuration.usage.records}`);
-  const usage = configuration.usage && (await openUsage(configuration.usage, { file, sink: audit }, runtime));
-  const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const generations = new Generations<Serving>(logger);
+  const requested = () => (generations.isInForce ? generations.current.requested() : []);
+  const usage =
+    configuration.usage && (await openUsage(configuration.usage, { file, sink: audit }, runtime, requested));
+  const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const serving: ServingProcess = {
     observer: observeAll(
       [auditLog, metrics, createRequestLog(logger), ...(usage ? [usage.observer] : [])],

@@ -21,6 +21,7 @@ import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
 import { createServedKeystoneQuota } from '../features/quota/keystone-quota.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
+import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
@@ -61,6 +62,8 @@ export interface Serving extends Pick<ConfiguredProxy, 'recheck' | 'permits' | '
   readonly admission: Serve | undefined;
   readonly checks: readonly ReadinessCheck[];
   readonly drops: Drops;
+  /** What the objects of each project request; empty on a replica that does not count. */
+  readonly requested: () => readonly RequestedTotals[];
   /** What the operator should know of this configuration. */
   readonly warnings: readonly string[];
 }
@@ -75,7 +78,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
   const { memberships, keep } = process;
   createPolicyController(build, { updates: policies?.updates, keep, memberships });
   createServedPublishing(build, keep);
-  createQuotaController(build, keystoneQuota);
+  const quota = createQuotaController(build, keystoneQuota);
   const proxy = createProxy(build, { ...process, provisioning, policies: policies?.policies });
   const { stages } = proxy;
   const portal = process.portal && createConfiguredPortal(build, proxy, process.portal);
@@ -98,6 +101,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
     upstream: build.upstream,
     syncRules: webhook?.syncRules,
     drops: build.shared.drops,
+    requested: () => quota?.counter?.requested() ?? [],
     warnings: [
       ...accessWarnings(configuration).map(formatProblem),
       ...warningsOf(configuration, webhook !== undefined),

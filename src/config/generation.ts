@@ -137,6 +137,11 @@ export class Generations<V> {
     return this.#inForce.value;
   }
 
+  /** Whether a first one is in force. */
+  get isInForce(): boolean {
+    return this.#inForce !== undefined;
+  }
+
   /** How many generations and components are not disposed. */
   get counts(): { readonly generations: number; readonly components: number } {
     return { generations: this.#generations.size, components: this.#components.size };

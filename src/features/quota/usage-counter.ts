@@ -5,8 +5,10 @@
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
+import { ONE } from '../../kubernetes/quantity.ts';
 import type { Failure } from '../../kubernetes/reconcile/apply.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import type { RequestedTotals } from '../usage/feature.ts';
 import { addCountedInformers, type CountedKinds, TenantQuotaStore } from './counted-informers.ts';
 import { QuotaStatuses } from './quota-status.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
@@ -84,9 +86,9 @@ export class UsageCounter {
     return this.#quotas.values();
   }
 
-  /** What the objects of each tenant and project use. */
-  byOwner(): Iterable<PlaceOwner & { readonly usage: Usage }> {
-    return this.#usage.byOwner();
+  /** What the objects of each tenant and project request; a project may have several namespaces. */
+  requested(): RequestedTotals[] {
+    return this.isComplete ? [...this.#usage.byOwner()].map(requestedTotals) : [];
   }
 
   /** Writes what has changed. @returns what could not be written */
@@ -130,4 +132,20 @@ export class UsageCounter {
     this.#dirty.add(tenant);
     this.#options.onChange();
   }
+}
+
+function requestedTotals({
+  tenant,
+  project,
+  usage,
+}: PlaceOwner & { readonly usage: Usage }): RequestedTotals {
+  const amount = (resource: string) => Number(usage.get(resource) ?? 0n) / Number(ONE);
+  return {
+    tenant,
+    project,
+    cpuCores: amount('requests.cpu'),
+    memoryBytes: amount('requests.memory'),
+    pods: amount('pods'),
+    storageBytes: amount('requests.storage'),
+  };
 }
