@@ -99,8 +99,9 @@ export async function createApp(options: AppOptions): Promise<App> {
       { name: 'reloader', close: () => reloader.close() },
       { name: 'probe', close: () => probe.stop() },
       { name: 'streams', close: () => lifetimes.stop() },
-      { name: 'components', close: () => generations.close() },
+      // The last records say what pods request, as long as a component counts it.
       { name: 'usage', close: async () => usage?.close() },
+      { name: 'components', close: () => generations.close() },
       { name: 'audit', close: () => audit.close() },
     ],
     clock: systemClock,

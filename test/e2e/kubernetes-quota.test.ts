@@ -1,6 +1,8 @@
 /**
  * Quotas of tenants at a real kube-apiserver with its controller manager.
  */
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
@@ -196,7 +198,8 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
 });
 
 t.test('a quota that only warns', { skip: missingControllers() }, async (t) => {
-  const { namespace, uses, send } = await startQuotaSite(t, {
+  const { namespace, uses, send, stonegate } = await startQuotaSite(t, {
+    usage: { records: 'usage.log' },
     quota: { default: { pods: '1' }, mode: 'warn' },
   });
   await namespace('web', 'acme');
@@ -207,6 +210,20 @@ t.test('a quota that only warns', { skip: missingControllers() }, async (t) => {
   t.equal(status, 201);
   t.match(headers.warning, /exceeded quota: acme, requested: pods=1, used: pods=1, limited: pods=1/);
   await uses('acme', { pods: '2' });
+
+  await t.test('what pods request is in the usage records', async (t) => {
+    await stonegate.close();
+    const lines = (await readFile(join(dirname(stonegate.configFile), 'usage.log'), 'utf8'))
+      .trim()
+      .split('\n');
+    const records = lines.map((line): { project?: string; usage?: Record<string, number> } =>
+      JSON.parse(line),
+    );
+    const usage = records.filter(({ project }) => project === 'id-of-web').map(({ usage = {} }) => usage);
+    const sum = (name: string) => usage.reduce((total, { [name]: amount = 0 }) => total + amount, 0);
+    t.ok(sum('podSeconds') > 0);
+    t.equal(sum('requestedCpuSeconds').toFixed(3), (sum('podSeconds') / 10).toFixed(3), 'each asks for 100m');
+  });
 });
 
 t.test('two replicas share a quota', { skip: missingControllers() }, async (t) => {

@@ -17,12 +17,12 @@ import { ONE } from '../../src/kubernetes/quantity.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
-export const PLACE: Place = { namespace: 'stonegate' };
+const PLACE: Place = { namespace: 'stonegate' };
 const TENANT = 'acme';
 const NAMESPACE = 'web';
 
 /** A pod by what it requests, in CPUs. */
-export function podOf(cpu: number): Usage {
+function podOf(cpu: number): Usage {
   return new Map([
     ['pods', ONE],
     ['requests.cpu', BigInt(cpu) * ONE],

@@ -44,6 +44,7 @@ export interface QuotaSite {
 
 export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
+  readonly usage?: object;
   /** With 2, a process that serves only the webhook reviews the objects with the label `replica: "1"`. */
   readonly replicas?: 1 | 2;
   readonly keystoneConfiguration?: object;
@@ -59,7 +60,7 @@ export const MERGE_PATCH = 'application/merge-patch+json';
 /** Everything ends with the test. */
 export async function startQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, replicas = 1, prepare, ...options }: QuotaSiteOptions = {},
+  { quota, usage, replicas = 1, prepare, ...options }: QuotaSiteOptions = {},
 ): Promise<QuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -71,6 +72,7 @@ export async function startQuotaSite(
       bindings: { credential: { tokenFile: 'provisioner-token' } },
       admission: { bind: `127.0.0.1:${port}`, tls: { certFile: 'hook.crt', keyFile: 'hook.key' } },
       quota: { default: { pods: '10' }, ...quota },
+      ...(usage && { usage }),
     },
   });
   const { configFile } = testbed;
