@@ -8,6 +8,7 @@ import { OWN_EXTRA_KEYS, RIGHTS } from '../src/cli/rbac-manifests.ts';
 import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
 import { policyReadRights } from '../src/features/cross-tenant/rights.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/features/publishing/rights.ts';
+import { quotaRules } from '../src/features/quota/rights.ts';
 import type { PolicyRule } from '../src/kubernetes/kubernetes-object.ts';
 import {
   TENANT_KINDS,
@@ -63,7 +64,8 @@ export function chartRBAC(): string {
       provisionerRules(provisioning),
       provisionerRules({ ...provisioning, grantable: [] }),
     ),
-    /** In addition, for the quotas of projects. */
+    /** In addition, for the quotas of tenants, and of projects. */
+    quota: quotaRules([]),
     quotaProvisioning: rulesBeyond(
       provisionerRules(provisioning),
       provisionerRules({ ...provisioning, quotas: true }),

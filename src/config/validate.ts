@@ -198,7 +198,7 @@ function publishingRules({ publishing, bindings, tenancy }: StonegateConfigurati
   ];
 }
 
-function quotaRules({ quota, bindings, admission, authentication }: StonegateConfiguration): Rule[] {
+function quotaRules({ quota, bindings, authentication }: StonegateConfiguration): Rule[] {
   if (quota === undefined) return [];
   return [
     [
@@ -211,7 +211,6 @@ function quotaRules({ quota, bindings, admission, authentication }: StonegateCon
       quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
       'is required with quota.keystoneLimits: only a service on the system is shown all limits',
     ],
-    ['admission', admission === undefined, 'is required with quota, which the admission webhook decides'],
   ];
 }
 

@@ -229,3 +229,15 @@ t.test('what Stonegate would refuse to publish or to grant, Helm refuses', { ski
     );
   }
 });
+
+t.test('quotas are granted what stonegate manifests rbac prints', { skip }, async (t) => {
+  const authentication = KEYSTONE;
+  for (const mode of ['shared', 'arktos'])
+    for (const count of [[], ['apps/v1/deployments', 'v1/configmaps']]) {
+      const quota = { default: { pods: '10' }, count };
+      const configuration = { tenancy: { mode }, authentication, quota };
+      const account = mode === 'arktos' ? ['--user', 'stonegate'] : ACCOUNT;
+      await grantsAsPrinted(t, 'stonegate:stonegate-impersonator', configuration, ...account);
+      await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
+    }
+});

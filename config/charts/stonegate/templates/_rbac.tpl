@@ -12,6 +12,7 @@ with the conditions under which it is needed. Placeholders are replaced by the c
 {{- $conditions := list $mode (ternary "constrained" "unconstrained" .Values.rbac.constrained) -}}
 {{- if hasKey $given.authentication "tokenReview" -}}{{- $conditions = append $conditions "tokenReview" -}}{{- end -}}
 {{- if dig "access" "index" false $given -}}{{- $conditions = append $conditions "index" -}}{{- end -}}
+{{- if $given.quota -}}{{- $conditions = append $conditions "quota" -}}{{- end -}}
 {{- $extras := $rbac.extraKeys.always -}}
 {{- if eq $mode "shared" -}}{{- $extras = concat $rbac.extraKeys.shared $extras -}}{{- end -}}
 {{- if $given.authentication.keystone -}}{{- $extras = concat $rbac.extraKeys.keystone $extras -}}{{- end -}}
@@ -131,6 +132,14 @@ with the conditions under which it is needed. Placeholders are replaced by the c
 {{- end -}}
 {{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
 {{- if $policies -}}{{- $rules = concat $rules $rbac.policyProvisioning -}}{{- end -}}
+{{- if $given.quota -}}
+  {{- $rules = concat $rules $rbac.quota -}}
+  {{- range (default list $given.quota.count) -}}
+    {{- $parts := splitList "/" . -}}
+    {{- $group := ternary (first $parts) "" (eq (len $parts) 3) -}}
+    {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" (list "list" "watch")) -}}
+  {{- end -}}
+{{- end -}}
 {{- if dig "quota" "keystoneLimits" dict $given -}}{{- $rules = concat $rules $rbac.quotaProvisioning -}}{{- end -}}
 {{- if $given.publishing -}}
   {{- $rules = concat $rules (get $rbac.publishing $given.tenancy.mode) (include "stonegate.publishedKindRules" . | fromJsonArray) -}}
