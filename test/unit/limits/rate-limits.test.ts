@@ -1,21 +1,6 @@
 import t from 'tap';
-import { createSignInRateLimit, createTenantRateLimit } from '../../../src/limits/rate-limits.ts';
+import { createSignInRateLimit } from '../../../src/limits/rate-limits.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-
-t.test('a tenant over its rate is refused with 429, and no other', (t) => {
-  const clock = createFakeClock();
-  const limit = createTenantRateLimit({ perSecond: 2, burst: 3, clock });
-  for (let i = 0; i < 3; i += 1) limit.admit('acme');
-  t.throws(() => limit.admit('acme'), {
-    code: 'TenantRateExceeded',
-    message: 'Too many requests, please try again later: the tenant "acme" is over its rate',
-  });
-  t.doesNotThrow(() => limit.admit('globex'));
-  clock.advance(500);
-  t.doesNotThrow(() => limit.admit('acme'));
-  t.throws(() => limit.admit('acme'), { code: 'TenantRateExceeded' });
-  t.end();
-});
 
 function signInLimit() {
   const clock = createFakeClock();

@@ -1,0 +1,203 @@
+/**
+ * The tokens that this process has taken from the accounts of a tenant and a user in Redis. It takes in
+ * advance what the last quarter of a second suggests, so that a busy user waits for Redis once. An occasional
+ * one waits for one round trip each time, since tokens that are not spent are lost.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { RateLimiter } from '../../limits/rate-limiter.ts';
+import { type Budget, type Shortage, shortageOf } from './budget.ts';
+import { TOKEN_LIFE, type TokenGrant, type TokenRequest } from './token-script.ts';
+
+/** At most ten commands in any second, of which a steady load needs five. */
+export const COMMAND_RATE = { perSecond: 5, burst: 5 };
+/** Milliseconds after which tokens are renewed before they are spent. */
+const RENEW_AFTER = 200;
+/** A client that has just begun is not taken to go on at a rate of more than eight times what it has done. */
+const SHORTEST_OBSERVATION = TOKEN_LIFE / 8;
+
+export interface TokenBatchOptions {
+  readonly budgets: readonly Budget[];
+  readonly clock: Clock;
+  /** Limits commands to Redis, by account. */
+  readonly commands: RateLimiter;
+  /** Identifies the account for `commands`. */
+  readonly name: string;
+  /** @returns undefined if Redis does not respond */
+  take(request: TokenRequest): Promise<TokenGrant | undefined>;
+}
+
+interface Waiting {
+  /** What the request costs beyond `own`. */
+  readonly cost: number;
+  /** Tokens of the batch that are put aside for it. */
+  readonly own: number;
+  readonly resolve: (result: BatchResult) => void;
+}
+
+/** Undefined: the request is paid. `lost`: Redis does not respond. */
+export type BatchResult = Shortage | 'lost' | undefined;
+
+export class TokenBatch {
+  readonly #options: TokenBatchOptions;
+  #tokens = 0;
+  /** When the command was sent that gave the tokens. */
+  #takenAt = Number.NEGATIVE_INFINITY;
+  #owed = 0;
+  /** What requests have cost since `#observedFrom`. */
+  #demand = 0;
+  #observedFrom = Number.NEGATIVE_INFINITY;
+  /** What was missing in each account when Redis was last asked; nothing is known before. */
+  #debts: readonly number[] = [];
+  #debtsAt = 0;
+  #waiting: Waiting[] = [];
+  /** A command is under way, or waits for its turn. */
+  #isAsking = false;
+
+  constructor(options: TokenBatchOptions) {
+    this.#options = options;
+  }
+
+  /** @returns whether the batch has paid */
+  spend(cost: number): boolean {
+    const now = this.#options.clock.now();
+    this.#observe(cost, now);
+    if (this.#held(now) < cost) return false;
+    this.#tokens -= cost;
+    if (now - this.#takenAt >= RENEW_AFTER) this.renew();
+    return true;
+  }
+
+  /** Asks Redis if it may be asked now; no request waits for that. */
+  renew(): void {
+    const { commands, name } = this.#options;
+    if (this.#isAsking || !commands.take(name)) return;
+    this.#isAsking = true;
+    void this.#ask();
+  }
+
+  /** Tokens that were spent without Redis: its accounts are charged with the next command. */
+  owe(cost: number): void {
+    this.#owed += cost;
+  }
+
+  /**
+   * What certainly lacks in Redis beside what others wait for: other processes can only have taken more since
+   * it was last asked. So a client that is refused costs no command, and the number that wait is bounded.
+   */
+  shortage(cost: number): Shortage | undefined {
+    const now = this.#options.clock.now();
+    const others = this.#waiting.reduce((sum, waiting) => sum + waiting.cost, 0);
+    return this.#shortageAt(others + cost - this.#held(now), now);
+  }
+
+  /** Called if the batch could not pay and there is no known shortage. */
+  pay(cost: number): Promise<BatchResult> {
+    const own = Math.min(cost, this.#held(this.#options.clock.now()));
+    this.#tokens -= own;
+    return new Promise((resolve) => {
+      this.#waiting.push({ cost: cost - own, own, resolve });
+      this.#askInTurn();
+    });
+  }
+
+  #askInTurn(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const { clock, commands, name } = this.#options;
+    const ask = () => {
+      commands.spend(name, 1);
+      void this.#ask();
+    };
+    const wait = commands.wait(name);
+    if (wait === 0) ask();
+    else clock.after(wait, ask);
+  }
+
+  async #ask(): Promise<void> {
+    const askedAt = this.#options.clock.now();
+    const isOver = !this.#isAlive(askedAt);
+    if (isOver) this.#tokens = 0;
+    const held = this.#tokens;
+    const owed = this.#owed;
+    const waiting = this.#waiting.map((one) => (isOver ? { ...one, cost: one.cost + one.own, own: 0 } : one));
+    this.#waiting = [];
+    const costs = waiting.map(({ cost }) => cost);
+    const wanted = Math.max(0, this.#expected(costs, askedAt) - held);
+    const grant = await this.#options.take({ costs, wanted, held, owed });
+    if (grant === undefined) this.#lose(waiting);
+    else {
+      this.#owed -= owed;
+      this.#settle(waiting, grant, askedAt);
+    }
+    this.#isAsking = false;
+    if (this.#waiting.length > 0) this.#askInTurn();
+  }
+
+  /** If the tokens were taken and only the reply was lost, no request gets them. */
+  #lose(waiting: readonly Waiting[]): void {
+    for (const { own, resolve } of waiting) {
+      this.#tokens += own;
+      resolve('lost');
+    }
+  }
+
+  #settle(waiting: readonly Waiting[], { available, extra, debts }: TokenGrant, askedAt: number): void {
+    this.#debts = debts;
+    this.#debtsAt = askedAt;
+    if (extra !== undefined) {
+      this.#tokens += extra;
+      this.#takenAt = askedAt;
+    }
+    let left = available;
+    for (const { cost, own, resolve } of waiting) {
+      if (cost <= left) {
+        left -= cost;
+        resolve(undefined);
+      } else {
+        this.#tokens += own;
+        resolve(this.#shortageAt(cost, askedAt) ?? shortageOf(this.#options.budgets, () => 1));
+      }
+    }
+  }
+
+  /** The tokens that may still be spent. A clock that was set back ends them. */
+  #held(now: number): number {
+    return this.#isAlive(now) ? this.#tokens : 0;
+  }
+
+  #isAlive(now: number): boolean {
+    return now >= this.#takenAt && now < this.#takenAt + TOKEN_LIFE;
+  }
+
+  #shortageAt(cost: number, now: number): Shortage | undefined {
+    const { budgets } = this.#options;
+    if (this.#debts.length === 0) return undefined;
+    return shortageOf(budgets, ({ rate }, at) => {
+      const missing = (this.#debts[at] ?? 0) + cost - rate.burst;
+      return (missing / rate.perSecond) * 1_000 - (now - this.#debtsAt);
+    });
+  }
+
+  #observe(cost: number, now: number): void {
+    const isIdle = !this.#isAsking && now - this.#takenAt >= TOKEN_LIFE && now - this.#debtsAt >= TOKEN_LIFE;
+    if (isIdle || now < this.#observedFrom) {
+      this.#demand = 0;
+      this.#observedFrom = now;
+    }
+    this.#demand += cost;
+  }
+
+  /** What the requests of the next life will cost, if it goes on as before those that wait now. */
+  #expected(costs: readonly number[], now: number): number {
+    const elapsed = now - this.#observedFrom;
+    if (elapsed > TOKEN_LIFE) {
+      this.#demand *= TOKEN_LIFE / elapsed;
+      this.#observedFrom = now - TOKEN_LIFE;
+    }
+    const before = Math.max(0, this.#demand - costs.reduce((sum, cost) => sum + cost, 0));
+    const perSecond = Math.min(...this.#options.budgets.map(({ rate }) => rate.perSecond));
+    const observed = Math.max(SHORTEST_OBSERVATION, Math.min(elapsed, TOKEN_LIFE));
+    const goingOn = (before * TOKEN_LIFE) / observed;
+    return Math.floor(Math.min(goingOn, before + (perSecond * TOKEN_LIFE) / 1_000));
+  }
+}
