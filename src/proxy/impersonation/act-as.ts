@@ -57,8 +57,8 @@ export interface ActAsOptions {
 /**
  * @returns the user that the request's headers name; undefined if they name none
  * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
- *   for, HeadersTooLarge for too many values, AccessDenied for what the caller may not impersonate, and as the
- *   limiters and the reviewer do
+ *   for, HeadersTooLarge for too many values, AccessDenied for what the caller may not impersonate, and as
+ *   the limiters and the reviewer do
  */
 export async function resolveImpersonatedUser(
   scoped: Scoped,
