@@ -20,6 +20,7 @@ export const COSTS = { get: 1, list: 5, watch: 5, write: 2, connect: 10 };
 
 export const GET: LimitedRequest = { isResourceRequest: true, verb: 'get' };
 export const LIST: LimitedRequest = { isResourceRequest: true, verb: 'list' };
+export const WATCH: LimitedRequest = { isResourceRequest: true, verb: 'watch', longRunning: 'watch' };
 export const WRITE: LimitedRequest = { isResourceRequest: true, verb: 'create' };
 export const EXEC: LimitedRequest = { isResourceRequest: true, verb: 'create', longRunning: 'exec' };
 

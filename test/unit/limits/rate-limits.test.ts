@@ -19,7 +19,7 @@ t.test('one address that tries many users is slowed', async (t) => {
   t.equal(limit.admit('192.0.2.2', 'd'), undefined);
 });
 
-t.test('many addresses that try one user are slowed', async (t) => {
+t.test('D514 many addresses that try one user are slowed', async (t) => {
   const { limit } = signInLimit();
   t.equal(limit.admit('192.0.2.1', 'a'), undefined);
   t.equal(limit.admit('192.0.2.2', 'a'), undefined);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
-import { COSTS, createRatesSite, EXEC, GET, LIST, WRITE } from '../../../support/rates/processes.ts';
+import { COSTS, createRatesSite, EXEC, GET, LIST, WATCH, WRITE } from '../../../support/rates/processes.ts';
 
 const PER_TENANT = { perTenant: { perSecond: 1, burst: 10 } };
 const CHEAP = { ...COSTS, connect: 5 };
@@ -123,6 +123,19 @@ t.test('without Redis each process admits its share', async (t) => {
     processes: 3,
   });
   for (const by of processes) t.equal(await admitted(Array.from({ length: 30 }, () => ask(GET, { by }))), 10);
+});
+
+t.test('D518 a watch that waits as it is told is admitted once the others leave tokens', async (t) => {
+  const { ask, clock } = createRatesSite({ rates: PER_TENANT });
+  await ask(EXEC);
+  let refusal = await ask(WATCH);
+  for (let second = 0; refusal !== undefined && second < 100; second += 1) {
+    clock.advance((refusal.details?.retryAfterSeconds ?? 0) * 1_000);
+    // The others take all at first, then half.
+    if (second < 5 || second % 2 === 0) await ask(LIST);
+    refusal = await ask(WATCH);
+  }
+  t.equal(refusal, undefined);
 });
 
 t.test('the dearest request is possible in the smallest share', async (t) => {
