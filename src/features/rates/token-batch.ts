@@ -12,7 +12,7 @@ import { TOKEN_LIFE, type TokenGrant, type TokenRequest } from './token-script.t
 export const COMMAND_RATE = { perSecond: 5, burst: 5 };
 /** Milliseconds after which tokens are renewed before they are spent. */
 const RENEW_AFTER = 200;
-/** A client that has just begun is not taken to go on at a rate of more than eight times what it has done. */
+/** What has lasted for less is not taken to go on at that rate. */
 const SHORTEST_OBSERVATION = TOKEN_LIFE / 8;
 
 export interface TokenBatchOptions {
@@ -43,12 +43,13 @@ export class TokenBatch {
   /** When the command was sent that gave the tokens. */
   #takenAt = Number.NEGATIVE_INFINITY;
   #owed = 0;
-  /** What requests have cost since `#observedFrom`. */
-  #demand = 0;
-  #observedFrom = Number.NEGATIVE_INFINITY;
   /** What was missing in each account when Redis was last asked; nothing is known before. */
   #debts: readonly number[] = [];
-  #debtsAt = 0;
+  #debtsAt = Number.NEGATIVE_INFINITY;
+  /** Tokens spent since then. */
+  #spent = 0;
+  /** When the batch could first not pay since then. */
+  #exhaustedAt: number | undefined;
   #waiting: Waiting[] = [];
   /** A command is under way, or waits for its turn. */
   #isAsking = false;
@@ -60,9 +61,12 @@ export class TokenBatch {
   /** @returns whether the batch has paid */
   spend(cost: number): boolean {
     const now = this.#options.clock.now();
-    this.#observe(cost, now);
-    if (this.#held(now) < cost) return false;
+    if (this.#held(now) < cost) {
+      this.#exhaustedAt ??= now;
+      return false;
+    }
     this.#tokens -= cost;
+    this.#spent += cost;
     if (now - this.#takenAt >= RENEW_AFTER) this.renew();
     return true;
   }
@@ -122,7 +126,7 @@ export class TokenBatch {
     const waiting = this.#waiting.map((one) => (isOver ? { ...one, cost: one.cost + one.own, own: 0 } : one));
     this.#waiting = [];
     const costs = waiting.map(({ cost }) => cost);
-    const wanted = Math.max(0, this.#expected(costs, askedAt) - held);
+    const wanted = Math.max(0, this.#expected(askedAt) - held);
     const grant = await this.#options.take({ costs, wanted, held, owed });
     if (grant === undefined) this.#lose(waiting);
     else {
@@ -130,7 +134,17 @@ export class TokenBatch {
       this.#settle(waiting, grant, askedAt);
     }
     this.#isAsking = false;
+    this.#payWaiting();
     if (this.#waiting.length > 0) this.#askInTurn();
+  }
+
+  /** Requests that have come while Redis was asked. */
+  #payWaiting(): void {
+    this.#waiting = this.#waiting.filter(({ cost, resolve }) => {
+      if (!this.spend(cost)) return true;
+      resolve(undefined);
+      return false;
+    });
   }
 
   /** If the tokens were taken and only the reply was lost, no request gets them. */
@@ -144,6 +158,8 @@ export class TokenBatch {
   #settle(waiting: readonly Waiting[], { available, extra, debts }: TokenGrant, askedAt: number): void {
     this.#debts = debts;
     this.#debtsAt = askedAt;
+    this.#spent = 0;
+    this.#exhaustedAt = undefined;
     if (extra !== undefined) {
       this.#tokens += extra;
       this.#takenAt = askedAt;
@@ -152,6 +168,7 @@ export class TokenBatch {
     for (const { cost, own, resolve } of waiting) {
       if (cost <= left) {
         left -= cost;
+        this.#spent += cost;
         resolve(undefined);
       } else {
         this.#tokens += own;
@@ -178,26 +195,16 @@ export class TokenBatch {
     });
   }
 
-  #observe(cost: number, now: number): void {
-    const isIdle = !this.#isAsking && now - this.#takenAt >= TOKEN_LIFE && now - this.#debtsAt >= TOKEN_LIFE;
-    if (isIdle || now < this.#observedFrom) {
-      this.#demand = 0;
-      this.#observedFrom = now;
-    }
-    this.#demand += cost;
-  }
-
-  /** What the requests of the next life will cost, if it goes on as before those that wait now. */
-  #expected(costs: readonly number[], now: number): number {
-    const elapsed = now - this.#observedFrom;
-    if (elapsed > TOKEN_LIFE) {
-      this.#demand *= TOKEN_LIFE / elapsed;
-      this.#observedFrom = now - TOKEN_LIFE;
-    }
-    const before = Math.max(0, this.#demand - costs.reduce((sum, cost) => sum + cost, 0));
+  /**
+   * What the requests of the next life will cost if they go on as since the last command; twice that if there
+   * were too few tokens. After a pause nothing is expected.
+   */
+  #expected(now: number): number {
+    const elapsed = (this.#exhaustedAt ?? now) - this.#debtsAt;
+    if (now - this.#debtsAt >= TOKEN_LIFE) return 0;
+    const goingOn = (this.#spent * TOKEN_LIFE) / Math.max(elapsed, SHORTEST_OBSERVATION);
     const perSecond = Math.min(...this.#options.budgets.map(({ rate }) => rate.perSecond));
-    const observed = Math.max(SHORTEST_OBSERVATION, Math.min(elapsed, TOKEN_LIFE));
-    const goingOn = (before * TOKEN_LIFE) / observed;
-    return Math.floor(Math.min(goingOn, before + (perSecond * TOKEN_LIFE) / 1_000));
+    const expected = this.#exhaustedAt === undefined ? goingOn : 2 * goingOn;
+    return Math.floor(Math.min(expected, this.#spent + (perSecond * TOKEN_LIFE) / 1_000));
   }
 }
