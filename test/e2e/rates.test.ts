@@ -1,4 +1,4 @@
-/** Three processes with one Redis: what they admit together of a tenant's requests, whatever happens to Redis. */
+/** Three processes with one Redis: what they admit together, whatever happens to Redis. */
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -51,7 +51,7 @@ async function setUp(t: Test) {
   return {
     redis,
     refused,
-    /** Asks every process as often as all of them together may admit. @returns how many requests they admit */
+    /** Asks every process for the whole budget. @returns how many requests they admit */
     async admitted(user: 'alice' | 'bob'): Promise<number> {
       const replies = await Promise.all(
         clients.flatMap(({ ask }) => Array.from({ length: BUDGET }, () => ask(tokens[user], '/version'))),
