@@ -28,8 +28,10 @@ export interface RateLimiter {
   take(key: string, tokens?: number): boolean;
   /** @returns milliseconds until there are so many tokens (1); 0 if there are */
   wait(key: string, tokens?: number): number;
-  /** Tokens that are not there are owed. */
+  /** Tokens that are not there are owed. Fewer than none are given back. */
   spend(key: string, tokens: number): void;
+  /** Takes so many tokens, or as many as there are. */
+  drain(key: string, tokens: number): void;
   /** The number of known keys. */
   readonly size: number;
 }
@@ -75,6 +77,10 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     },
     spend(key, tokens) {
       bucketOf(key).tokens -= tokens;
+    },
+    drain(key, tokens) {
+      const bucket = bucketOf(key);
+      bucket.tokens -= Math.min(tokens, Math.max(0, bucket.tokens));
     },
     get size() {
       return buckets.size;

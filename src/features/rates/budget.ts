@@ -45,12 +45,15 @@ export function shortageOf(
 
 /** Charges this process' shares, if all of them have what it costs. */
 export function spendShares(budgets: readonly Budget[], cost: number): Shortage | undefined {
-  const shortage = shortageOf(budgets, ({ share, key }) => share.wait(key, cost));
-  if (shortage === undefined) chargeShares(budgets, cost);
-  return shortage;
+  for (const [at, { share, key }] of budgets.entries()) {
+    if (share.take(key, cost)) continue;
+    for (const charged of budgets.slice(0, at)) charged.share.spend(charged.key, -cost);
+    return shortageOf(budgets, (budget) => budget.share.wait(budget.key, cost));
+  }
+  return undefined;
 }
 
-/** Charges what the shares have, so that they are not full when Redis is lost. */
-export function chargeShares(budgets: readonly Budget[], cost: number): void {
-  for (const { share, key } of budgets) share.take(key, cost);
+/** Charges the shares with what was spent with Redis, so that they are not full when it is lost. */
+export function chargeShares(budgets: readonly Budget[], spent: number): void {
+  for (const { share, key } of budgets) share.drain(key, spent);
 }

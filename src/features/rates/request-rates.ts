@@ -9,7 +9,7 @@ import type { RuntimeDependencies } from '../../config/build.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type Rate, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Limiter } from '../../proxy/limiter.ts';
-import { type Budget, chargeShares, type Shortage, spendShares } from './budget.ts';
+import { type Budget, type Shortage, spendShares } from './budget.ts';
 import { dearestOf, type RatesConfiguration } from './rates-configuration.ts';
 import { requestClass } from './request-cost.ts';
 import { COMMAND_RATE, TokenBatch } from './token-batch.ts';
@@ -115,21 +115,14 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
   function charge(account: Account, cost: number): Promise<Shortage | undefined> | Shortage | undefined {
     const { budgets, batch } = account;
     if (batch === undefined) return spendShares(budgets, cost);
-    if (batch.spend(cost)) {
-      chargeShares(budgets, cost);
-      return undefined;
-    }
+    if (batch.spend(cost)) return undefined;
     if (isLost) {
       batch.renew();
       return withoutRedis(account, cost);
     }
     return (
       batch.shortage(cost) ??
-      batch.pay(cost).then((result) => {
-        if (result === 'lost') return withoutRedis(account, cost);
-        if (result === undefined) chargeShares(budgets, cost);
-        return result;
-      })
+      batch.pay(cost).then((result) => (result === 'lost' ? withoutRedis(account, cost) : result))
     );
   }
 

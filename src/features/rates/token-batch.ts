@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
-import { type Budget, type Shortage, shortageOf } from './budget.ts';
+import { type Budget, chargeShares, type Shortage, shortageOf } from './budget.ts';
 import { TOKEN_LIFE, type TokenGrant, type TokenRequest } from './token-script.ts';
 
 /** At most ten commands in any second, of which a steady load needs five. */
@@ -46,7 +46,7 @@ export class TokenBatch {
   /** What was missing in each account when Redis was last asked; nothing is known before. */
   #debts: readonly number[] = [];
   #debtsAt = Number.NEGATIVE_INFINITY;
-  /** Tokens spent since then. */
+  /** Tokens spent since then, which the shares are not charged with yet. */
   #spent = 0;
   /** When the batch could first not pay since then. */
   #exhaustedAt: number | undefined;
@@ -126,8 +126,10 @@ export class TokenBatch {
     const waiting = this.#waiting.map((one) => (isOver ? { ...one, cost: one.cost + one.own, own: 0 } : one));
     this.#waiting = [];
     const costs = waiting.map(({ cost }) => cost);
-    const wanted = Math.max(0, this.#expected(askedAt) - held);
+    const wanted = Math.max(0, this.#expected(costs, askedAt) - held);
     const grant = await this.#options.take({ costs, wanted, held, owed });
+    chargeShares(this.#options.budgets, this.#spent);
+    this.#spent = 0;
     if (grant === undefined) this.#lose(waiting);
     else {
       this.#owed -= owed;
@@ -158,7 +160,6 @@ export class TokenBatch {
   #settle(waiting: readonly Waiting[], { available, extra, debts }: TokenGrant, askedAt: number): void {
     this.#debts = debts;
     this.#debtsAt = askedAt;
-    this.#spent = 0;
     this.#exhaustedAt = undefined;
     if (extra !== undefined) {
       this.#tokens += extra;
@@ -197,14 +198,18 @@ export class TokenBatch {
 
   /**
    * What the requests of the next life will cost if they go on as since the last command; twice that if there
-   * were too few tokens. After a pause nothing is expected.
+   * were too few tokens. After a pause they are taken to begin as before it, the less the longer it was.
    */
-  #expected(now: number): number {
-    const elapsed = (this.#exhaustedAt ?? now) - this.#debtsAt;
-    if (now - this.#debtsAt >= TOKEN_LIFE) return 0;
-    const goingOn = (this.#spent * TOKEN_LIFE) / Math.max(elapsed, SHORTEST_OBSERVATION);
-    const perSecond = Math.min(...this.#options.budgets.map(({ rate }) => rate.perSecond));
+  #expected(costs: readonly number[], now: number): number {
+    const pause = now - this.#debtsAt;
+    if (pause >= TOKEN_LIFE) {
+      const waiting = costs.reduce((sum, cost) => sum + cost, 0);
+      return Math.max(0, Math.floor(this.#spent * (TOKEN_LIFE / pause) ** 2) - waiting);
+    }
+    const elapsed = Math.max((this.#exhaustedAt ?? now) - this.#debtsAt, SHORTEST_OBSERVATION);
+    const goingOn = (this.#spent * TOKEN_LIFE) / elapsed;
     const expected = this.#exhaustedAt === undefined ? goingOn : 2 * goingOn;
+    const perSecond = Math.min(...this.#options.budgets.map(({ rate }) => rate.perSecond));
     return Math.floor(Math.min(expected, this.#spent + (perSecond * TOKEN_LIFE) / 1_000));
   }
 }
