@@ -47,29 +47,20 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
   const commands = createRateLimiter({ ...COMMAND_RATE, clock });
   const warnings = createRateLimiter({ ...ONCE_A_MINUTE, clock });
   const shareOf = (rate: Rate): RateLimiter => createRateLimiter({ ...partOf(rate, rates), clock });
-  const ofTenants = new Map(Object.entries(rates.tenants).map(([name, rate]) => [name, shareOf(rate)]));
-  const ofOthers = perTenant && shareOf(perTenant);
-  const ofUsers = perUser && shareOf(perUser);
+  const limitOf = (field: string, rate: Rate) => ({ field, rate, share: shareOf(rate) });
+  const ofTenants = new Map(
+    Object.entries(rates.tenants).map(([name, rate]) => [name, limitOf(`limits.tenants.${name}`, rate)]),
+  );
+  const ofOthers = perTenant && limitOf('limits.perTenant', perTenant);
+  const ofUsers = perUser && limitOf('limits.perUser', perUser);
   let isLost = shared === undefined;
 
   function budgetsOf(tenant: string, user: string): Budget[] {
-    const own = rates.tenants[tenant];
-    const rate = own ?? perTenant;
-    const share = ofTenants.get(tenant) ?? ofOthers;
-    const field = own === undefined ? 'limits.perTenant' : `limits.tenants.${tenant}`;
-    const ofTenant = rate &&
-      share && { limit: 'tenant' as const, field, owner: tenant, key: tenant, rate, share };
-    const key = keyOf(tenant, user);
-    const ofUser = perUser &&
-      ofUsers && {
-        limit: 'user' as const,
-        field: 'limits.perUser',
-        owner: user,
-        key,
-        rate: perUser,
-        share: ofUsers,
-      };
-    return [ofTenant, ofUser].filter((budget) => budget !== undefined);
+    const ofTenant = ofTenants.get(tenant) ?? ofOthers;
+    return [
+      ...(ofTenant ? [{ ...ofTenant, limit: 'tenant' as const, owner: tenant, key: tenant }] : []),
+      ...(ofUsers ? [{ ...ofUsers, limit: 'user' as const, owner: user, key: keyOf(tenant, user) }] : []),
+    ];
   }
 
   function batchOf(tenant: string, user: string, budgets: readonly Budget[]): TokenBatch | undefined {

@@ -57,11 +57,12 @@ export function createRatesSite({ rates, processes = 1, redis = false, more = {}
     /** @returns undefined if the request is admitted, else the refusal */
     async ask(
       request: LimitedRequest = GET,
-      { user = 'alice', tenant = 'acme', by = running[0] }: Asking = {},
+      { user = 'alice', as, tenant = 'acme', by = running[0] }: Asking = {},
     ): Promise<StatusError | undefined> {
-      const named = { username: user, uid: '', groups: [], extra: {} };
+      const named = (username: string) => ({ username, uid: '', groups: [], extra: {} });
+      const who = as === undefined ? { user: named(user) } : { user: named(as), impersonator: named(user) };
       try {
-        await by?.admit({ tenant: toTenantName(tenant), user: named }, request);
+        await by?.admit({ tenant: toTenantName(tenant), ...who }, request);
         return undefined;
       } catch (error) {
         if (error instanceof StatusError) return error;
@@ -73,6 +74,8 @@ export function createRatesSite({ rates, processes = 1, redis = false, more = {}
 
 interface Asking {
   readonly user?: string;
+  /** The user whom they impersonate. */
+  readonly as?: string;
   readonly tenant?: string;
   /** The first process without it. */
   readonly by?: RequestRates | undefined;

@@ -23,6 +23,15 @@ t.test('tokens that are not there are owed', async (t) => {
   t.notOk(limiter.take('a'));
 });
 
+t.test('who drains gets what there is, and owes nothing', async (t) => {
+  const clock = createFakeClock();
+  const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
+  limiter.drain('a', 100);
+  t.notOk(limiter.take('a'));
+  clock.advance(1_000);
+  t.ok(limiter.take('a'));
+});
+
 t.test('a clock that is set back takes no tokens', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });

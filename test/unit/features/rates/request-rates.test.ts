@@ -117,6 +117,18 @@ for (const redis of [false, true]) {
   });
 }
 
+t.test('who acts as many users has one rate', async (t) => {
+  const { ask } = createRatesSite({ rates: { perUser: { perSecond: 1, burst: 10 } } });
+  t.equal(await admitted(Array.from({ length: 12 }, (_, at) => ask(GET, { as: `user ${at}` }))), 10);
+  t.match(await ask(GET, { as: 'bob' }), { message: /the user "alice"/ });
+  t.equal(await ask(GET, { user: 'bob' }), undefined);
+});
+
+t.test('a tenant may have a name that every object has', async (t) => {
+  const { ask } = createRatesSite({ rates: PER_TENANT });
+  t.equal(await admitted(Array.from({ length: 12 }, () => ask(GET, { tenant: 'constructor' }))), 10);
+});
+
 t.test('without Redis each process admits its share', async (t) => {
   const { ask, processes } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 30 } },
