@@ -39,10 +39,14 @@ export type BatchResult = Shortage | 'lost' | undefined;
 
 export class TokenBatch {
   readonly #options: TokenBatchOptions;
+  /** Tokens per second that both accounts get. */
+  readonly #slowest: number;
   #tokens = 0;
   /** When the command was sent that gave the tokens. */
   #takenAt = Number.NEGATIVE_INFINITY;
+  /** Tokens that were spent without Redis and would not be refilled yet. */
   #owed = 0;
+  #owedAt = 0;
   /** What was missing in each account when Redis was last asked; nothing is known before. */
   #debts: readonly number[] = [];
   #debtsAt = Number.NEGATIVE_INFINITY;
@@ -56,6 +60,7 @@ export class TokenBatch {
 
   constructor(options: TokenBatchOptions) {
     this.#options = options;
+    this.#slowest = Math.min(...options.budgets.map(({ rate }) => rate.perSecond));
   }
 
   /** @returns whether the batch has paid */
@@ -81,7 +86,14 @@ export class TokenBatch {
 
   /** Tokens that were spent without Redis: its accounts are charged with the next command. */
   owe(cost: number): void {
-    this.#owed += cost;
+    this.#owed = this.#owes(this.#options.clock.now()) + cost;
+  }
+
+  #owes(now: number): number {
+    const refilled = (this.#slowest * Math.max(0, now - this.#owedAt)) / 1_000;
+    this.#owed = Math.max(0, this.#owed - refilled);
+    this.#owedAt = now;
+    return this.#owed;
   }
 
   /**
@@ -97,11 +109,17 @@ export class TokenBatch {
   /** Called if the batch could not pay and there is no known shortage. */
   pay(cost: number): Promise<BatchResult> {
     const own = Math.min(cost, this.#held(this.#options.clock.now()));
-    this.#tokens -= own;
+    this.#putAside(own);
     return new Promise((resolve) => {
       this.#waiting.push({ cost: cost - own, own, resolve });
       this.#askInTurn();
     });
+  }
+
+  /** @param own less than nothing if it is put back */
+  #putAside(own: number): void {
+    this.#tokens -= own;
+    this.#spent += own;
   }
 
   #askInTurn(): void {
@@ -122,7 +140,7 @@ export class TokenBatch {
     const isOver = !this.#isAlive(askedAt);
     if (isOver) this.#tokens = 0;
     const held = this.#tokens;
-    const owed = this.#owed;
+    const owed = this.#owes(askedAt);
     const waiting = this.#waiting.map((one) => (isOver ? { ...one, cost: one.cost + one.own, own: 0 } : one));
     this.#waiting = [];
     const costs = waiting.map(({ cost }) => cost);
@@ -132,7 +150,7 @@ export class TokenBatch {
     this.#spent = 0;
     if (grant === undefined) this.#lose(waiting);
     else {
-      this.#owed -= owed;
+      this.#owed = Math.max(0, this.#owed - owed);
       this.#settle(waiting, grant, askedAt);
     }
     this.#isAsking = false;
@@ -152,7 +170,7 @@ export class TokenBatch {
   /** If the tokens were taken and only the reply was lost, no request gets them. */
   #lose(waiting: readonly Waiting[]): void {
     for (const { own, resolve } of waiting) {
-      this.#tokens += own;
+      this.#putAside(-own);
       resolve('lost');
     }
   }
@@ -172,7 +190,7 @@ export class TokenBatch {
         this.#spent += cost;
         resolve(undefined);
       } else {
-        this.#tokens += own;
+        this.#putAside(-own);
         resolve(this.#shortageAt(cost, askedAt) ?? shortageOf(this.#options.budgets, () => 1));
       }
     }
@@ -209,7 +227,6 @@ export class TokenBatch {
     const elapsed = Math.max((this.#exhaustedAt ?? now) - this.#debtsAt, SHORTEST_OBSERVATION);
     const goingOn = (this.#spent * TOKEN_LIFE) / elapsed;
     const expected = this.#exhaustedAt === undefined ? goingOn : 2 * goingOn;
-    const perSecond = Math.min(...this.#options.budgets.map(({ rate }) => rate.perSecond));
-    return Math.floor(Math.min(expected, this.#spent + (perSecond * TOKEN_LIFE) / 1_000));
+    return Math.floor(Math.min(expected, this.#spent + (this.#slowest * TOKEN_LIFE) / 1_000));
   }
 }

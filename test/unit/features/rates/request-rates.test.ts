@@ -224,6 +224,21 @@ t.test('what a process admitted with Redis is missing in its share when Redis is
   t.equal(await admitted(Array.from({ length: 20 }, () => ask())), 1);
 });
 
+t.test('what a process admitted without Redis long ago is not charged', async (t) => {
+  const { ask, accounts, clock } = createRatesSite({
+    rates: { perTenant: { perSecond: 1, burst: 20 } },
+    redis: true,
+  });
+  accounts.away = true;
+  for (let i = 0; i < 100; i += 1) {
+    t.equal(await ask(), undefined);
+    clock.advance(1_000);
+  }
+  accounts.away = false;
+  await ask();
+  t.equal(await admitted(Array.from({ length: 30 }, () => ask())), 19);
+});
+
 t.test('what a process admitted without Redis is charged when Redis is back', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 20 } },
