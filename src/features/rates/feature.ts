@@ -1,12 +1,12 @@
 /**
  * The feature `rates`: a limiter for the requests of each tenant and each user. See docs/limits.md.
  */
-import { createSealingKey, type SealingKey } from '../../cache/sealing-key.ts';
+import { createSealingKey } from '../../cache/sealing-key.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { type FeatureBuild, sealingSecrets } from '../build.ts';
-import type { RatesConfiguration } from './rates-configuration.ts';
 import { createRequestRates, type RequestRates, type SharedAccounts } from './request-rates.ts';
+import { accountKeys } from './token-script.ts';
 
 const RATES = new ComponentType<RequestRates>('rates', RUNS);
 
@@ -18,15 +18,13 @@ export function createRates(build: RatesBuild): Feature | undefined {
   const { limits, cache } = loaded.configuration;
   const { perTenant, perUser, tenants, costs, shadow, processes } = limits;
   if (perTenant === undefined && perUser === undefined && Object.keys(tenants).length === 0) return undefined;
-  const rates: RatesConfiguration = {
-    ...{ tenants, costs, shadow, processes },
-    ...(perTenant && { perTenant }),
-    ...(perUser && { perUser }),
-  };
   const limiter = generation.component(RATES, {
-    fingerprint: [rates, cache.redis?.keyPrefix, sealingSecrets(loaded)[0]],
+    fingerprint: [
+      ...[perTenant, perUser, tenants, costs, shadow, processes],
+      ...[cache.redis?.keyPrefix, sealingSecrets(loaded)[0]],
+    ],
     uses: [shared],
-    create: () => createRequestRates({ ...runtime, rates, shared: sharedAccounts(build) }),
+    create: () => createRequestRates({ ...runtime, rates: limits, shared: sharedAccounts(build) }),
   });
   return { limiters: [limiter] };
 }
@@ -36,11 +34,5 @@ function sharedAccounts({ loaded, runtime, shared: { store } }: RatesBuild): Sha
   const [secret] = sealingSecrets(loaded);
   if (store === undefined || redis === undefined || secret === undefined) return undefined;
   const key = createSealingKey(Buffer.from(secret, 'base64'), runtime.random);
-  return { store, keysOf: (tenant, user) => keysOf(redis.keyPrefix, key, tenant, user) };
-}
-
-/** Redis Cluster places a key by what is between braces. */
-function keysOf(prefix: string, key: SealingKey, tenant: string, user: string) {
-  const ofTenant = `${prefix}rate:{${key.mac('rate', [tenant])}}`;
-  return { tenant: ofTenant, user: `${ofTenant}:${key.mac('rate', [tenant, user])}` };
+  return { store, keysOf: (tenant, user) => accountKeys(redis.keyPrefix, key, tenant, user) };
 }

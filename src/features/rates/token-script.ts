@@ -5,6 +5,7 @@
  * ITU-T I.371; https://redis.io/docs/latest/develop/programmability/eval-intro/
  */
 import { createHash } from 'node:crypto';
+import type { SealingKey } from '../../cache/sealing-key.ts';
 import type { SharedStore } from '../../cache/shared-store.ts';
 import type { Rate } from '../../limits/rate-limiter.ts';
 
@@ -61,6 +62,14 @@ return reply
 `;
 
 const TOKEN_SCRIPT = { text: TEXT, sha1: createHash('sha1').update(TEXT).digest('hex') };
+
+/**
+ * The names of the accounts of a tenant and of a user. Redis Cluster places a key by what is between braces.
+ */
+export function accountKeys(prefix: string, key: SealingKey, tenant: string, user: string) {
+  const ofTenant = `${prefix}rate:{${key.mac('rate', [tenant])}}`;
+  return { tenant: ofTenant, user: `${ofTenant}:${key.mac('rate', [tenant, user])}` };
+}
 
 export interface TokenRequest {
   /** What the waiting requests cost, in their order. */
