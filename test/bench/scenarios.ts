@@ -95,7 +95,7 @@ export const SCENARIOS: readonly Scenario[] = [
     contenders: [stonegateWithLimits, stonegateWithRedis],
     shape: SMALL,
     rounds: 9,
-    // Tokens are taken for a quarter of a second: the cost of a load that goes on is wanted.
+    // Tokens are taken for 0.4 s: the cost of a load that goes on is wanted.
     turnSeconds: 1,
     // At most 3 % more CPU.
     targets: [{ against: 'with Redis', atLeast: 0.97 }],

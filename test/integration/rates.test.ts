@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createRedisStore, type RedisStoreOptions } from '../../src/cache/redis.ts';
 import type { RatesConfiguration } from '../../src/features/rates/rates-configuration.ts';
-import { takeTokens } from '../../src/features/rates/token-script.ts';
+import { TOKEN_LIFE, takeTokens } from '../../src/features/rates/token-script.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';
@@ -99,7 +99,14 @@ function defineTests(): void {
         const seeded = given.map((tokens, at) => now + (tokens - 0.5) * (intervals[2 * at] ?? 0));
         for (const [at, key] of KEYS.entries()) await server.command('SET', key, `${seeded[at]}`);
         const model = new Map(KEYS.map((key, at) => [key, seeded[at] ?? 0]));
-        const values = [250_000, asked.owed, asked.held, asked.wanted, ...intervals, ...asked.costs];
+        const values = [
+          TOKEN_LIFE * 1_000,
+          asked.owed,
+          asked.held,
+          asked.wanted,
+          ...intervals,
+          ...asked.costs,
+        ];
         const [available = 0, extra = 0, garbage, ...left] = runTokenScript(model, now, KEYS, values);
         const reply = await takeTokens(store, KEYS, rates, asked);
         t.match(reply, { available, extra: extra < 0 ? undefined : extra, garbage });

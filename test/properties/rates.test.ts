@@ -18,7 +18,7 @@ const PROCESSES = 3;
 const rate = fc
   .record({
     burst: fc.integer({ min: 10 * PROCESSES, max: 200 }),
-    secondsToFull: fc.constantFrom(0.1, 0.2, 0.5, 1, 10, 1_000),
+    secondsToFull: fc.constantFrom(0.1, 0.3, 0.5, 1, 10, 1_000),
   })
   .map(({ burst, secondsToFull }) => ({ perSecond: burst / secondsToFull, burst }));
 
@@ -39,7 +39,7 @@ const stream = fc.record({
 });
 const pass = fc.record({
   kind: fc.constant('pass' as const),
-  milliseconds: fc.oneof(fc.integer({ min: 1, max: 260 }), fc.integer({ min: 1, max: 3_000 })),
+  milliseconds: fc.oneof(fc.integer({ min: 1, max: 420 }), fc.integer({ min: 1, max: 3_000 })),
 });
 const fault = fc.record({
   kind: fc.constant('fault' as const),

@@ -1,6 +1,6 @@
 /**
  * The tokens that this process has taken from the accounts of a tenant and a user in Redis. It takes in
- * advance what the last quarter of a second suggests, so that a busy user waits for Redis once. An occasional
+ * advance what the last moments suggest, so that a busy user waits for Redis once. An occasional
  * one waits for one round trip each time, since tokens that are not spent are lost.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -8,10 +8,10 @@ import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import { type Budget, chargeShares, type Shortage, shortageOf } from './budget.ts';
 import { TOKEN_LIFE, type TokenGrant, type TokenRequest } from './token-script.ts';
 
-/** At most ten commands in any second, of which a steady load needs five. */
+/** At most ten commands in any second, of which a steady load needs three. */
 export const COMMAND_RATE = { perSecond: 5, burst: 5 };
 /** Milliseconds after which tokens are renewed before they are spent. */
-const RENEW_AFTER = 200;
+const RENEW_AFTER = 300;
 /** What has lasted for less is not taken to go on at that rate. */
 const SHORTEST_OBSERVATION = TOKEN_LIFE / 8;
 

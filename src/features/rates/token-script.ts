@@ -13,7 +13,7 @@ import type { Rate } from '../../limits/rate-limiter.ts';
  * Milliseconds for which a process may spend tokens that it took in advance. Redis accounts for them as if
  * they were spent at the end of it, so that no period has more of them than it should.
  */
-export const TOKEN_LIFE = 250;
+export const TOKEN_LIFE = 400;
 
 /**
  * The costs that the accounts can pay are paid, in their order. Then up to `wanted` tokens are given in
