@@ -23,11 +23,12 @@ export function createShared({ generation, loaded, runtime }: Build): Shared {
   return generation.component(SHARED, {
     fingerprint: [connection, redis && sealingSecrets(loaded), longestLife(loaded)],
     create() {
+      const store = connection && createRedisStore({ ...runtime, ...connection });
       const cache =
-        redis === undefined || connection === undefined
+        redis === undefined || store === undefined
           ? createProcessCache({ ...runtime, longestLife: longestLife(loaded) })
-          : createRedisCache(loaded, redis, createRedisStore({ ...runtime, ...connection }), runtime);
-      return { cache, drops: createDrops(cache) };
+          : createRedisCache(loaded, redis, store, runtime);
+      return { cache, drops: createDrops(cache), store };
     },
   });
 }

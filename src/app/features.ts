@@ -18,6 +18,7 @@ import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
 import type { AccessSource } from '../features/portal/context.ts';
+import { createRates } from '../features/rates/feature.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
 import { createSelfReviews } from '../features/self-reviews/feature.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/feature.ts';
@@ -66,6 +67,7 @@ export function createFeatures(
     createTenantBoundary(build, parts),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),
+    createRates(build),
     createClientSetup(build.loaded),
     createDiscoveryFeature(parts),
     createOwnTenant(parts),

@@ -16,7 +16,6 @@ import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import { ByteBudget } from '../limits/byte-budget.ts';
 import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
-import { createTenantRateLimit } from '../limits/rate-limits.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
@@ -81,7 +80,7 @@ const OWN_BODY_BYTES = 256 * 1024;
 export function createProxy(build: FeatureBuild, options: ProxyOptions): ConfiguredProxy {
   const { runtime, generation, upstream } = build;
   const { configuration } = build.loaded;
-  const { server, limits, authentication } = configuration;
+  const { server, authentication } = configuration;
   const { provisioning, policies, responseMemory, streams } = options;
   const { clock } = runtime;
   const { body: bodyTimeout } = server.timeouts;
@@ -104,7 +103,6 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   };
   const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => stages);
   const extensions = combineFeatures(features);
-  const tenantLimit = limits.perTenant && createTenantRateLimit({ ...limits.perTenant, clock });
   const stages: ServingStages = {
     ...runtime,
     ...asUser,
@@ -118,7 +116,6 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
       lastModes: new LastModes(),
       reasonOf,
     },
-    limitTenant: (tenant) => tenantLimit?.admit(tenant),
     bodies: createBodyInspection({
       rules: extensions.bodyRules,
       reviewPathOf: reviewPathsOf(build.loaded),

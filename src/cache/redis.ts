@@ -125,6 +125,13 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
     delete: async (names) =>
       (await ask(() => Promise.all(names.map((name) => client.del(name))))) !== undefined,
     publish: async (message) => (await ask(() => client.publish(channel, message))) !== undefined,
+    run: ({ text, sha1 }, keys, values) =>
+      ask<unknown>(() =>
+        client.evalsha(sha1, keys.length, ...keys, ...values).catch((error: unknown) => {
+          if (!isUnknownScript(error)) throw error;
+          return client.eval(text, keys.length, ...keys, ...values);
+        }),
+      ),
     listen: subscription.listen,
     whenReady: (milliseconds) => whenReady(client, milliseconds, clock),
     problem: () => circuit.problem ?? refusal,
@@ -203,6 +210,11 @@ function within<T>(answer: Promise<T>, milliseconds: number, clock: Clock): Prom
 function absentIfWrongType(error: unknown): Buffer {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return Buffer.alloc(0);
   throw error;
+}
+
+/** Redis was restarted, or has not run the script yet. */
+function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
 function whenReady(client: Redis | Cluster, milliseconds: number, clock: Clock): Promise<boolean> {

@@ -14,7 +14,7 @@ const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
 /** Domain separation: a name or MAC for one purpose is invalid for another. */
-export type Purpose = 'entry' | 'tag' | 'epoch' | 'portal';
+export type Purpose = 'entry' | 'tag' | 'epoch' | 'portal' | 'rate';
 
 export interface SealingKey {
   /** A name or MAC of `parts`, in base64url. */

@@ -13,6 +13,13 @@ export interface SharedStore {
   set(name: string, value: Buffer | string, ttl: number): Promise<boolean>;
   delete(names: readonly string[]): Promise<boolean>;
   publish(message: string): Promise<boolean>;
+  /**
+   * Runs a script atomically.
+   *
+   * @param keys of one hash slot
+   * @returns what the script returns; undefined if the store does not respond, or refuses it
+   */
+  run(script: StoreScript, keys: readonly string[], values: readonly number[]): Promise<unknown>;
   /** There is one listener. */
   listen(listener: StoreListener): void;
   /**
@@ -26,6 +33,13 @@ export interface SharedStore {
    */
   problem(): string | undefined;
   close(): void;
+}
+
+export interface StoreScript {
+  /** Lua. */
+  readonly text: string;
+  /** The digest of the text, by which Redis knows it. */
+  readonly sha1: string;
 }
 
 export interface StoreListener {

@@ -10,6 +10,7 @@ import { authorizationSchema } from '../features/cross-tenant/authorization-conf
 import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
 import { quotaSchema } from '../features/quota/quota-configuration.ts';
+import { rateFields, refuseUnaffordable } from '../features/rates/rates-configuration.ts';
 import { accessSchema } from '../features/rbac-index/access-configuration.ts';
 import { usageSchema } from '../features/usage/usage-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
@@ -37,6 +38,7 @@ export type * from '../features/cross-tenant/authorization-configuration.ts';
 export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/quota/quota-configuration.ts';
+export type * from '../features/rates/rates-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';
 export type * from '../features/usage/usage-configuration.ts';
 export type * from '../features/webhook/webhook-configuration.ts';
@@ -123,49 +125,54 @@ const cache = z
     ),
   );
 
-const limits = z.strictObject({
-  unknownCredentials: z
-    .strictObject({
-      perSource: rate
-        .default({ perSecond: 10, burst: 50 })
-        .describe('Rate of credentials that are not cached, per client address.'),
-      concurrent: count.default(16).describe('Concurrent validations.'),
-      queue: z.int().min(0).default(64).describe('How many further validations may be queued.'),
-      queueTimeout: duration.prefault('2s').describe('How long they may be queued.'),
-    })
-    .prefault({})
-    .describe(
-      'Protects Keystone and the API server from floods of unknown credentials. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) has its own limits.',
-    ),
-  perTenant: rate.exactOptional().describe('Rate of requests of one tenant; without it unlimited.'),
-  tenantQueue: z
-    .strictObject({
-      requests: count.default(256).describe('Maximum number of queued requests.'),
-      bytes: z
-        .int()
-        .min(1_048_576)
-        .default(TENANT_QUEUE_BYTES)
-        .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
-    })
-    .prefault({})
-    .describe(
-      'The queue of a tenant that has used up its connections to the API server. Further requests get 429 at once. All tenants together may queue 16 times as much.',
-    ),
-  streams: z
-    .strictObject({
-      perUser: count.default(500).describe('Maximum number of open streams of a user.'),
-      perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
-      endWithCredential: toggle('Whether watches and followed logs end when their credential expires.', true),
-      recheck: period
-        .prefault('60s')
-        .describe('The credential of an open stream is validated again after at least this time.'),
-      tunnelMaxAge: period
-        .prefault('24h')
-        .describe('Maximum duration of exec, attach, port-forward and proxy.'),
-    })
-    .prefault({})
-    .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
-});
+const limits = z
+  .strictObject({
+    unknownCredentials: z
+      .strictObject({
+        perSource: rate
+          .default({ perSecond: 10, burst: 50 })
+          .describe('Rate of credentials that are not cached, per client address.'),
+        concurrent: count.default(16).describe('Concurrent validations.'),
+        queue: z.int().min(0).default(64).describe('How many further validations may be queued.'),
+        queueTimeout: duration.prefault('2s').describe('How long they may be queued.'),
+      })
+      .prefault({})
+      .describe(
+        'Protects Keystone and the API server from floods of unknown credentials. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) has its own limits.',
+      ),
+    ...rateFields,
+    tenantQueue: z
+      .strictObject({
+        requests: count.default(256).describe('Maximum number of queued requests.'),
+        bytes: z
+          .int()
+          .min(1_048_576)
+          .default(TENANT_QUEUE_BYTES)
+          .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
+      })
+      .prefault({})
+      .describe(
+        'The queue of a tenant that has used up its connections to the API server. Further requests get 429 at once. All tenants together may queue 16 times as much.',
+      ),
+    streams: z
+      .strictObject({
+        perUser: count.default(500).describe('Maximum number of open streams of a user.'),
+        perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
+        endWithCredential: toggle(
+          'Whether watches and followed logs end when their credential expires.',
+          true,
+        ),
+        recheck: period
+          .prefault('60s')
+          .describe('The credential of an open stream is validated again after at least this time.'),
+        tunnelMaxAge: period
+          .prefault('24h')
+          .describe('Maximum duration of exec, attach, port-forward and proxy.'),
+      })
+      .prefault({})
+      .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
+  })
+  .superRefine(refuseUnaffordable);
 
 const sections = z.strictObject({
   apiVersion: z.literal('stonegate.dev/v1alpha1'),
@@ -201,7 +208,9 @@ const sections = z.strictObject({
   cache: cache.prefault({}).describe('The cache of validated identities.'),
   limits: limits
     .prefault({})
-    .describe('Limits for clients and tenants. They apply to each process (replica or worker) separately.'),
+    .describe(
+      'Limits for clients and tenants. Rates of requests are shared by all processes that use one Redis; all others apply to each process (replica or worker) separately.',
+    ),
   portal: portalSchema.exactOptional().describe('A sign-in page for browsers. Off without it.'),
   webhook: webhookSchema
     .exactOptional()

@@ -40,6 +40,7 @@ export const CODES = {
   ReviewInvalid: { http: 422, reason: 'Invalid' },
   CredentialRateExceeded: { http: 429, reason: 'TooManyRequests' },
   TenantRateExceeded: { http: 429, reason: 'TooManyRequests' },
+  UserRateExceeded: { http: 429, reason: 'TooManyRequests' },
   AdmissionRateExceeded: { http: 429, reason: 'TooManyRequests' },
   StreamLimitExceeded: { http: 429, reason: 'TooManyRequests' },
   HeadersTooLarge: { http: 431, reason: 'RequestHeaderFieldsTooLarge' },

@@ -27,6 +27,7 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
           'Internal error occurred: see the log of Stonegate under the audit ID',
         );
   const { http, reason } = CODES[known.code];
+  const retryAfterSeconds = known.details?.retryAfterSeconds ?? (http === 429 ? 1 : undefined);
   return {
     status: {
       kind: 'Status',
@@ -37,6 +38,7 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
       reason,
       details: {
         ...known.details,
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
         causes: [
           ...(known.details?.causes ?? []),
           { reason: 'StonegateCode', message: known.code },
@@ -45,15 +47,13 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
       },
       code: http,
     },
-    headers: protocolHeaders(known),
+    headers: protocolHeaders(known, retryAfterSeconds),
   };
 }
 
 /** A 503 has no Retry-After: kubectl would silently retry ten times and lose the message. */
-function protocolHeaders({ http, allow, details }: StatusError): HeaderField[] {
+function protocolHeaders({ http, allow }: StatusError, retryAfterSeconds: number | undefined): HeaderField[] {
   if (http === 401) return [['WWW-Authenticate', 'Bearer realm="stonegate"']];
   if (http === 405 && allow.length > 0) return [['Allow', allow.join(', ')]];
-  if (http === 429) return [['Retry-After', '1']];
-  const { retryAfterSeconds } = details ?? {};
   return retryAfterSeconds === undefined ? [] : [['Retry-After', String(retryAfterSeconds)]];
 }

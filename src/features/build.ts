@@ -6,6 +6,7 @@
 import type { DocumentCache } from '../cache/document-cache.ts';
 import type { Drops } from '../cache/drops.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
+import type { SharedStore } from '../cache/shared-store.ts';
 import type { Build } from '../config/build.ts';
 import type { KeystoneConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
@@ -32,6 +33,8 @@ export interface Shared {
   readonly cache: SharedCache;
   /** Tells open streams which cached entries were dropped. */
   readonly drops: Drops;
+  /** Undefined if no Redis is configured. */
+  readonly store?: SharedStore | undefined;
 }
 
 export interface Keystone {

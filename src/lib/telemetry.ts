@@ -104,10 +104,18 @@ export interface IndexMeasures {
   readonly resources: readonly { readonly resource: string; readonly objects: number }[];
 }
 
+/** Whose rate: `limits.perTenant` or `limits.tenants`, and `limits.perUser`. */
+export const RATE_LIMITS = ['tenant', 'user'] as const;
+export const RATE_RESULTS = ['refused', 'shadow'] as const;
+
 export interface Telemetry {
   cacheLookup(tier: CacheTier, result: 'hit' | 'miss' | 'stale' | 'error'): void;
   /** One call to a backend. */
   backendCall(backend: Backend, result: BackendResult, seconds: number): void;
+  /** A request beyond a rate of `limits` was refused, or only counted. */
+  rateLimited(limit: (typeof RATE_LIMITS)[number], result: (typeof RATE_RESULTS)[number]): void;
+  /** Whether this process admits its own share of the rates: there is no Redis, or it does not answer. */
+  rateSharesInForce(inForce: boolean): void;
   /** A credential no cache knew was turned away before a backend was asked. */
   unknownCredentialLimited(reason: 'source' | 'total'): void;
   /** The webhook answered a review, or could not. */
@@ -153,6 +161,8 @@ export interface Telemetry {
 export const noTelemetry: Telemetry = {
   cacheLookup() {},
   backendCall() {},
+  rateLimited() {},
+  rateSharesInForce() {},
   unknownCredentialLimited() {},
   webhookReview() {},
   admissionReview() {},

@@ -1,6 +1,6 @@
 /**
- * Limits a rate for each key by token buckets: a burst at once, then a steady rate. A bucket is filled when
- * it is read, so no timer runs.
+ * Limits a rate for each key: a burst at once, then a steady rate. It is the Generic Cell Rate Algorithm
+ * (ITU-T I.371) in its form as a bucket of tokens, which is filled when it is read, so that no timer runs.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
@@ -24,12 +24,14 @@ export interface RateLimiterOptions extends Rate {
 }
 
 export interface RateLimiter {
-  /** @returns whether there was a token, which is taken */
-  take(key: string): boolean;
-  /** Whether there is a token. */
-  allows(key: string): boolean;
-  /** Tokens that are not there are owed. */
+  /** @returns whether there were so many tokens (1), which are taken; if not, none is */
+  take(key: string, tokens?: number): boolean;
+  /** @returns milliseconds until there are so many tokens (1); 0 if there are */
+  wait(key: string, tokens?: number): number;
+  /** Tokens that are not there are owed. Fewer than none are given back. */
   spend(key: string, tokens: number): void;
+  /** Takes so many tokens, or as many as there are. */
+  drain(key: string, tokens: number): void;
   /** The number of known keys. */
   readonly size: number;
 }
@@ -40,6 +42,8 @@ interface Bucket {
 }
 
 const MAX_KEYS = 10_000;
+/** The sum of many small refills is rounded: who waits exactly until there is a token finds one. */
+const ROUNDING = 1e-6;
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { perSecond, burst, maxKeys = MAX_KEYS, clock } = options;
@@ -61,15 +65,22 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   }
 
   return {
-    take(key) {
+    take(key, tokens = 1) {
       const bucket = bucketOf(key);
-      if (bucket.tokens < 1) return false;
-      bucket.tokens -= 1;
+      if (bucket.tokens + ROUNDING < tokens) return false;
+      bucket.tokens -= tokens;
       return true;
     },
-    allows: (key) => !buckets.has(key) || bucketOf(key).tokens >= 1,
+    wait(key, tokens = 1) {
+      const missing = tokens - (buckets.has(key) ? bucketOf(key).tokens : burst);
+      return missing <= ROUNDING ? 0 : (missing / perSecond) * 1_000;
+    },
     spend(key, tokens) {
       bucketOf(key).tokens -= tokens;
+    },
+    drain(key, tokens) {
+      const bucket = bucketOf(key);
+      bucket.tokens -= Math.min(tokens, Math.max(0, bucket.tokens));
     },
     get size() {
       return buckets.size;

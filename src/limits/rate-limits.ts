@@ -1,29 +1,9 @@
 /**
- * Rate limits of a tenant's requests, and of sign-ins at the portal. The tenant's limit protects the API
- * server for the other tenants: API Priority and Fairness sees Stonegate's credential, not the tenant.
+ * Rate limits of sign-ins at the portal.
  */
-import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
-
-export interface TenantRateLimit {
-  /** @throws StatusError TenantRateExceeded */
-  admit(tenant: string): void;
-}
-
-export function createTenantRateLimit(options: Rate & { readonly clock: Clock }): TenantRateLimit {
-  const requests = createRateLimiter(options);
-  return {
-    admit(tenant) {
-      if (requests.take(tenant)) return;
-      throw new StatusError(
-        'TenantRateExceeded',
-        `Too many requests, please try again later: the tenant ${JSON.stringify(tenant)} is over its rate`,
-      );
-    },
-  };
-}
 
 /**
  * Per source address, against one client that tries many users or makes Stonegate ask the backends for

@@ -10,6 +10,8 @@ import { CODES, type ErrorCode } from '../errors/codes.ts';
 import { LONG_RUNNING, type RequestInfo } from '../kubernetes/request-info.ts';
 import {
   ADMISSION_RESULTS,
+  RATE_LIMITS,
+  RATE_RESULTS,
   REVIEW_KINDS,
   REVIEW_RESULTS,
   STREAM_END_REASONS,
@@ -101,6 +103,17 @@ export function createMetrics(now: () => number, version: string): Metrics {
     help: 'Unknown credentials refused before a backend was called.',
     labels: { reason: ['source', 'total'] },
   });
+  const rateLimited = createCounter(registers, {
+    name: 'stonegate_rate_limited_total',
+    help: 'Requests beyond a rate of a tenant or a user: refused, or let through in shadow mode.',
+    labels: { limit: RATE_LIMITS, result: RATE_RESULTS },
+  });
+  const rateShares = new Gauge({
+    name: 'stonegate_rate_shares_in_force',
+    help: 'Whether the process admits its own share of the rates, without Redis: 1 or 0.',
+    aggregator: 'max',
+    registers,
+  });
   const reviews = createCounter(registers, {
     name: 'stonegate_webhook_reviews_total',
     help: 'Reviews that API servers posted to the webhook, by kind and result.',
@@ -144,6 +157,8 @@ export function createMetrics(now: () => number, version: string): Metrics {
     },
     cacheLookup: (tier, result) => cache.add(1, tier, result),
     backendCall: (name, result, seconds) => backend.observe(seconds, name, result),
+    rateLimited: (limit, result) => rateLimited.inc({ limit, result }),
+    rateSharesInForce: (inForce) => rateShares.set(inForce ? 1 : 0),
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     admissionReview: (result) => admissions.inc({ result }),

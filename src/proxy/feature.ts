@@ -9,6 +9,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import type { Authorizer } from './authorizer.ts';
 import type { BodyRule } from './body-rule.ts';
+import type { Limiter } from './limiter.ts';
 import type { OwnResource } from './own-api.ts';
 import type { Outgoing } from './request-context.ts';
 import type { StreamedResponse } from './response/response-stream.ts';
@@ -25,6 +26,8 @@ export interface Feature {
   /** Every authorizer must allow the request. */
   readonly authorizers?: readonly Authorizer[];
   readonly admission?: readonly AdmissionPlugin[];
+  /** Every limiter must admit the request, in the order of the features. */
+  readonly limiters?: readonly Limiter[];
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
   /**
@@ -94,6 +97,7 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     authenticators: features.flatMap(({ authenticators = [] }) => authenticators),
     authorizers: features.flatMap(({ authorizers = [] }) => authorizers),
     admission: features.flatMap(({ admission = [] }) => admission),
+    limiters: features.flatMap(({ limiters = [] }) => limiters),
     handlers,
     publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
     bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),

@@ -59,7 +59,8 @@ export async function serveRequest(exchange: Exchange, stages: ServingStages): P
     const authorization = authorize(acting, stages);
     const authorized = authorization instanceof Promise ? await authorization : authorization;
     admit(authorized, stages);
-    limit(authorized, stages);
+    const limiting = limit(authorized, stages);
+    if (limiting !== undefined) await limiting;
     const routed = rewrite(authorized, stages);
     const outgoing = impersonate(routed, stages);
     // It is not awaited: this function refers to the stages, which a stream must not keep alive.

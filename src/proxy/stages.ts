@@ -25,6 +25,7 @@ import type { CombinedFeatures } from './feature.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
+import { runLimiters } from './limiter.ts';
 import type { OwnAPI } from './own-api.ts';
 import { passThrough, senderOf } from './pass-through.ts';
 import { withAcceptedTypes } from './request/accepted-types.ts';
@@ -55,10 +56,8 @@ export interface Stages extends CombinedFeatures {
   readonly ownAPI: OwnAPI;
   /** Absent if no roles are looked up. */
   readonly roles?: RoleLookup;
-  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limitTenant' | 'constrained'>;
+  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limiters' | 'constrained'>;
   readonly upstreamRights: UpstreamRights;
-  /** @throws StatusError TenantRateExceeded */
-  readonly limitTenant: (tenant: string) => void;
   /** The API server's limit for all request headers together, in bytes. */
   readonly maxHeaderBytes: number;
 }
@@ -182,10 +181,10 @@ export function actAs(scoped: Scoped, stages: Stages): Promise<Scoped> | Scoped 
 
 async function actAsRequested(
   scoped: Scoped,
-  { mode, impersonation, limitTenant, upstreamRights }: Stages,
+  { mode, impersonation, limiters, upstreamRights }: Stages,
 ): Promise<Scoped> {
   const { constrained } = upstreamRights;
-  const options = { ...impersonation, mode, limitTenant, constrained };
+  const options = { ...impersonation, mode, limiters, constrained };
   const user = await resolveImpersonatedUser(scoped, options);
   return user === undefined ? scoped : establish(scoped, { impersonator: scoped.user, user });
 }
@@ -209,9 +208,12 @@ export function admit({ exchange, info }: Authorized, { admission }: Stages): vo
   for (const plugin of admission) plugin.admit(exchange, info);
 }
 
-/** @throws StatusError TenantRateExceeded */
-export function limit({ tenant }: Authorized, { limitTenant }: Stages): void {
-  limitTenant(tenant);
+/**
+ * @returns undefined if nothing must be waited for
+ * @throws StatusError TenantRateExceeded, UserRateExceeded
+ */
+export function limit(authorized: Authorized, { limiters }: Stages): Promise<void> | undefined {
+  return runLimiters(limiters, authorized, authorized.info);
 }
 
 /**

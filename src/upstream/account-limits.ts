@@ -147,7 +147,7 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     admit(account, isLongRunning) {
       if (account.kind !== 'tenant') return;
       const { tenant } = account;
-      if (!closedConnections.allows(tenant)) throw tenantOverRate(tenant, 'has cancelled too many requests');
+      if (closedConnections.wait(tenant) > 0) throw tenantOverRate(tenant, 'has cancelled too many requests');
       if (isLongRunning && !longRunning.take(tenant))
         throw tenantOverRate(tenant, 'begins too many watches, followed logs and connections');
     },

@@ -23,7 +23,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --contender NAME=COMMAND,PORT  one more; it finds UPSTREAM, CERT_FILE, KEY_FILE and CA_FILE in its environment
   --json FILE                  where the figures are written (coverage/bench.json)
 
-Scenarios: get, tls, http2, list, redis, workers, watches, first-sight, life, resident, access,
+Scenarios: get, tls, http2, list, redis, limits, workers, watches, first-sight, life, resident, access,
 and only by name: growth, growth-watches.
 `;
 

@@ -94,7 +94,8 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
 async function playScenario(site: Site, scenario: Scenario, added: readonly Contender[]): Promise<Row[]> {
   const absent = scenario.contenders.filter(({ missing }) => missing !== undefined);
   const present = scenario.contenders.filter(({ missing }) => missing === undefined);
-  const pace = { rounds: scenario.rounds, seconds: ROUND_SECONDS };
+  const { rounds, turnSeconds } = scenario;
+  const pace = { rounds, seconds: ROUND_SECONDS, ...(turnSeconds !== undefined && { turnSeconds }) };
   const rows = await play(site, scenario, [...present, ...added], pace);
   console.log(`\n${scenario.title}\n\n${throughputTable(rows, absent)}`);
   return say(rows, throughputVerdicts(scenario, rows));

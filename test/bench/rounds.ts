@@ -10,13 +10,15 @@ import type { Serving } from './processes.ts';
 import { type Row, rowOf } from './rows.ts';
 import type { Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
-import { type Entrant, type Measured, playRound, takeTurn } from './turns.ts';
+import { type Entrant, type Measured, playRound, TURN_SECONDS, takeTurn } from './turns.ts';
 import { wrk } from './wrk.ts';
 
 export interface Pace {
   readonly rounds: number;
   /** Of load for each contender, in a round. */
   readonly seconds: number;
+  /** Of one turn. */
+  readonly turnSeconds?: number;
 }
 
 /** Seconds of load until Node has compiled what is run often; the same for all. */
@@ -61,13 +63,14 @@ export interface RoundsOptions {
   readonly rounds: number;
   /** Of load for each, in a round. */
   readonly seconds: number;
+  readonly turnSeconds?: number;
   /** Called after warming up and after the last round. */
   readonly atBounds?: () => Promise<void>;
 }
 
 /** @returns a row for each entry, in their order. @throws where requests are refused, or none goes through */
 export async function playRounds(options: RoundsOptions): Promise<Row[]> {
-  const { site, entries, load, rounds, seconds, atBounds } = options;
+  const { site, entries, load, rounds, seconds, turnSeconds = TURN_SECONDS, atBounds } = options;
   const servings: Serving[] = [];
   const entrants: Entrant[] = [];
   const results: Measured[][] = [];
@@ -82,7 +85,7 @@ export async function playRounds(options: RoundsOptions): Promise<Row[]> {
     await warmUp(site, options, entrants);
     await atBounds?.();
     for (let round = 0; round < rounds; round += 1)
-      results.push(await playRound(entrants, seconds, site.counts));
+      results.push(await playRound(entrants, seconds, turnSeconds, site.counts));
     await atBounds?.();
     for (const { generator } of entrants) await generator.finish();
   } finally {

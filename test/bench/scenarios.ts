@@ -4,7 +4,7 @@
 
 import type { Contender } from './contenders/contender.ts';
 import { caddy, passThrough } from './contenders/others.ts';
-import { stonegate, stonegateOf, stonegateWithRedis } from './contenders/stonegate.ts';
+import { stonegate, stonegateOf, stonegateWithLimits, stonegateWithRedis } from './contenders/stonegate.ts';
 import type { Shape } from './generator.ts';
 import type { UpstreamKind } from './site.ts';
 
@@ -21,6 +21,8 @@ export interface Scenario {
   readonly contenders: readonly Contender[];
   readonly shape: Omit<Shape, 'tokens'>;
   readonly rounds: number;
+  /** A tenth of a second without it. */
+  readonly turnSeconds?: number;
   readonly targets: readonly Target[];
 }
 
@@ -84,6 +86,19 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: SMALL,
     rounds: 3,
     targets: [],
+  },
+  {
+    name: 'limits',
+    title: '2 kB GET, with rates of its tenant and its user and without',
+    upstream: 'plain',
+    http2: false,
+    contenders: [stonegateWithLimits, stonegateWithRedis],
+    shape: SMALL,
+    rounds: 9,
+    // Tokens are taken for 0.4 s: the cost of a load that goes on is wanted.
+    turnSeconds: 1,
+    // At most 3 % more CPU.
+    targets: [{ against: 'with Redis', atLeast: 0.97 }],
   },
   {
     name: 'workers',

@@ -25,16 +25,18 @@ export interface Measured extends Counts {
   readonly resident: number;
 }
 
-const TURN_SECONDS = 0.1;
+export const TURN_SECONDS = 0.1;
 
 /**
  * @param seconds each contender's generator is let run
+ * @param turnSeconds of one turn
  * @param count what the upstream and Keystone have seen so far: requests are counted where all of them arrive
  * @returns one for each entrant, in their order
  */
 export async function playRound(
   entrants: readonly Entrant[],
   seconds: number,
+  turnSeconds: number,
   count: () => Promise<Counts>,
 ): Promise<Measured[]> {
   const totals = entrants.map((entrant) => ({
@@ -46,9 +48,9 @@ export async function playRound(
   }));
   const order = [...totals];
   let before = await count();
-  for (let turn = 0; turn < Math.round(seconds / TURN_SECONDS); turn += 1) {
+  for (let turn = 0; turn < Math.round(seconds / turnSeconds); turn += 1) {
     for (const total of order) {
-      total.seconds += await takeTurn(total.entrant, TURN_SECONDS);
+      total.seconds += await takeTurn(total.entrant, turnSeconds);
       const after = await count();
       total.requests += after.requests - before.requests;
       total.keystoneCalls += after.keystoneCalls - before.keystoneCalls;

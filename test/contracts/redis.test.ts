@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { createSealingKey } from '../../src/cache/sealing-key.ts';
+import { accountKeys } from '../../src/features/rates/token-script.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryStore } from '../support/redis/memory-store.ts';
 import { createReplica, sealingKey } from '../support/redis/replica.ts';
@@ -60,4 +62,9 @@ t.test('a drop: the records of its epochs and the message to the other replicas'
   const [value = '', until = '', proof] = record.split('.');
   t.equal(proof, macOf(SECRET, ['epoch', macOf(SECRET, ['tag', 'tenant:acme']), value, until]));
   sameAsRecorded(t, 'redis/drop.json', asJSON({ records: Object.fromEntries(records), messages }));
+});
+
+t.test('accounts of rates: their names, which all replicas must know', async (t) => {
+  const key = createSealingKey(SECRET, random);
+  sameAsRecorded(t, 'redis/rates.json', asJSON(accountKeys('stonegate:', key, 'acme', 'acme:alice')));
 });

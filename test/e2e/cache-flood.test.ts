@@ -61,7 +61,7 @@ const unknownToken = (n: number): string => `gAAAAA${'x'.repeat(150)}${n}`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 t.test(
-  'C244 a flood of bad tokens: Keystone gets a bounded number of them, known users are served',
+  'C244, D514: a flood of bad tokens: Keystone gets a bounded number of them, known users are served',
   async (t) => {
     const { ask, app, flood, keystoneToken, validations } = await setUp(t, {
       perSource: { perSecond: 0.001, burst: 20 },

@@ -259,7 +259,7 @@ admin: { bind: "${admin}" }
 
 t.test('README.md and other pages of operators', { skip }, async (t) => {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {
-    configuration: { limits: { perTenant: { perSecond: 1, burst: 2 } } },
+    configuration: { limits: { perTenant: { perSecond: 5, burst: 10 }, costs: { get: 5 } } },
   });
   t.teardown(() => testbed.close());
   const folder = dirname(testbed.configFile);

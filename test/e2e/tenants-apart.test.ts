@@ -143,7 +143,7 @@ t.test('a user without rights who repeatedly tries to impersonate affects no oth
   t.equal(reviews(), PER_TENANT);
 });
 
-t.test('a tenant that is hostile in every way stops no other tenant', async (t) => {
+t.test('D523 a tenant that is hostile in every way stops no other tenant', async (t) => {
   const { stonegate, alice, bob, attacker } = await start(t);
   const reset = (stream: ClientHttp2Stream): void => {
     setImmediate(() => stream.close());

@@ -44,7 +44,10 @@ export async function createSoakSite(folder: string): Promise<SoakSite> {
       admin: { bind: `127.0.0.1:${adminPort}` },
       access: { index: true },
       cache: { redis: { url: { fromFile: 'redis-url' } }, sealingKeys: [{ fromFile: 'cache.key' }] },
-      limits: { perTenant: { perSecond: 50, burst: 100 } },
+      limits: {
+        perTenant: { perSecond: 50, burst: 100 },
+        costs: { list: 1, watch: 1, write: 1, connect: 1 },
+      },
       authentication: { impersonationExtraKeys: [`example.com/version-${version}`] },
     });
   await write();

@@ -8,6 +8,8 @@ export function everyMetric(now: () => number): Metrics {
   metrics.cacheLookup('memory', 'hit');
   metrics.backendCall('keystone', 'ok', 0.02);
   metrics.unknownCredentialLimited('source');
+  metrics.rateLimited('tenant', 'refused');
+  metrics.rateSharesInForce(true);
   metrics.webhookReview('TokenReview', 'authenticated');
   metrics.admissionReview('denied');
   const changes = { create: 1, update: 0, delete: 0 };

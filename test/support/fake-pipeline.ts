@@ -106,7 +106,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     upstreamRights: { withheld: new Set(), constrained: false, refused() {} },
     authorizers: [],
     admission: [],
-    limitTenant() {},
+    limiters: [],
     maxHeaderBytes: 1 << 20,
     handlers: {},
     publicDocuments: new Map(),

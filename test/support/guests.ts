@@ -113,7 +113,14 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
         provisioned.push(identity.authenticator);
       },
     },
-    limitTenant: (tenant) => limited.push(tenant),
+    limiters: [
+      {
+        admit({ tenant }) {
+          limited.push(tenant);
+          return undefined;
+        },
+      },
+    ],
     handlers: {
       discovery: createDiscoveryHandler({
         async get(tenant, route, _accept, _signal, account) {

@@ -132,7 +132,7 @@ async function walk(
     await trail.stage(
       'limit',
       () => limit(authorized, stages),
-      () => "within the tenant's limit, if it has one",
+      () => 'within the rates of the tenant and the user, if they have any',
     );
     const routed = await trail.stage(
       'rewrite',

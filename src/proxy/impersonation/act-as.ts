@@ -28,6 +28,7 @@ import type { ImpersonationTarget } from '../../tenancy/impersonation-target.ts'
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../../tenancy/user-name.ts';
 import type { RefusalReason } from '../authorizer.ts';
+import { type Limiter, runLimiters } from '../limiter.ts';
 import type { Scoped } from '../request-context.ts';
 import {
   type LastModes,
@@ -50,15 +51,14 @@ export interface ActAsOptions {
   readonly lastModes: LastModes;
   /** Why RBAC does not allow it; absent without the RBAC index. */
   readonly reasonOf?: RefusalReason | undefined;
-  /** @throws StatusError TenantRateExceeded */
-  readonly limitTenant: (tenant: TenantName) => void;
+  readonly limiters: readonly Limiter[];
 }
 
 /**
  * @returns the user that the request's headers name; undefined if they name none
  * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
- *   for, HeadersTooLarge for too many values, TenantRateExceeded, AccessDenied for what the caller may not
- *   impersonate, and as the reviewer does
+ *   for, HeadersTooLarge for too many values, AccessDenied for what the caller may not impersonate, and as
+ *   the limiters and the reviewer do
  */
 export async function resolveImpersonatedUser(
   scoped: Scoped,
@@ -104,7 +104,7 @@ function impossible(why: string): StatusError {
  * Tries the modes as the API server does: first the one that last succeeded for this caller, then the
  * others in their order. The error is the first mode's.
  *
- * @throws StatusError AccessDenied, TenantRateExceeded, and as the reviewer does
+ * @throws StatusError AccessDenied, and as the limiters and the reviewer do
  */
 async function assertAllowed(
   wanted: WantedImpersonation,
@@ -158,13 +158,14 @@ async function firstRefusedOf(
   return undefined;
 }
 
-/** Each review counts against the tenant's rate and is made on its account. */
+/** Each review costs as much as a get and is made on the tenant's account. */
 async function isAllowed(
   right: RequiredRight,
-  { user, tenant, exchange }: Scoped,
-  { reviewer, mode, limitTenant }: ActAsOptions,
+  scoped: Scoped,
+  { reviewer, mode, limiters }: ActAsOptions,
 ): Promise<boolean> {
-  limitTenant(tenant);
+  const { user, tenant, exchange } = scoped;
+  await runLimiters(limiters, scoped, right);
   const account: Account = { kind: 'tenant', tenant };
   const attributes = attributesOf(right, mode.reviewTenant(tenant));
   const { allowed, denied = false } = await reviewer.review(user, attributes, account, exchange.signal);

@@ -118,6 +118,20 @@ export const stonegateWithRedis: Contender = {
   start: ({ site, upstream }) => startWithRedis({ site, upstream, name: 'with-redis' }),
 };
 
+/** Sections of the configuration that count each request; no limit is reached. */
+const COUNTING = {
+  limits: {
+    perTenant: { perSecond: 100_000, burst: 100_000 },
+    perUser: { perSecond: 100_000, burst: 100_000 },
+  },
+};
+
+export const stonegateWithLimits: Contender = {
+  name: 'with Redis and limits',
+  ...(noRedis !== undefined && { missing: noRedis }),
+  start: ({ site, upstream }) => startWithRedis({ site, upstream, name: 'with-limits', changes: COUNTING }),
+};
+
 /** All on the same two cores, so that nothing but their number differs. */
 export function stonegateOf(workers: number): Contender {
   const name = workers === 1 ? '1 worker' : `${workers} workers`;

@@ -59,6 +59,7 @@ function connect(
       if (!connection.away) publish(message);
       return !connection.away;
     },
+    run: async () => undefined,
     listen(given) {
       listener = given;
       receivers.push((message) => {

@@ -160,6 +160,11 @@ limits:
     queue: 19
     queueTimeout: 20s
   perTenant: { perSecond: 21, burst: 22 }
+  perUser: { perSecond: 24, burst: 25 }
+  tenants: { acme: { perSecond: 26, burst: 27 } }
+  costs: { get: 2, list: 3, watch: 4, write: 5, connect: 6 }
+  shadow: true
+  processes: 7
   streams: { perUser: 31, perTenant: 32, endWithCredential: false, recheck: 33s, tunnelMaxAge: 34s }
   tenantQueue: { requests: 23, bytes: 2000000 }
 webhook:
@@ -251,6 +256,16 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'a duration without a unit',
     withKey('server', '{ tls: { certFile: a, keyFile: b }, shutdownGrace: 30 }'),
     'server.shutdownGrace (line 6): expected a duration such as 60s, 1m30s or 250ms, found 30',
+  ],
+  [
+    'a request that costs more than a tenant may ever have',
+    withKey('limits', '{ perTenant: { perSecond: 5, burst: 9 } }'),
+    'limits.perTenant.burst (line 7): expected at least 10, the highest of limits.costs, found 9',
+  ],
+  [
+    'a request that costs more than one tenant by name may ever have',
+    withKey('limits', '{ tenants: { acme: { perSecond: 5, burst: 10 } }, costs: { list: 11 } }'),
+    'limits.tenants.acme.burst (line 7): expected at least 11, the highest of limits.costs, found 10',
   ],
   [
     'an address without a port',

@@ -13,14 +13,23 @@ t.test('a long pause adds no more tokens than the burst', async (t) => {
 t.test('tokens that are not there are owed', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
-  t.ok(limiter.allows('a'));
+  t.equal(limiter.wait('a'), 0);
   limiter.spend('a', 4);
   clock.advance(2_000);
-  t.notOk(limiter.allows('a'));
+  t.equal(limiter.wait('a'), 1_000);
   clock.advance(1_000);
-  t.ok(limiter.allows('a'));
+  t.equal(limiter.wait('a'), 0);
   t.ok(limiter.take('a'), 'to ask takes none');
   t.notOk(limiter.take('a'));
+});
+
+t.test('who drains gets what there is, and owes nothing', async (t) => {
+  const clock = createFakeClock();
+  const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
+  limiter.drain('a', 100);
+  t.notOk(limiter.take('a'));
+  clock.advance(1_000);
+  t.ok(limiter.take('a'));
 });
 
 t.test('a clock that is set back takes no tokens', async (t) => {

@@ -165,9 +165,13 @@ const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
     'TenantRateExceeded',
     {
       pipeline: {
-        limitTenant() {
-          throw new StatusError('TenantRateExceeded', 'too many');
-        },
+        limiters: [
+          {
+            admit() {
+              throw new StatusError('TenantRateExceeded', 'too many');
+            },
+          },
+        ],
       },
     },
   ],

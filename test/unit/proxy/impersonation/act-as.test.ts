@@ -10,6 +10,7 @@ import type { HeaderField, HeaderList } from '../../../../src/lib/header-list.ts
 import type { RefusalReason } from '../../../../src/proxy/authorizer.ts';
 import { resolveImpersonatedUser } from '../../../../src/proxy/impersonation/act-as.ts';
 import { LastModes } from '../../../../src/proxy/impersonation/impersonation-modes.ts';
+import type { Limiter } from '../../../../src/proxy/limiter.ts';
 import { createReasonOf } from '../../../../src/proxy/rbac-reasons.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -43,7 +44,7 @@ interface Options {
   readonly path?: string;
   readonly constrained?: boolean;
   readonly lastModes?: LastModes;
-  readonly limitTenant?: (tenant: string) => void;
+  readonly limiters?: readonly Limiter[];
   /** The RBAC index, if there is one. */
   readonly reasonOf?: RefusalReason;
 }
@@ -51,7 +52,7 @@ interface Options {
 /** As alice of acme. */
 async function act(headers: HeaderList, options: Options = {}) {
   const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
-  const { answer = () => ({ allowed: true }), limitTenant = () => {} } = options;
+  const { answer = () => ({ allowed: true }), limiters = [] } = options;
   const { constrained = false, lastModes = new LastModes() } = options;
   const asked: AccessAttributes[] = [];
   const tenant = toTenantName('acme');
@@ -72,7 +73,7 @@ async function act(headers: HeaderList, options: Options = {}) {
   const user = await resolveImpersonatedUser(scoped, {
     mode,
     extraKeys: new Set(extraKeys),
-    limitTenant,
+    limiters,
     constrained,
     lastModes,
     reasonOf: options.reasonOf,
@@ -211,7 +212,13 @@ t.test('one review is made at a time, and each counts against the tenant’s rat
     return { allowed: true };
   };
   const limited: string[] = [];
-  await act([AS_BOB, ...MANY_GROUPS], { answer, limitTenant: (tenant) => limited.push(tenant) });
+  const limiter: Limiter = {
+    admit({ tenant }) {
+      limited.push(tenant);
+      return undefined;
+    },
+  };
+  await act([AS_BOB, ...MANY_GROUPS], { answer, limiters: [limiter] });
   t.equal(limited.length, 64);
 });
 
@@ -230,14 +237,17 @@ t.test(
   'no review is sent for a tenant over its rate, and a request that is refused anyway costs it nothing',
   async (t) => {
     const limited: string[] = [];
-    const limitTenant = (tenant: string): never => {
-      limited.push(tenant);
-      throw new StatusError('TenantRateExceeded', 'over its rate');
+    const limiter: Limiter = {
+      admit({ tenant }) {
+        limited.push(tenant);
+        throw new StatusError('TenantRateExceeded', 'over its rate');
+      },
     };
-    t.match(await refused([AS_BOB], { limitTenant }), { code: 'TenantRateExceeded' });
+    const limiters = [limiter];
+    t.match(await refused([AS_BOB], { limiters }), { code: 'TenantRateExceeded' });
     t.same(limited, ['acme']);
     const reserved: HeaderField = ['Impersonate-Group', 'system:masters'];
-    t.match(await refused([AS_BOB, reserved], { limitTenant }), { code: 'ImpersonationForbidden' });
+    t.match(await refused([AS_BOB, reserved], { limiters }), { code: 'ImpersonationForbidden' });
     t.same(limited, ['acme']);
   },
 );

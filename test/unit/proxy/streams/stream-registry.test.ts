@@ -17,7 +17,7 @@ function registryOf(limits: { perUser: number; perTenant: number }) {
   return { registry, ended };
 }
 
-t.test('a user with as many streams as allowed is refused one more; other users are not', (t) => {
+t.test('D521 a user with as many streams as allowed is refused one more; other users are not', (t) => {
   const { registry } = registryOf({ perUser: 2, perTenant: 3 });
   const first = registry.open(streamFacts({ username: 'alice' }));
   registry.open(streamFacts({ username: 'alice', token: 'another' }));

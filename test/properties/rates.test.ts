@@ -1,0 +1,152 @@
+/**
+ * Whatever clients and Redis do, all processes together admit at most a burst and what the rate gives, in
+ * every period. Each loss and each return of Redis adds at most one burst.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import { createRatesSite, EXEC, GET, LIST, WRITE } from '../support/rates/processes.ts';
+
+const REQUESTS = [
+  [GET, 1],
+  [WRITE, 2],
+  [LIST, 5],
+  [EXEC, 10],
+] as const;
+const PROCESSES = 3;
+
+/** Every share can pay the dearest request. Some accounts are full again before taken tokens expire. */
+const rate = fc
+  .record({
+    burst: fc.integer({ min: 10 * PROCESSES, max: 200 }),
+    secondsToFull: fc.constantFrom(0.1, 0.3, 0.5, 1, 10, 1_000),
+  })
+  .map(({ burst, secondsToFull }) => ({ perSecond: burst / secondsToFull, burst }));
+
+const request = fc.record({
+  kind: fc.constant('request' as const),
+  process: fc.nat({ max: PROCESSES - 1 }),
+  user: fc.constantFrom('alice', 'bob'),
+  what: fc.nat({ max: REQUESTS.length - 1 }),
+  times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 300 })),
+});
+/** A client that keeps asking: the process takes tokens for it in advance. */
+const stream = fc.record({
+  kind: fc.constant('stream' as const),
+  process: fc.nat({ max: PROCESSES - 1 }),
+  user: fc.constantFrom('alice', 'bob'),
+  every: fc.integer({ min: 1, max: 30 }),
+  times: fc.integer({ min: 5, max: 40 }),
+});
+const pass = fc.record({
+  kind: fc.constant('pass' as const),
+  milliseconds: fc.oneof(fc.integer({ min: 1, max: 420 }), fc.integer({ min: 1, max: 3_000 })),
+});
+const fault = fc.record({
+  kind: fc.constant('fault' as const),
+  what: fc.constantFrom('away' as const, 'back' as const, 'empty' as const),
+});
+
+type Step =
+  | (typeof request extends fc.Arbitrary<infer R> ? R : never)
+  | (typeof stream extends fc.Arbitrary<infer S> ? S : never)
+  | (typeof pass extends fc.Arbitrary<infer P> ? P : never)
+  | (typeof fault extends fc.Arbitrary<infer F> ? F : never);
+
+interface Admission {
+  readonly at: number;
+  readonly cost: number;
+  readonly user: string;
+}
+
+interface Limits {
+  readonly perTenant: { readonly perSecond: number; readonly burst: number };
+  readonly perUser: { readonly perSecond: number; readonly burst: number };
+}
+
+/** Runs the steps, each after the responses to those before it as far as they come without time passing. */
+async function run({ perTenant, perUser }: Limits, steps: readonly Step[]) {
+  const rates = { perTenant, perUser };
+  const { ask, clock, accounts, processes } = createRatesSite({ rates, processes: PROCESSES, redis: true });
+  const admissions: Admission[] = [];
+  /** When Redis was lost, came back or was emptied. */
+  const breaks: number[] = [];
+  const send = (what: number, user: string, process: number): void => {
+    const [sent, cost] = REQUESTS[what] ?? REQUESTS[0];
+    void ask(sent, { user, by: processes[process] }).then((error) => {
+      if (error === undefined) admissions.push({ at: clock.now(), cost, user });
+    });
+  };
+  for (const step of steps) {
+    if (step.kind === 'pass') clock.advance(step.milliseconds);
+    else if (step.kind === 'stream')
+      for (let i = 0; i < step.times; i += 1) {
+        send(0, step.user, step.process);
+        await settled();
+        clock.advance(step.every);
+      }
+    else if (step.kind === 'fault') {
+      breaks.push(clock.now());
+      accounts.away = step.what === 'away';
+      if (step.what === 'empty') accounts.keys.clear();
+    } else for (let i = 0; i < step.times; i += 1) send(step.what, step.user, step.process);
+    await settled();
+  }
+  return { admissions, breaks };
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The first period in which more was admitted than may be; undefined if there is none. */
+function excess(
+  admissions: readonly Admission[],
+  breaks: readonly number[],
+  { perSecond, burst }: Limits['perTenant'],
+): string | undefined {
+  for (const [from, { at: start }] of admissions.entries()) {
+    let sum = 0;
+    for (const { at: end, cost } of admissions.slice(from)) {
+      sum += cost;
+      const bursts = 1 + breaks.filter((at) => at >= start && at <= end).length;
+      const allowed = bursts * burst + (perSecond * (end - start)) / 1_000;
+      if (sum > allowed + 0.001) return `${sum} within ${end - start} ms, more than ${allowed}`;
+    }
+  }
+  return undefined;
+}
+
+function holds(limits: Limits, { admissions, breaks }: Awaited<ReturnType<typeof run>>): void {
+  t.equal(excess(admissions, breaks, limits.perTenant), undefined, 'the tenant');
+  for (const user of ['alice', 'bob']) {
+    const own = admissions.filter((one) => one.user === user);
+    t.equal(excess(own, breaks, limits.perUser), undefined, user);
+  }
+}
+
+const limits = fc.record({ perTenant: rate, perUser: rate });
+
+t.test('three processes admit no more than the burst and the rate, in every period', async () => {
+  const steps = fc.array(fc.oneof(request, stream, pass), { minLength: 1, maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(limits, steps, async (given, taken) => holds(given, await run(given, taken))),
+    { numRuns: 300 },
+  );
+});
+
+t.test('each time that Redis is lost, or is back, adds at most one burst', async () => {
+  const steps = fc.array(
+    fc.oneof(...[request, stream, pass].map((arbitrary) => ({ arbitrary, weight: 3 })), {
+      arbitrary: fault,
+      weight: 1,
+    }),
+    {
+      minLength: 1,
+      maxLength: 30,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(limits, steps, async (given, taken) => holds(given, await run(given, taken))),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,60 @@
+/**
+ * The accounts of rates as Redis keeps them, in memory and with the test's clock: what `token-script.ts` does
+ * in Lua. `test/integration/rates.test.ts` holds the two against each other.
+ */
+import type { SharedStore } from '../../../src/cache/shared-store.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+
+export interface MemoryAccounts extends Pick<SharedStore, 'run'> {
+  /** Key → TAT in microseconds. */
+  readonly keys: Map<string, number>;
+  /** Answers nothing while true. */
+  away: boolean;
+  commands: number;
+}
+
+export function createMemoryAccounts(clock: Pick<Clock, 'now'>): MemoryAccounts {
+  const accounts: MemoryAccounts = {
+    keys: new Map(),
+    away: false,
+    commands: 0,
+    async run(_script, keys, values) {
+      if (accounts.away) return undefined;
+      accounts.commands += 1;
+      return runTokenScript(accounts.keys, clock.now() * 1_000, keys, values);
+    },
+  };
+  return accounts;
+}
+
+export function runTokenScript(
+  stored: Map<string, number>,
+  now: number,
+  keys: readonly string[],
+  [life = 0, owed = 0, held = 0, wanted = 0, ...rest]: readonly number[],
+): number[] {
+  const accounts = keys.map((key, at) => {
+    const [interval = 0, burst = 0] = rest.slice(2 * at);
+    const debt = Math.max((stored.get(key) ?? now) - now, 0) + owed * interval;
+    return { key, interval, burst, tat: now + Math.min(debt, burst * interval) };
+  });
+  const rooms = accounts.map(({ interval, burst, tat }) => burst - Math.max(tat - now - 2, 0) / interval);
+  const available = Math.floor(Math.min(...rooms));
+  let left = available;
+  let refused = false;
+  for (const cost of rest.slice(2 * keys.length)) {
+    if (cost <= left) left -= cost;
+    else refused = true;
+  }
+  const longest = accounts.map(({ interval, burst }) => Math.floor(burst - held - life / interval));
+  const extra = Math.max(refused ? -1 : Math.min(wanted, Math.floor(left / 2), ...longest), -1);
+  const debts = accounts.map(({ key, interval, tat }) => {
+    const paid = tat + (available - left) * interval;
+    const lasting = extra >= 0 && held + extra > 0;
+    const next = lasting ? Math.max(paid + extra * interval, now + life + (held + extra) * interval) : paid;
+    if (next > now) stored.set(key, Math.ceil(next));
+    else stored.delete(key);
+    return Math.trunc(next - now);
+  });
+  return [available, extra, 0, ...debts];
+}
