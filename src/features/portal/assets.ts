@@ -132,6 +132,24 @@ pre.copy { user-select: all; -webkit-user-select: all; }
 .matrix thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
 .matrix th:first-child { width: 48%; padding-left: 0; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
 .matrix .yes { color: var(--good); font-weight: 700; }
+.quota { width: 100%; border-collapse: collapse; }
+.quota caption { text-align: left; color: var(--muted); font-size: .875rem; padding-bottom: .4rem; }
+.quota th, .quota td { padding: .55rem .6rem .55rem 0; border-top: 1px solid var(--line); text-align: left; }
+.quota thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
+.quota tbody th { font-weight: 400; overflow-wrap: anywhere; }
+.quota td { font-variant-numeric: tabular-nums; }
+.quota td:last-child { width: 38%; padding-right: 0; }
+.gauge { display: flex; align-items: center; gap: .7rem; }
+.gauge > span { flex: none; min-width: 3.4rem; text-align: right; }
+progress { -webkit-appearance: none; appearance: none; flex: 1; min-width: 0; height: .7rem; border: 1px solid var(--field);
+  border-radius: .4rem; background: var(--sunken); color: var(--accent); overflow: hidden; }
+progress::-webkit-progress-bar { background: var(--sunken); }
+progress::-webkit-progress-value { background: var(--accent); }
+progress::-moz-progress-bar { background: var(--accent); }
+.high progress { color: var(--danger); }
+.high progress::-webkit-progress-value { background: var(--danger); }
+.high progress::-moz-progress-bar { background: var(--danger); }
+.high .gauge > span { color: var(--danger); font-weight: 700; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }
@@ -153,6 +171,13 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   .matrix td { display: inline-block; background: var(--good-tint); border-radius: .4rem; padding: .05rem .5rem;
     margin: .2rem .3rem .1rem 0; font-size: .85rem; }
   .matrix td:empty { display: none; }
+  .quota, .quota tbody, .quota tr, .quota tbody th, .quota caption { display: block; }
+  .quota thead { display: none; }
+  .quota tr { border-top: 1px solid var(--line); padding: .6rem 0; }
+  .quota tbody th, .quota td { border: 0; padding: 0 .8rem .1rem 0; }
+  .quota td { display: inline-block; }
+  .quota td[data-label]::before { content: attr(data-label) " "; color: var(--muted); font-size: .85rem; }
+  .quota td:last-child { display: block; width: auto; }
   .matrix td::before { content: attr(data-verb) " "; }
 }
 @media (forced-colors: active) { .button, .list li, .tag { border: 1px solid; } }
