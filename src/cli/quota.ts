@@ -45,7 +45,7 @@ function tableOf(shown: ShownQuota, unicode: boolean): string {
     row.resource,
     usedText(row),
     row.hard,
-    `${barOf(row.percent, unicode)} ${row.percent} %`,
+    row.percent === undefined ? '' : `${barOf(row.percent, unicode)} ${row.percent} %`,
   ]);
   return columns([['RESOURCE', 'USED', 'HARD', ''], ...lines]);
 }

@@ -52,8 +52,8 @@ export interface QuotaRow {
   /** What is on its way beside `used`; undefined if there is nothing. */
   readonly reserved: string | undefined;
   readonly hard: string;
-  /** Used of hard, rounded down; above 100 if the quota was lowered. */
-  readonly percent: number;
+  /** Used of hard, rounded down; above 100 if the quota was lowered. Undefined like `used`. */
+  readonly percent: number | undefined;
 }
 
 export function quotaRows({ spec: { hard }, status }: Pick<ShownQuota, 'spec' | 'status'>): QuotaRow[] {
@@ -61,7 +61,7 @@ export function quotaRows({ spec: { hard }, status }: Pick<ShownQuota, 'spec' | 
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([resource, most]) => {
       const used = status.used?.[resource];
-      const percent = Math.floor(tenThousandths(used ?? '0', most) / 100);
+      const percent = used === undefined ? undefined : Math.floor(tenThousandths(used, most) / 100);
       return { resource, used, reserved: status.reserved?.[resource], hard: most, percent };
     });
 }

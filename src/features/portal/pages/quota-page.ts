@@ -42,6 +42,11 @@ ${isReserved && html`<p class="also">+ is what is being created at the moment.</
 const HIGH = 90;
 
 function tableRow({ resource, used = '?', reserved, hard, percent }: QuotaRow): Html {
-  return html`<tr${percent >= HIGH && html` class="high"`}><th scope="row"><code>${resource}</code></th><td data-label="used">${used}${reserved !== undefined && ` +${reserved}`}</td><td data-label="of">${hard}</td><td><div class="gauge"><progress max="100" value="${Math.min(percent, 100)}" aria-label="${resource}: ${percent} percent used"></progress><span>${percent} %</span></div></td></tr>
+  const [first = '', ...others] = resource.split('.');
+  return html`<tr${percent !== undefined && percent >= HIGH && html` class="high"`}><th scope="row"><code>${first}${others.map((part) => html`<wbr>.${part}`)}</code></th><td data-label="used">${used}${reserved !== undefined && ` +${reserved}`}</td><td data-label="of">${hard}</td><td>${percent !== undefined && bar(resource, percent)}</td></tr>
 `;
+}
+
+function bar(resource: string, percent: number): Html {
+  return html`<div class="gauge"><progress max="100" value="${Math.min(percent, 100)}" aria-label="${resource}: ${percent} percent used"></progress><span>${percent} %</span></div>`;
 }
