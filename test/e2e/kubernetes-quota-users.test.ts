@@ -108,6 +108,14 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
     );
   });
 
+  await t.test('an operator sees in the metrics who is at the limit, and what was refused', async (t) => {
+    const metrics = await stonegate.app.metrics.text();
+    t.match(metrics, 'stonegate_tenant_quota_used_ratio{tenant="acme",resource="pods"} 1\n');
+    t.notMatch(metrics, 'resource="requests.cpu"');
+    t.match(metrics, /^stonegate_quota_reviews_total\{result="exceeded"\} [1-9]/m);
+    t.match(metrics, /^stonegate_quota_reviews_total\{result="admitted"\} [1-9]/m);
+  });
+
   await t.test('stonegate quota', async (t) => {
     const files = t.testdir({ 'ca.crt': address.ca, token: address.token });
     const words = ['--server', address.server, '--ca-file', `${files}/ca.crt`];
