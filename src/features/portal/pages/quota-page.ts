@@ -29,7 +29,7 @@ function table(quota: ShownQuota): Html {
   const rows = quotaRows(quota);
   const isReserved = rows.some(({ reserved }) => reserved !== undefined);
   const isCounted = rows.every(({ used }) => used !== undefined);
-  return html`<table class="quota">
+  return html`<table class="sheet quota">
 <caption>What is not listed is not limited by this quota</caption>
 <thead><tr><th scope="col">Resource</th><th scope="col">Used</th><th scope="col">Allowed</th><th scope="col">Share</th></tr></thead>
 <tbody>
