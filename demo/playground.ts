@@ -12,6 +12,7 @@ import type { Seed } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
+import { quotaConfiguration, seedQuota } from './seed-quota.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
 export interface PlaygroundOptions {
@@ -50,6 +51,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   const stonegate = await freePort(ports?.stonegate);
   const adminPort = await freePort(ports?.admin);
   const portalPort = await freePort(ports?.portal);
+  const admissionPort = await freePort();
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
   const testbed = await createTestbed({
     folder,
@@ -60,6 +62,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
       access: { index: true, authorizers: ['Node', 'RBAC'] },
       server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
       admin: { bind: `127.0.0.1:${adminPort}` },
+      ...quotaConfiguration(admissionPort),
     },
     onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
@@ -71,6 +74,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   };
 
   try {
+    await seedQuota(testbed, admissionPort, ACME_PODS);
     const url = `https://127.0.0.1:${stonegate}`;
     const admin = `http://127.0.0.1:${adminPort}`;
     const tokens = {
@@ -118,6 +122,8 @@ const TENANTS = {
   acme: { namespace: 'shop', greeting: 'hello from acme', replicas: 2 },
   globex: { namespace: 'laboratory', greeting: 'hello from globex', replicas: 3 },
 } as const;
+/** As many as acme has: a further one exceeds its quota. */
+const ACME_PODS = 4;
 /** What dave may read, and where. */
 const READER = {
   namespaces: ['shop', 'staging'],

@@ -24,6 +24,10 @@ const TRIES: readonly (readonly [string, string])[] = [
   ],
   ['my rights', 'npm run -s stonegate -- access --context acme-dave'],
   ['who can', 'npm run -s stonegate -- who-can list pods -n shop'],
+  [
+    'quota',
+    'npm run -s stonegate -- quota; kubectl get tenantquota; kubectl run more --image nginx   # the third: 403',
+  ],
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 

@@ -17,7 +17,8 @@ import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
-import type { AccessSource } from '../features/portal/context.ts';
+import type { PageSources } from '../features/portal/context.ts';
+import { createShownQuotas } from '../features/quota/show-quota.ts';
 import { createRates } from '../features/rates/feature.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
 import { createSelfReviews } from '../features/self-reviews/feature.ts';
@@ -37,8 +38,8 @@ export interface ConfiguredFeatures {
   readonly features: readonly Feature[];
   readonly ownAPI: OwnAPI;
   readonly explain: Explain;
-  /** Tells the portal what a user may do; undefined without the RBAC index. */
-  readonly accessSource: AccessSource | undefined;
+  /** What the pages of the portal show. */
+  readonly pages: PageSources;
 }
 
 /**
@@ -59,6 +60,7 @@ export function createFeatures(
   const filteredReason =
     index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
   const accessRules = access && createAccessRules(build, parts, access);
+  const quotas = createShownQuotas(build.loaded.configuration, parts);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -77,6 +79,7 @@ export function createFeatures(
     namespaces,
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
+    quotas,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
@@ -88,6 +91,6 @@ export function createFeatures(
     features: [...features, own],
     ownAPI,
     explain,
-    accessSource: accessRules,
+    pages: { access: accessRules, quota: quotas.source },
   };
 }

@@ -6,7 +6,7 @@
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
-import type { AccessSource } from '../features/portal/context.ts';
+import type { PageSources } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
 import { createAnonymousAccess } from '../identity/anonymous.ts';
@@ -50,8 +50,8 @@ export interface ConfiguredProxy {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
-  /** Tells the portal what a user may do; undefined without the RBAC index. */
-  readonly accessSource: AccessSource | undefined;
+  /** What the pages of the portal show. */
+  readonly pages: PageSources;
   /** Clears what is cached of credentials in this process. */
   clear(): void;
 }
@@ -101,7 +101,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
     subjects: createAccessSubjects(asUser),
     ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
   };
-  const { features, ownAPI, explain, accessSource } = createFeatures(build, parts, index, () => stages);
+  const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, () => stages);
   const extensions = combineFeatures(features);
   const stages: ServingStages = {
     ...runtime,
@@ -147,7 +147,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
     authentication: credentials.readiness,
     stages,
     explain,
-    accessSource,
+    pages,
     clear() {
       credentials.clear();
       roles?.clear();

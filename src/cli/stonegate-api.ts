@@ -142,7 +142,6 @@ async function ask(
 interface OwnObject {
   readonly kind: string;
   readonly apiVersion: string;
-  readonly status: object;
 }
 
 /**
@@ -163,12 +162,7 @@ export async function askFor<Answer extends OwnObject>(
 }
 
 function isOfKind<Answer extends OwnObject>(value: unknown, kind: string): value is Answer & JSONObject {
-  return (
-    isJSONObject(value) &&
-    value.kind === kind &&
-    value.apiVersion === 'stonegate.dev/v1alpha1' &&
-    isJSONObject(value.status)
-  );
+  return isJSONObject(value) && value.kind === kind && value.apiVersion === 'stonegate.dev/v1alpha1';
 }
 
 function headersOf({ authorization, impersonated }: StonegateAddress, hasBody: boolean): HeaderList {

@@ -33,6 +33,10 @@ export const USER_COMMANDS = {
     does: 'say what you may do',
     load: async () => (await import('./access.ts')).access,
   },
+  quota: {
+    does: 'say what your tenant may use, and what it uses',
+    load: async () => (await import('./quota.ts')).quota,
+  },
   explain: {
     does: 'say what would become of a request, and why',
     load: async () => {

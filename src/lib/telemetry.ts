@@ -88,6 +88,24 @@ export const REVIEW_KINDS = ['TokenReview', 'SubjectAccessReview', 'other'] as c
 export const REVIEW_RESULTS = ['authenticated', 'unauthenticated', 'allowed', 'no-opinion', 'error'] as const;
 export const ADMISSION_RESULTS = ['allowed', 'warned', 'denied', 'error', 'limited'] as const;
 
+/** Verdicts of the quota of a tenant; `docs/reference/metrics.md` explains each. */
+export const QUOTA_RESULTS = [
+  'admitted',
+  'exceeded',
+  'unspecified',
+  'uncounted',
+  'contended',
+  'full',
+  'absent',
+] as const;
+
+/** What a tenant uses of one resource of its quota; 1: all of it. */
+export interface QuotaMeasure {
+  readonly tenant: string;
+  readonly resource: string;
+  readonly usedRatio: number;
+}
+
 /** The listeners for clients; the admin listener is none. */
 export type ListenerName = 'api' | 'portal' | 'webhook' | 'admission';
 
@@ -150,6 +168,16 @@ export interface Telemetry {
    * @returns call it when they are out of use
    */
   keystoneLimitsInUse(ageSeconds: () => number | undefined): () => void;
+  /** The quota of a tenant judged what an API server asked about. */
+  quotaReview(result: (typeof QUOTA_RESULTS)[number]): void;
+  /** The counted usage of a tenant was written anew, since another client had changed it. */
+  quotaRepaired(): void;
+  /**
+   * What tenants use of their quotas is read at each scrape.
+   *
+   * @returns call it when it is not counted here any more; others may count by then
+   */
+  quotasInForce(read: () => readonly QuotaMeasure[]): () => void;
   /** The number of open connections of a listener is read at each scrape. */
   listening(listener: ListenerName, connections: () => number): void;
   /** @param notAfter field of the configuration → end of its certificate, in milliseconds since the epoch */
@@ -175,6 +203,9 @@ export const noTelemetry: Telemetry = {
   indexInForce() {},
   policiesInForce: () => () => {},
   keystoneLimitsInUse: () => () => {},
+  quotaReview() {},
+  quotaRepaired() {},
+  quotasInForce: () => () => {},
   listening() {},
   certificatesInForce() {},
   reload() {},

@@ -1,7 +1,7 @@
 /**
- * Prometheus metrics. All label values come from closed sets, never from paths, users, addresses or tenants,
- * so that clients cannot create series. `docs/reference/metrics.md` lists all metrics; a test compares it
- * with this file.
+ * Prometheus metrics. Label values come from closed sets, never from paths, users or addresses, so that
+ * clients cannot create series; tenants are named, in a bounded number, where their quotas are nearly used
+ * up. `docs/reference/metrics.md` lists all metrics; a test compares it with this file.
  * https://prometheus.io/docs/practices/naming/
  */
 import { STATUS_CODES } from 'node:http';
@@ -23,6 +23,7 @@ import { createIndexMetrics } from './index-metrics.ts';
 import { createInformerMetrics } from './informer-metrics.ts';
 import { createPolicyGauges } from './policy-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
+import { createQuotaMetrics } from './quota-metrics.ts';
 import type { ObservedRequest, RequestObserver } from './request-observer.ts';
 import { Histogram, LabelledNumber } from './series.ts';
 
@@ -168,6 +169,7 @@ export function createMetrics(now: () => number, version: string): Metrics {
     ...createInformerMetrics(registers),
     policiesInForce: createPolicyGauges(registers),
     keystoneLimitsInUse: createLimitsAge(registers),
+    ...createQuotaMetrics(registers),
     ...createProcessMetrics(registers, version),
     auditEventLost: () => auditLost.inc(),
     auditLogFailing: (failing) => auditFailing.set(failing ? 1 : 0),

@@ -15,6 +15,7 @@ export interface OwnResource {
   /** The name of the resource in paths. */
   readonly name: string;
   readonly singularName: string;
+  readonly shortNames?: readonly string[];
   readonly kind: string;
   /** If true, it is requested in a namespace, else outside of all. In Arktos, both within the tenant. */
   readonly namespaced: boolean;
@@ -44,6 +45,8 @@ export type OwnAPIRoute =
       readonly resource: string;
       /** Empty for a resource that is not namespaced. */
       readonly namespace: string;
+      /** The name of an object; empty for all, and for a resource without objects. */
+      readonly name: string;
     }
   /** The group's own documents: an APIGroup, an APIResourceList, or OpenAPI v3. */
   | { readonly kind: 'own-discovery'; readonly document: OwnDocument };
@@ -92,11 +95,13 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
       if (resource?.unavailable !== undefined)
         throw new StatusError('NotFound', `${NOT_FOUND}: ${resource.name} ${resource.unavailable}`);
-      if (resource === undefined || !info.isResourceRequest || !isPathOf(resource, info, tenant))
+      const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
+      if (resource === undefined || !info.isResourceRequest || name === undefined)
         throw new StatusError('NotFound', NOT_FOUND);
-      const { name, methods } = resource;
-      if (!methods.includes(method)) throw notAllowed(name, methods);
-      return { kind: 'own-api', resource: name, namespace: info.namespace };
+      const { methods, verbs } = resource;
+      const isWatched = info.verb === 'watch' && hasObjects(resource) && !verbs.includes('watch');
+      if (isWatched || !methods.includes(method)) throw notAllowed(resource.name, methods);
+      return { kind: 'own-api', resource: resource.name, namespace: info.namespace, name };
     },
   };
 }
@@ -111,13 +116,23 @@ function notAllowed(what: string, methods: readonly string[]): StatusError {
   );
 }
 
-/** The path is written anew and compared byte for byte: no other spelling of it is the resource's. */
-function isPathOf(resource: OwnResource, info: ResourceRequest, tenant: TenantName): boolean {
-  const { namespace } = info;
-  if (resource.namespaced !== (namespace !== '')) return false;
-  if (namespace !== '' && !NAMESPACE.test(namespace)) return false;
-  if (info.tenant !== '' && (!resource.inTenant || info.tenant !== tenant)) return false;
-  return info.rawPath === ownPath(resource.name, info);
+function hasObjects({ verbs }: OwnResource): boolean {
+  return verbs.includes('list');
+}
+
+/**
+ * The path is written anew and compared byte for byte: no other spelling of it is the resource's.
+ *
+ * @returns the name of the object in the path, which may be empty; undefined for a path of something else
+ */
+function nameIn(resource: OwnResource, info: ResourceRequest, tenant: TenantName): string | undefined {
+  const { namespace, name, rawPath } = info;
+  if (resource.namespaced !== (namespace !== '')) return undefined;
+  if (namespace !== '' && !NAMESPACE.test(namespace)) return undefined;
+  if (info.tenant !== '' && (!resource.inTenant || info.tenant !== tenant)) return undefined;
+  const path = ownPath(resource.name, info);
+  if (rawPath === path) return '';
+  return hasObjects(resource) && name !== '' && rawPath === `${path}/${name}` ? name : undefined;
 }
 
 /** @param place an empty part is left out */

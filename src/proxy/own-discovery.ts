@@ -8,6 +8,8 @@ import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
 import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './own-api.ts';
 
 const GROUP_VERSION = `${OWN_GROUP}/${OWN_VERSION}`;
+/** The group of `tenancy.stonegate.dev/v1alpha1`, whose definitions features give. */
+const STORED_GROUP = `tenancy.${OWN_GROUP}`;
 const VERSION = { groupVersion: GROUP_VERSION, version: OWN_VERSION };
 
 /** The group as in an APIGroupList. */
@@ -22,12 +24,13 @@ export function ownResourceList(resources: readonly OwnResource[]): APIResourceL
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: GROUP_VERSION,
-    resources: resources.map(({ name, singularName, namespaced, kind, verbs }) => ({
+    resources: resources.map(({ name, singularName, namespaced, kind, verbs, shortNames }) => ({
       name,
       singularName,
       namespaced,
       kind,
       verbs,
+      ...(shortNames && { shortNames }),
     })),
   };
 }
@@ -39,12 +42,13 @@ function aggregatedGroup(resources: readonly OwnResource[]): object {
     versions: [
       {
         version: OWN_VERSION,
-        resources: resources.map(({ name, singularName, namespaced, kind, verbs }) => ({
+        resources: resources.map(({ name, singularName, namespaced, kind, verbs, shortNames }) => ({
           resource: name,
           responseKind: { group: OWN_GROUP, version: OWN_VERSION, kind },
           scope: namespaced ? 'Namespaced' : 'Cluster',
           singularResource: singularName,
           verbs,
+          ...(shortNames && { shortNames }),
         })),
         freshness: 'Current',
       },
@@ -70,15 +74,25 @@ export function withOwnGroup(document: unknown, own: OwnDocuments): JSONObject |
   const [groups, items] = [goList(document.groups), goList(document.items)];
   if (kind === 'APIGroupList' && groups) return withOwnAPIGroup({ ...document, groups });
   if (kind === 'APIGroupDiscoveryList' && items) {
-    const others = items.filter((item) => !isJSONObject(item) || nameOf(item.metadata) !== OWN_GROUP);
-    return { ...document, items: [...others, aggregatedGroup(own.resources)] };
+    const nameIn = (item: unknown) => (isJSONObject(item) ? nameOf(item.metadata) : undefined);
+    return { ...document, items: withOwn(items, aggregatedGroup(own.resources), nameIn) };
   }
   if (kind === undefined && isJSONObject(paths)) return { ...document, paths: withOwnPath(paths, own) };
   return undefined;
 }
 
 export function withOwnAPIGroup<T extends { readonly groups: readonly unknown[] }>(list: T) {
-  return { ...list, groups: [...list.groups.filter((group) => nameOf(group) !== OWN_GROUP), OWN_API_GROUP] };
+  return { ...list, groups: withOwn(list.groups, OWN_API_GROUP, nameOf) };
+}
+
+/**
+ * The own group is the last one, but before that of Stonegate's stored objects: of two resources with one
+ * name kubectl takes the first, and users may read the own one alone.
+ */
+function withOwn(groups: readonly unknown[], own: object, nameIn: (group: unknown) => unknown): unknown[] {
+  const others = groups.filter((group) => nameIn(group) !== OWN_GROUP);
+  const stored = others.findIndex((group) => nameIn(group) === STORED_GROUP);
+  return others.toSpliced(stored === -1 ? others.length : stored, 0, own);
 }
 
 function withOwnPath(paths: JSONObject, { openAPIHash }: OwnDocuments): JSONObject {

@@ -16,6 +16,7 @@ const COMMANDS = [
   'kubeconfig',
   'whoami',
   'access',
+  'quota',
   'explain',
   'who-can',
   'publish',
@@ -52,9 +53,9 @@ const CALLS: readonly (readonly string[])[] = [
   ['help', 'no-such-command'],
   ['no-such-command'],
   // Without options these read the kubeconfig of this machine.
-  ...COMMANDS.filter((command) => !['whoami', 'access', 'who-can'].includes(command)).map((command) => [
-    command,
-  ]),
+  ...COMMANDS.filter((command) => !['whoami', 'access', 'quota', 'who-can'].includes(command)).map(
+    (command) => [command],
+  ),
   ...COMMANDS.map((command) => [command, '--no-such-option']),
   ['check', '--config', 'no-such-file'],
   ['serve', '--config', 'no-such-file'],

@@ -9,9 +9,11 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { STEPS } from '../../demo/tour-steps.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { eventually } from '../support/eventually.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, runShell } from '../support/page-commands.ts';
+import { createPortalVisitor } from '../support/portal-visitor.ts';
 
 const READY = 'Ctrl-C ends it all';
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -160,6 +162,21 @@ t.test('the demo is ready for each of its users', async (t) => {
     const headers = { host: `localhost:${port}` };
     const reply = await askOnce({ port: Number(port), ca }, undefined, '/login', { headers });
     t.match(reply, { status: 200, body: /type="password"/ });
+  });
+
+  t.test('acme is at its limit of pods', { skip: kubectl === undefined && NO_KUBECTL }, async (t) => {
+    const base = ['--kubeconfig', join(folder, 'kubeconfig'), '--cache-dir', join(folder, 'cache')];
+    const run = async (...words: string[]) =>
+      (await promisify(execFile)(kubectl ?? '', [...base, ...words])).stdout;
+    await eventually(async () => /pods: 4\/4/.test(await run('get', 'tenantquota')));
+    await t.rejects(run('run', 'more', '--image', 'nginx'), { message: /exceeded quota: acme/ });
+    const [, port = ''] = /https:\/\/localhost:(\d+)\/access/.exec(demo.output) ?? [];
+    const visitor = createPortalVisitor({
+      ca: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+      publicPort: Number(port),
+    });
+    await visitor.signIn();
+    t.match((await visitor.get('/quota')).body, 'pods: 100 percent used');
   });
 
   t.test('with the commands of Stonegate that it prints', async (t) => {

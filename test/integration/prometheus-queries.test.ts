@@ -15,6 +15,8 @@ const skip = prometheusMissing() ?? redisMissing() ?? false;
 /** What finds nothing in the run although it is right, with the reason. */
 const FINDS_NOTHING: Readonly<Record<string, string>> = {
   StonegateAbsent: 'absent() finds something only without a Stonegate; it fired before the start',
+  StonegateTenantQuotaNearlyUsed: 'there are no quotas in the run',
+  'stonegate-tenants: Quotas nearly used up A': 'there are no quotas in the run',
 };
 
 /** Scrapes after which a query must have found something: a busy machine misses some. */
@@ -46,7 +48,7 @@ t.test('dashboards and alerts', { skip }, async (t) => {
   });
 
   await t.test('each query of a dashboard finds series', async (t) => {
-    const queries = dashboardQueries('5m');
+    const queries = dashboardQueries('5m').filter(({ name }) => FINDS_NOTHING[name] === undefined);
     t.ok(queries.length > 40);
     t.same(await withoutSeries(run.prometheus, queries), []);
   });

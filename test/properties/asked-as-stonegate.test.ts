@@ -9,6 +9,9 @@ import t from 'tap';
 import { accessReviewPath } from '../../src/app/proxy.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
 import { createOwnTenantHandler } from '../../src/features/own-tenant/handle-own-tenant.ts';
+import { TENANT_QUOTAS_PATH } from '../../src/features/quota/own-quota-v1alpha1.ts';
+import { quotaSchema } from '../../src/features/quota/quota-configuration.ts';
+import { createShownQuotas } from '../../src/features/quota/show-quota.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
 import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
@@ -16,6 +19,7 @@ import { createUpgradePlaces } from '../../src/features/tenant-boundary/upgrade-
 import { createAccessReviewer } from '../../src/kubernetes/access-reviewer.ts';
 import type { Exchange } from '../../src/lib/exchange.ts';
 import { headerValue } from '../../src/lib/header-list.ts';
+import { createOwnAPI } from '../../src/proxy/own-api.ts';
 import { serveRequest } from '../../src/proxy/serve-request.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../support/discovery.ts';
@@ -24,6 +28,7 @@ import { fakeExchange } from '../support/fake-exchange.ts';
 import { fakePipeline } from '../support/fake-pipeline.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 import { fakeFetcher } from '../support/outgoing.ts';
+import { ownAPIHandler } from '../support/own-api.ts';
 import { requestTarget } from '../support/request-lines.ts';
 
 const SEGMENT = '[A-Za-z0-9._-]+';
@@ -47,12 +52,18 @@ const CLOSED_LIST = [
   new RegExp(`^GET /apis(?:/${SEGMENT}){0,2}\\?tenant=${LABEL}$`),
   new RegExp(`^GET ${DEFINITIONS}$`),
   /^GET \/api\/v1\/tenants\/acme$/,
+  /^GET \/apis\/tenancy\.stonegate\.dev\/v1alpha1\/tenants\/system\/namespaces\/stonegate\/tenantquotas\/acme$/,
   new RegExp(`^GET /apis/${SEGMENT}/${SEGMENT}$`),
   /^GET \/(?:healthz|livez|readyz)(?:\?(?:verbose|exclude=[A-Za-z0-9._/-]+)(?:&exclude=[A-Za-z0-9._/-]+)*)?$/,
   new RegExp(`^POST /apis/authorization\\.k8s\\.io/v1/(?:tenants/${LABEL}/)?subjectaccessreviews$`),
 ];
 
 const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' }, showsOwnTenant: true });
+
+const QUOTAS = {
+  quota: quotaSchema.parse({ default: { pods: '1' } }),
+  tenancy: { mode: 'arktos', systemTenant: 'system' },
+} as const;
 
 /** Serves one request and returns what was sent to the API server without impersonation. */
 async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {
@@ -64,9 +75,11 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
   const reviewer = createAccessReviewer({ fetcher, path: accessReviewPath });
   const clock = createFakeClock();
   const { documents, cache } = discoveryDocuments(fetcher, mode, clock, 0);
+  const { ownResources = [] } = createShownQuotas(QUOTAS, { mode, upstream: fetcher, clock });
   const pipeline = fakePipeline({
     clock,
     mode,
+    ownAPI: createOwnAPI(ownResources),
     authenticators: [{ name: 'fake', authenticate: async () => keystoneIdentity('eve', { home }) }],
     authorizers: [
       createUpgradePlaces(mode),
@@ -74,6 +87,9 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
     handlers: {
+      ...ownAPIHandler(
+        Object.fromEntries(ownResources.flatMap(({ name, handle }) => (handle ? [[name, handle]] : []))),
+      ),
       discovery: createDiscoveryHandler(documents),
       'own-tenant': createOwnTenantHandler({ fetcher, cache, clock }),
       'self-review': createSelfReviewHandler({
@@ -147,8 +163,12 @@ const review = fc.constantFrom(
 const tenants = fc
   .tuple(fc.constantFrom('acme', 'globex', ''), fc.oneof(evil, fc.constantFrom('status', 'tenants/acme')))
   .map(([name, rest]) => `/api/v1/tenants/${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
+const quotas = fc
+  .tuple(fc.constantFrom('', '/acme', '/globex'), evil)
+  .map(([name, rest]) => `${TENANT_QUOTAS_PATH}${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
 const target = fc.oneof(
   tenants,
+  quotas,
   requestTarget,
   fc.tuple(fc.oneof(document, inTenant, review), query).map((parts) => parts.join('?')),
   inTenant,
@@ -163,6 +183,7 @@ const ONE_OF_EACH: Example[] = [
   '/apis',
   '/readyz?verbose',
   '/api/v1/tenants/acme',
+  `${TENANT_QUOTAS_PATH}/acme`,
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
 ].flatMap((path) =>
   ['GET', 'POST'].map((method) => ['acme', method, path, 'acme', undefined] satisfies Example),

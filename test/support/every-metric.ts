@@ -30,6 +30,9 @@ export function everyMetric(now: () => number): Metrics {
   }));
   metrics.policiesInForce(() => ({ inForce: { abac: 1, tenant: 2, administration: 3 }, notReady: 4 }));
   metrics.keystoneLimitsInUse(() => 30);
+  metrics.quotaReview('exceeded');
+  metrics.quotaRepaired();
+  metrics.quotasInForce(() => [{ tenant: 'acme', resource: 'pods', usedRatio: 0.9 }]);
   metrics.listening('api', () => 3);
   metrics.certificatesInForce(new Map([['server.tls.certFile', 1_000]]));
   metrics.reload('ok');

@@ -9,8 +9,9 @@ import { kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
 import { navigationOf, SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
 import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
+import { quotaPage } from './pages/quota-page.ts';
 import { notFound, projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
-import { ACCESS, HOME, type PortalRequest, readForm, redirectTarget, SET_UP } from './request.ts';
+import { ACCESS, HOME, type PortalRequest, QUOTA, readForm, redirectTarget, SET_UP } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { beginSession, currentSession, exchangeableToken } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
@@ -46,6 +47,20 @@ export async function showAccess(request: PortalRequest, context: PortalContext)
     navigation: navigationOf(session, request, context),
     account: accountOf(session, context),
     access: await access.accessOf(session.identity),
+  });
+  return page(200, content);
+}
+
+export async function showQuota(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
+  const { quota, cluster } = context;
+  if (quota === undefined) throw notFound();
+  const session = await currentSession(request, context);
+  if (session === undefined) return toSignIn(request, QUOTA);
+  const content = quotaPage({
+    server: cluster.server,
+    navigation: navigationOf(session, request, context),
+    tenant: accountOf(session, context).tenant,
+    quota: await quota.quotaOf(session.identity),
   });
   return page(200, content);
 }

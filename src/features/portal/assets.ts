@@ -126,12 +126,29 @@ pre { margin: 0 0 .4rem; padding: .85rem 1rem; background: var(--sunken); border
   border-radius: .5rem; line-height: 1.6; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre.copy { user-select: all; -webkit-user-select: all; }
 .also { display: block; margin: 0; color: var(--muted); font-size: .8rem; font-weight: 400; }
-.matrix { width: 100%; border-collapse: collapse; margin-top: 1rem; }
-.matrix caption { text-align: left; color: var(--muted); font-size: .875rem; padding-bottom: .4rem; }
-.matrix th, .matrix td { padding: .4rem .3rem; border-top: 1px solid var(--line); text-align: center; }
-.matrix thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
+.sheet { width: 100%; border-collapse: collapse; }
+.sheet caption { text-align: left; color: var(--muted); font-size: .875rem; padding-bottom: .4rem; }
+.sheet th, .sheet td { border-top: 1px solid var(--line); }
+.sheet thead th { border-top: 0; color: var(--muted); font-size: .8rem; font-weight: 600; }
+.matrix { margin-top: 1rem; }
+.matrix th, .matrix td { padding: .4rem .3rem; text-align: center; }
 .matrix th:first-child { width: 48%; padding-left: 0; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
 .matrix .yes { color: var(--good); font-weight: 700; }
+.quota th, .quota td { padding: .55rem .6rem .55rem 0; text-align: left; }
+.quota tbody th { font-weight: 400; overflow-wrap: anywhere; }
+.quota td { font-variant-numeric: tabular-nums; }
+.quota td:last-child { width: 38%; padding-right: 0; }
+.gauge { display: flex; align-items: center; gap: .7rem; }
+.gauge > span { flex: none; min-width: 3.4rem; text-align: right; }
+progress { -webkit-appearance: none; appearance: none; flex: 1; min-width: 0; height: .7rem; border: 1px solid var(--field);
+  border-radius: .4rem; background: var(--sunken); color: var(--accent); overflow: hidden; }
+progress::-webkit-progress-bar { background: var(--sunken); }
+progress::-webkit-progress-value { background: var(--accent); }
+progress::-moz-progress-bar { background: var(--accent); }
+.high progress { color: var(--danger); }
+.high progress::-webkit-progress-value { background: var(--danger); }
+.high progress::-moz-progress-bar { background: var(--danger); }
+.high .gauge > span { color: var(--danger); font-weight: 700; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: .25rem 0; }
 details > :not(summary) { margin-top: .5rem; }
@@ -145,14 +162,19 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   nav { gap: 0 1rem; font-size: .95rem; }
   .switch { width: 100%; }
   .switch select { max-width: none; }
-  .matrix, .matrix tbody, .matrix tr, .matrix tbody th, .matrix caption { display: block; }
-  .matrix thead { display: none; }
-  .matrix tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  .sheet, .sheet tbody, .sheet tr, .sheet tbody th, .sheet caption { display: block; }
+  .sheet thead { display: none; }
+  .sheet tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  .sheet tbody th, .sheet td { border: 0; }
   .matrix tbody th:first-child { width: auto; }
-  .matrix tbody th, .matrix td { border: 0; padding: .1rem 0; }
+  .matrix tbody th, .matrix td { padding: .1rem 0; }
   .matrix td { display: inline-block; background: var(--good-tint); border-radius: .4rem; padding: .05rem .5rem;
     margin: .2rem .3rem .1rem 0; font-size: .85rem; }
   .matrix td:empty { display: none; }
+  .quota tbody th, .quota td { padding: 0 .8rem .1rem 0; }
+  .quota td { display: inline-block; }
+  .quota td[data-label]::before { content: attr(data-label) " "; color: var(--muted); font-size: .85rem; }
+  .quota td:last-child { display: block; width: auto; }
   .matrix td::before { content: attr(data-verb) " "; }
 }
 @media (forced-colors: active) { .button, .list li, .tag { border: 1px solid; } }

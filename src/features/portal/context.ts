@@ -10,6 +10,7 @@ import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
 import type { Client } from './assets.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
@@ -46,7 +47,24 @@ export interface AccessSource {
   accessOf(identity: Identity): Promise<AccessView>;
 }
 
-export interface PortalOptions {
+/** The quota of a user's tenant. */
+export interface QuotaSource {
+  /**
+   * @returns undefined if the tenant has none
+   * @throws StatusError if the API server does not tell
+   */
+  quotaOf(identity: Identity): Promise<ShownQuota | undefined>;
+}
+
+/** Where pages have their data from; without a source there is no page. */
+export interface PageSources {
+  /** Undefined if there is no RBAC index. */
+  readonly access?: AccessSource | undefined;
+  /** Undefined if tenants have no quotas. */
+  readonly quota?: QuotaSource | undefined;
+}
+
+export interface PortalOptions extends PageSources {
   /** The URL that browsers use, such as `https://login.example.com`. */
   readonly publicURL: string;
   readonly trustedProxies: TrustedProxies;
@@ -60,8 +78,6 @@ export interface PortalOptions {
   readonly keystone: KeystoneSignIn | undefined;
   readonly identities: IdentitySource;
   readonly namespaceOf: ProjectNamespace;
-  /** Undefined if there is no RBAC index. */
-  readonly access?: AccessSource | undefined;
   readonly sessions: SessionStore;
   readonly limit: SignInRateLimiter;
   readonly sealer: Sealer;

@@ -17,7 +17,7 @@ import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
 import { type Client, readClient } from './assets.ts';
-import type { AccessSource, KeystoneSignIn } from './context.ts';
+import type { KeystoneSignIn, PageSources } from './context.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
 import { createPasswordLogin, type PasswordLogin } from './portal-password-login.ts';
@@ -58,7 +58,7 @@ const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login)
 /** The parts of the proxy that the portal needs. */
 export interface PortalProxy {
   readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
-  readonly accessSource: AccessSource | undefined;
+  readonly pages: PageSources;
 }
 
 /**
@@ -67,7 +67,7 @@ export interface PortalProxy {
  */
 export function createConfiguredPortal(
   build: FeatureBuild,
-  { stages, accessSource }: PortalProxy,
+  { stages, pages }: PortalProxy,
   state: PortalState,
 ): ((exchange: Exchange) => Promise<void>) | undefined {
   const { generation, loaded, runtime } = build;
@@ -92,7 +92,7 @@ export function createConfiguredPortal(
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
     identities: createIdentitySource(stages.authenticators, stages.mode),
     namespaceOf: createProjectNamespace(bindings),
-    access: accessSource,
+    ...pages,
     sessions: createSessions(build, state),
     limit: generation.component(SIGN_IN_LIMIT, {
       fingerprint: [signInLimits],

@@ -5,7 +5,7 @@
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
 import type { Session } from './portal-storage.ts';
-import type { PortalRequest } from './request.ts';
+import { ACCESS, HOME, type PortalRequest, QUOTA, SET_UP } from './request.ts';
 import { exchangeableToken } from './session.ts';
 
 export const SIGN_OUT_ACTION = '/logout';
@@ -18,7 +18,7 @@ export function navigationOf(
   context: PortalContext,
 ): Navigation | undefined {
   const { sessionID, path } = request;
-  const { formTokens, access } = context;
+  const { formTokens, access, quota } = context;
   if (session === undefined || sessionID === undefined) return undefined;
   const { projects, identity } = session;
   const choice = {
@@ -29,7 +29,12 @@ export function navigationOf(
   return {
     path,
     signOutToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
-    showsAccess: access !== undefined,
+    pages: [
+      [HOME, 'Account'],
+      ...(access === undefined ? [] : [[ACCESS, 'What you may do'] as const]),
+      ...(quota === undefined ? [] : [[QUOTA, 'Quota'] as const]),
+      [SET_UP, 'kubectl'],
+    ],
     choice: exchangeableToken(request, context) === undefined ? undefined : choice,
   };
 }

@@ -6,7 +6,14 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import { showAccess, showAccount, showKubeconfig, signOut, switchProject } from './account-handlers.ts';
+import {
+  showAccess,
+  showAccount,
+  showKubeconfig,
+  showQuota,
+  signOut,
+  switchProject,
+} from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
@@ -28,6 +35,7 @@ type Routes = ReadonlyMap<string, Route>;
 const ROUTES: Routes = new Map([
   ['/', { GET: showAccount }],
   ['/access', { GET: showAccess }],
+  ['/quota', { GET: showQuota }],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],

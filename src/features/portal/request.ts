@@ -31,8 +31,9 @@ export const HOME = '/';
 export const SET_UP = '/#kubectl';
 
 export const ACCESS = '/access';
+export const QUOTA = '/quota';
 
-const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS];
+const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA];
 
 /**
  * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no

@@ -3,23 +3,26 @@
  */
 
 import type { RuntimeDependencies } from '../../config/build.ts';
-import { ComponentType } from '../../config/component.ts';
+import { ComponentType, RUNS } from '../../config/component.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
-import { type Controller, createController } from '../../kubernetes/reconcile/controller.ts';
+import { createController } from '../../kubernetes/reconcile/controller.ts';
+import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { isQuotaPath } from './counted-writes.ts';
 import type { KeystoneQuota } from './keystone-quota.ts';
+import { usedRatio } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
 import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
 import { createReservations, type Reservations } from './reservations.ts';
+import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
 import { UsageCounter } from './usage-counter.ts';
 
 /** Milliseconds between two runs without a change: reservations end with time. */
@@ -28,14 +31,12 @@ const INTERVAL = 10_000;
 const PACE = { debounce: 500, rest: 0 };
 
 interface QuotaController {
-  readonly controller: Controller;
   readonly reconciler: QuotaReconciler;
+  start(): void;
+  stop(): Promise<void>;
 }
 
-const QUOTA_CONTROLLER = new ComponentType<QuotaController>('quota controller', {
-  start: ({ controller }) => controller.start(),
-  stop: ({ controller }) => controller.stop(),
-});
+const QUOTA_CONTROLLER = new ComponentType<QuotaController>('quota controller', RUNS);
 
 /** @returns undefined without the section `quota` */
 export function createQuotaController(
@@ -44,6 +45,7 @@ export function createQuotaController(
 ): QuotaReconciler | undefined {
   const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
   const { quota, tenancy } = loaded.configuration;
+  const { telemetry } = runtime;
   if (quota === undefined || upstream === undefined) return undefined;
   return generation.component(QUOTA_CONTROLLER, {
     fingerprint: [quota, tenancy],
@@ -66,8 +68,10 @@ export function createQuotaController(
             systemTenant: tenancy.mode === 'arktos' ? tenancy.systemTenant : undefined,
             count: quota.count,
             onChange: () => changes.wake(),
-            onRepair: (tenant) =>
-              runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client'),
+            onRepair: (tenant) => {
+              telemetry.quotaRepaired();
+              runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client');
+            },
           }),
       });
       const controller = createController({
@@ -84,9 +88,36 @@ export function createQuotaController(
           };
         },
       });
-      return { controller, reconciler };
+      let unmeasure = () => {};
+      return {
+        reconciler,
+        start() {
+          unmeasure = telemetry.quotasInForce(() => highUsage(reconciler.counter?.quotas() ?? []));
+          controller.start();
+        },
+        stop() {
+          unmeasure();
+          return controller.stop();
+        },
+      };
     },
   }).reconciler;
+}
+
+/** From which the use of a resource is measured, and in how many series at most: the highest. */
+const HIGH = 0.8;
+const MAX_SERIES = 1_000;
+
+export function highUsage(quotas: readonly TenantQuota[]): readonly QuotaMeasure[] {
+  return quotas
+    .flatMap(({ metadata: { name: tenant }, spec: { hard }, status: { used = {} } }) =>
+      Object.entries(hard).map(([resource, most]) => {
+        return { tenant, resource, usedRatio: usedRatio(used[resource] ?? '0', most) };
+      }),
+    )
+    .filter((measure) => measure.usedRatio >= HIGH)
+    .sort((one, other) => other.usedRatio - one.usedRatio)
+    .slice(0, MAX_SERIES);
 }
 
 const RESERVATIONS = new ComponentType<Reservations>('quota reservations', {
@@ -124,13 +155,13 @@ export function createQuotaRules(
     tenancy.mode === 'arktos'
       ? arktosQuotaTenants(tenancy.systemTenant)
       : sharedQuotaTenants({ objects, clock });
-  const review = createQuotaReviewer({ tenants, reservations, mode: quota.mode });
+  const review = createQuotaReviewer({ ...runtime, tenants, reservations, mode: quota.mode });
   return [{ isPath: isQuotaPath, review }];
 }
 
-function quotaPlace(
+export function quotaPlace(
   { namespace }: Pick<QuotaConfiguration, 'namespace'>,
-  { mode, systemTenant }: StonegateConfiguration['tenancy'],
+  { mode, systemTenant }: Pick<StonegateConfiguration['tenancy'], 'mode' | 'systemTenant'>,
 ): Place {
   return { ...(mode === 'arktos' && { tenant: systemTenant }), namespace };
 }

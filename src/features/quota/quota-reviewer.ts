@@ -6,6 +6,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
 import {
   type AdmissionReview,
   describe,
@@ -26,6 +27,7 @@ export interface QuotaReviewerOptions {
   readonly tenants: QuotaTenants;
   readonly reservations: Reservations;
   readonly mode: 'enforce' | 'warn';
+  readonly telemetry: Pick<Telemetry, 'quotaReview'>;
 }
 
 /** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
@@ -48,7 +50,7 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8
 
 async function judge(
   review: AdmissionReview,
-  { tenants, reservations, mode }: QuotaReviewerOptions,
+  { tenants, reservations, mode, telemetry }: QuotaReviewerOptions,
   signal: AbortSignal,
 ): Promise<Reviewed> {
   const { request } = review;
@@ -63,6 +65,7 @@ async function judge(
     missing: (hard) => (isPod(request) ? missingRequests(request.object, hard) : []),
     signal,
   });
+  telemetry.quotaReview(verdict.kind);
   // The first namespace tells the controller that there is a tenant which needs a quota.
   const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
   const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});

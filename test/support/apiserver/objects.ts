@@ -2,6 +2,7 @@
  * Create, read, list, watch, update, patch and delete: the same for every kind in the store.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
+import { randomUUID } from 'node:crypto';
 import { admit, admitDeletion } from './admission.ts';
 import { collectionPath } from './cluster.ts';
 import { definitionIn, forcedAmong, refuseOverwriting } from './custom-resources.ts';
@@ -191,10 +192,12 @@ async function create(exchange: Exchange, kind: Kind, object: JsonObject): Promi
   admit({ cluster, kind, tenant, namespace: path.namespace, version: path.version, object, isNew: true });
   admitRights(exchange, kind, object);
   const location = locationOf(exchange, kind, name);
+  for (const key of ['resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
+  // Webhooks see the UID with which the object will be stored.
+  metadata.uid = randomUUID();
   await callWebhooks(exchange, kind, { operation: 'CREATE', object });
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
   if (kind.kind === 'Pod' && cluster.schedulesPods) ensureObject(object, 'spec').nodeName ??= 'n1';
-  for (const key of ['uid', 'resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
   const stored = path.query.has('dryRun') ? object : cluster.write(kind, location, object);
   sendJSON(response, 201, present(exchange, stored));
 }

@@ -70,7 +70,7 @@ export class ObjectStore {
     const copy = structuredClone(object);
     const metadata = ensureObject(copy, 'metadata');
     const born = before === undefined ? undefined : ensureObject(before, 'metadata');
-    metadata.uid = born?.uid ?? randomUUID();
+    metadata.uid = born?.uid ?? metadata.uid ?? randomUUID();
     // Over HTTP none is given.
     metadata.creationTimestamp = born?.creationTimestamp ?? metadata.creationTimestamp ?? now();
     this.#revision += 1;

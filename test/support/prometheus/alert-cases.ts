@@ -219,6 +219,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     silent: controllerRuns('publishing', '0x45 1x15', GROWING),
   },
   {
+    alert: 'StonegateTenantQuotaNearlyUsed',
+    after: 20,
+    fires: { 'stonegate_tenant_quota_used_ratio{tenant="acme",resource="pods"}': '0.91x60' },
+    silent: { 'stonegate_tenant_quota_used_ratio{tenant="acme",resource="pods"}': '0.9x60' },
+  },
+  {
     alert: 'StonegateInformerRefused',
     after: 15,
     fires: {

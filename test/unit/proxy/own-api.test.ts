@@ -1,4 +1,6 @@
 import t from 'tap';
+import { OWN_QUOTAS } from '../../../src/features/quota/own-quota-v1alpha1.ts';
+import { createOwnAPI } from '../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
@@ -16,7 +18,7 @@ for (const mode of MODES) {
     ownAPIOf().route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
 
   t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
-    const route = { kind: 'own-api', resource: 'selfidentity', namespace: '' } as const;
+    const route = { kind: 'own-api', resource: 'selfidentity', namespace: '', name: '' } as const;
     t.same(routeOf('GET', `${V1}/selfidentity`), route);
     t.same(routeOf('HEAD', `${V1}/selfidentity`), route);
     t.same(routeOf('GET', `${V1}/selfidentity?timeout=32s`), route);
@@ -29,6 +31,7 @@ for (const mode of MODES) {
       kind: 'own-api',
       resource: 'explanations',
       namespace: '',
+      name: '',
     });
     for (const method of ['GET', 'PUT', 'DELETE'])
       t.throws(() => routeOf(method, `${V1}/explanations`), { code: 'MethodNotAllowed' });
@@ -41,11 +44,13 @@ for (const mode of MODES) {
         kind: 'own-api',
         resource: 'resourceaccessreviews',
         namespace: '',
+        name: '',
       });
       t.same(routeOf('POST', `${V1}/namespaces/web/localresourceaccessreviews?dryRun=All`), {
         kind: 'own-api',
         resource: 'localresourceaccessreviews',
         namespace: 'web',
+        name: '',
       });
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH'])
         t.throws(() => routeOf(method, `${V1}/resourceaccessreviews`), { code: 'MethodNotAllowed' });
@@ -78,6 +83,22 @@ for (const mode of MODES) {
       t.same(routeOf('GET', path), { kind: 'own-discovery', document });
       t.throws(() => routeOf('POST', path), { code: 'MethodNotAllowed' });
     }
+  });
+
+  t.test(`${mode.name}: objects are listed, and read by name`, async (t) => {
+    const quotas = createOwnAPI([OWN_QUOTAS]);
+    const nameIn = (target: string, method = 'GET') => {
+      const route = quotas.route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
+      return route?.kind === 'own-api' ? route.name : undefined;
+    };
+    t.equal(nameIn(`${V1}/tenantquotas?limit=500`), '');
+    t.equal(nameIn(`${V1}/tenantquotas?fieldSelector=metadata.name%3Dacme`), '');
+    t.equal(nameIn(`${V1}/tenantquotas/acme`), 'acme');
+    for (const path of [`${V1}/tenantquotas/acme/status`, `${V1}/tenantquotas/`, `${V1}/watch/tenantquotas`])
+      t.throws(() => nameIn(path), { code: 'NotFound' }, path);
+    t.throws(() => nameIn(`${V1}/tenantquotas?watch=true`), { code: 'MethodNotAllowed' });
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      t.throws(() => nameIn(`${V1}/tenantquotas/acme`, method), { code: 'MethodNotAllowed' }, method);
   });
 
   for (const path of [

@@ -110,7 +110,7 @@ ${matrix(group, projects)}
 
 function matrix(group: MatrixGroup, projects: Projects): Html {
   return html`${group.scope === 'namespaces' && group.names.length > 1 && someNames(group.names, projects)}
-<table class="matrix">
+<table class="sheet matrix">
 <caption>Kinds and verbs${group.rows.some(isLimited) && '; (✔) is access to the named objects only'}</caption>
 <thead><tr><th scope="col">Kind</th>${MATRIX_VERBS.map((verb) => html`<th scope="col">${verb}</th>`)}</tr></thead>
 <tbody>

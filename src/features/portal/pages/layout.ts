@@ -6,7 +6,7 @@
 import { DRAWING, STYLE } from '../assets.ts';
 import { type Content, constant, type Html, html } from '../html.ts';
 import type { ProjectName } from '../portal-storage.ts';
-import { ACCESS, HOME, redirectTarget, SET_UP } from '../request.ts';
+import { redirectTarget } from '../request.ts';
 
 const STYLE_TEXT = constant(STYLE);
 
@@ -22,8 +22,8 @@ export interface Navigation {
   /** The path of the page. */
   readonly path: string;
   readonly signOutToken: string;
-  /** Whether there is a page of what the user may do. */
-  readonly showsAccess: boolean;
+  /** The paths of the pages that there are, with what links to them say. */
+  readonly pages: readonly (readonly [path: string, label: string])[];
   /** Undefined if the user cannot switch to another project. */
   readonly choice: ProjectChoice | undefined;
 }
@@ -74,10 +74,11 @@ function signOutForm({ signOutToken }: Navigation): Html {
   return html`<form method="post" action="/logout"><input type="hidden" name="token" value="${signOutToken}"><button class="button quiet" type="submit">Sign out</button></form>`;
 }
 
-function links({ path, showsAccess }: Navigation): Content {
-  const link = (target: string, label: string) =>
-    html`<a href="${target}"${target === path && html` aria-current="page"`}>${label}</a>\n`;
-  return [link(HOME, 'Account'), showsAccess && link(ACCESS, 'What you may do'), link(SET_UP, 'kubectl')];
+function links({ path, pages }: Navigation): Content {
+  return pages.map(
+    ([target, label]) =>
+      html`<a href="${target}"${target === path && html` aria-current="page"`}>${label}</a>\n`,
+  );
 }
 
 function switchForm({ formToken, current, projects }: ProjectChoice, path: string): Html {

@@ -108,7 +108,7 @@ async function review(
   });
   const outgoing = {
     ...outgoingOf(mode, caller, exchange),
-    route: { kind: 'own-api', resource: 'accessrulesreviews', namespace: '' },
+    route: { kind: 'own-api', resource: 'accessrulesreviews', namespace: '', name: '' },
   } as const;
   try {
     const response = await handler(outgoing);

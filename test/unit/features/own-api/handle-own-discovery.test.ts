@@ -167,3 +167,23 @@ t.test(
     t.same(Object.keys(JSON.parse(response.text).paths), ['apis/stonegate.dev/v1alpha1']);
   },
 );
+
+t.test(
+  'the group stands before that of the stored objects, of which kubectl would take the first',
+  async (t) => {
+    const names = ['apps', 'tenancy.stonegate.dev', 'wardle.example.com'];
+    const own = ['apps', 'stonegate.dev', 'tenancy.stonegate.dev', 'wardle.example.com'];
+    const groups = names.map((name) => ({ name, versions: [] }));
+    const list = await ask('/apis', [], { body: { ...GROUPS, groups } });
+    const nameOf = ({ name }: { readonly name: string }) => name;
+    t.same(JSON.parse(list.response.text).groups.map(nameOf), own);
+    const items = names.map((name) => ({ metadata: { name }, versions: [] }));
+    const body = { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
+    const aggregated = await ask('/apis', [['Accept', AGGREGATED]], { body });
+    const found: { metadata: { name: string } }[] = JSON.parse(aggregated.response.text).items;
+    t.same(
+      found.map(({ metadata }) => metadata.name),
+      own,
+    );
+  },
+);

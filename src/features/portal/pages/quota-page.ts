@@ -1,0 +1,52 @@
+/**
+ * The page "Quota": what the user's tenant may use of the cluster, and what it uses, with a bar for each
+ * resource. On a phone each row becomes a block.
+ */
+import { type QuotaRow, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
+import { type Html, html } from '../html.ts';
+import { layout, type Navigation } from './layout.ts';
+
+export interface QuotaPage {
+  readonly server: string;
+  readonly tenant: string;
+  /** Undefined if the tenant has none. */
+  readonly quota: ShownQuota | undefined;
+  readonly navigation: Navigation | undefined;
+}
+
+export function quotaPage({ server, tenant, quota, navigation }: QuotaPage): Html {
+  return layout({
+    title: 'Quota',
+    server,
+    navigation,
+    main: html`<h1>Quota</h1>
+<p class="lead">What all namespaces of <span class="tag">${tenant}</span> may use together</p>
+<section class="card">${quota === undefined ? html`<p>Your tenant has no quota.</p>` : table(quota)}</section>`,
+  });
+}
+
+function table(quota: ShownQuota): Html {
+  const rows = quotaRows(quota);
+  const isReserved = rows.some(({ reserved }) => reserved !== undefined);
+  const isCounted = rows.every(({ used }) => used !== undefined);
+  return html`<table class="sheet quota">
+<caption>What is not listed is not limited by this quota</caption>
+<thead><tr><th scope="col">Resource</th><th scope="col">Used</th><th scope="col">Allowed</th><th scope="col">Share</th></tr></thead>
+<tbody>
+${rows.map(tableRow)}</tbody>
+</table>
+${isReserved && html`<p class="also">+ is what is being created at the moment.</p>`}${!isCounted && html`<p class="also">? was not counted yet: what needs more of it is refused until then.</p>`}`;
+}
+
+/** Percent from which a bar has the colour of a warning. */
+const HIGH = 90;
+
+function tableRow({ resource, used = '?', reserved, hard, percent }: QuotaRow): Html {
+  const [first = '', ...others] = resource.split('.');
+  return html`<tr${percent !== undefined && percent >= HIGH && html` class="high"`}><th scope="row"><code>${first}${others.map((part) => html`<wbr>.${part}`)}</code></th><td data-label="used">${used}${reserved !== undefined && ` +${reserved}`}</td><td data-label="of">${hard}</td><td>${percent !== undefined && bar(resource, percent)}</td></tr>
+`;
+}
+
+function bar(resource: string, percent: number): Html {
+  return html`<div class="gauge"><progress max="100" value="${Math.min(percent, 100)}" aria-label="${resource}: ${percent} percent used"></progress><span>${percent} %</span></div>`;
+}

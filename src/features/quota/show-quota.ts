@@ -1,0 +1,122 @@
+/**
+ * Shows users the quota of their tenant: in Stonegate's own API, and to the portal. The stored TenantQuota is
+ * read as Stonegate itself, and its reservations, whose UIDs are the operator's, are shown as a sum.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import type { Place } from '../../kubernetes/kubernetes-object.ts';
+import { column } from '../../kubernetes/lists/namespace-columns.ts';
+import { objectPath } from '../../kubernetes/object-format.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { ownGet } from '../../kubernetes/upstream-request.ts';
+import type { Feature } from '../../proxy/feature.ts';
+import {
+  answerSingleObject,
+  fetchSingleObject,
+  type SingleObjectKind,
+  type SingleObjectMeta,
+} from '../../proxy/response/single-object.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { ProxyParts } from '../build.ts';
+import { quotaPlace } from './feature.ts';
+import { OWN_QUOTAS, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
+import type { QuotaConfiguration } from './quota-configuration.ts';
+import { ledgerOf, textsAs } from './stored-ledger.ts';
+import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
+import { exceeding, sum } from './usage.ts';
+
+export interface ShownQuotas extends Feature {
+  /** For the portal; undefined without the section `quota`. */
+  readonly source?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> };
+}
+
+interface Configuration {
+  readonly quota?: QuotaConfiguration | undefined;
+  readonly tenancy: Parameters<typeof quotaPlace>[1];
+}
+
+/** A page of the portal is made even if its browser is gone. */
+const NEVER = new AbortController().signal;
+
+export function createShownQuotas(
+  { quota, tenancy }: Configuration,
+  { mode, upstream, clock }: Pick<ProxyParts, 'mode' | 'clock'> & { readonly upstream: UpstreamFetcher },
+): ShownQuotas {
+  if (quota === undefined)
+    return {
+      ownResources: [
+        { ...OWN_QUOTAS, unavailable: "need quotas, which Stonegate's operator turns on with quota" },
+      ],
+    };
+  const kind = quotaKind(quotaPlace(quota, tenancy), upstream);
+  return {
+    ownResources: [
+      {
+        ...OWN_QUOTAS,
+        async handle(outgoing) {
+          if (mode.isSystem(outgoing.tenant))
+            throw new StatusError(
+              'NotFound',
+              'the system tenant has no quota: the quotas of all tenants are tenantquotas.tenancy.stonegate.dev',
+            );
+          const { name } = routeAs(outgoing, 'own-api');
+          return answerSingleObject(outgoing, name === '' ? undefined : name, kind, clock.now());
+        },
+      },
+    ],
+    source: {
+      async quotaOf(identity) {
+        const tenant = mode.tenantOf(identity);
+        return mode.isSystem(tenant) ? undefined : fetchSingleObject(kind, tenant, NEVER);
+      },
+    },
+  };
+}
+
+function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<ShownQuota> {
+  return {
+    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'TenantQuota',
+    resource: 'tenantquotas',
+    columns: [{ ...column('Used', 'What is used of what the tenant may use'), cell: summaryOf }],
+    read(object, metadata) {
+      const stored = readTenantQuota({
+        apiVersion: '',
+        kind: '',
+        metadata,
+        spec: object.spec,
+        status: object.status,
+      });
+      return stored && shownQuota(stored, metadata);
+    },
+    fetch: (tenant, signal) =>
+      upstream.fetch(
+        { ...ownGet(objectPath(TENANT_QUOTAS, place, tenant)), account: { kind: 'tenant', tenant } },
+        signal,
+      ),
+  };
+}
+
+function shownQuota(stored: TenantQuota, metadata: SingleObjectMeta): ShownQuota {
+  const {
+    spec: { hard },
+    status: { used },
+  } = stored;
+  const pending = sum(ledgerOf(stored).reservations.map(({ usage, seen }) => exceeding(usage, seen)));
+  const limited = Object.entries(hard).filter(([resource]) => pending.has(resource));
+  return {
+    metadata,
+    spec: { hard },
+    status: {
+      ...(used && { used }),
+      ...(limited.length > 0 && { reserved: textsAs(Object.fromEntries(limited), pending) }),
+    },
+  };
+}
+
+/** Such as `pods: 3/10, requests.cpu: 1/4`. */
+function summaryOf(quota: ShownQuota): string {
+  return quotaRows(quota)
+    .map(({ resource, used = '?', hard }) => `${resource}: ${used}/${hard}`)
+    .join(', ');
+}

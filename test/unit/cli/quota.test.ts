@@ -1,0 +1,51 @@
+/**
+ * `stonegate quota` where there is something to explain: what is on its way, and what is not known.
+ */
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { quota } from '../../../src/cli/quota.ts';
+import { printedBy } from '../../support/printed-io.ts';
+import { type RecordedResponse, startRecordedServer } from '../../support/recorded-server.ts';
+
+const metadata = { name: 'acme', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' };
+const spec = { hard: { pods: '40', 'limits.memory': '64Gi' } };
+
+function listOf(...statuses: readonly object[]): RecordedResponse {
+  const items = statuses.map((status) => ({ metadata, spec, status }));
+  const body = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {}, items };
+  return { body };
+}
+
+async function run(t: Test, response: RecordedResponse) {
+  const server = await startRecordedServer(t, () => response);
+  const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
+  return printedBy(quota, ['--server', server.url, '--token-file', tokenFile], {});
+}
+
+t.test('what is reserved stands beside what is used', async (t) => {
+  const used = { pods: '39', 'limits.memory': '35Gi' };
+  const { code, stdout, stderr } = await run(t, listOf({ used, reserved: { pods: '1' } }));
+  t.equal(code, 0, stderr);
+  t.equal(
+    stdout,
+    `RESOURCE       USED   HARD
+limits.memory  35Gi   64Gi  #####..... 54 %
+pods           39 +1  40    #########. 97 %
+`,
+  );
+});
+
+t.test('what was not counted has no bar', async (t) => {
+  const { code, stdout, stderr } = await run(t, listOf({}));
+  t.equal(code, 0);
+  t.match(stdout, /^pods +\? +40$/m);
+  t.match(stderr, /nothing was counted yet/);
+});
+
+t.test('a tenant without a quota, and a Stonegate without quotas', async (t) => {
+  t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ });
+  const message = "tenantquotas need quotas, which Stonegate's operator turns on with quota";
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, code: 404 };
+  t.match(await run(t, { status: 404, body: status }), { code: 1, stderr: /turns on with quota \(404\)/ });
+  t.match(await run(t, { body: { kind: 'Other' } }), { code: 1, stderr: /is no Stonegate/ });
+});

@@ -1,0 +1,201 @@
+/**
+ * What a user of a tenant is shown of the tenant's quota: what may be used, what is used and what is on its
+ * way, and nothing that is the operator's.
+ */
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { highUsage } from '../../../../src/features/quota/feature.ts';
+import { OWN_QUOTAS, quotaRows } from '../../../../src/features/quota/own-quota-v1alpha1.ts';
+import { quotaSchema } from '../../../../src/features/quota/quota-configuration.ts';
+import { createShownQuotas } from '../../../../src/features/quota/show-quota.ts';
+import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
+import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+
+const PATH = '/apis/stonegate.dev/v1alpha1/tenantquotas';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+
+const stored = {
+  apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+  kind: 'TenantQuota',
+  metadata: {
+    name: 'acme',
+    namespace: 'stonegate',
+    uid: 'uid-of-the-quota',
+    creationTimestamp: '2026-11-26T09:00:00Z',
+    labels: { plan: 'hidden' },
+  },
+  spec: { hard: { pods: '10', 'requests.memory': '4Gi' } },
+  status: {
+    used: { pods: '3', 'requests.memory': '1Gi' },
+    summary: 'hidden',
+    revisions: { pods: '77' },
+    reservations: [
+      { uid: 'hidden-1', usage: { pods: '1', 'requests.memory': '536870912', services: '1' } },
+      { uid: 'hidden-2', usage: { pods: '1', 'requests.memory': '1073741824' }, seen: { pods: '1' } },
+    ],
+  },
+};
+const SHOWN = {
+  metadata: { name: 'acme', uid: 'uid-of-the-quota', creationTimestamp: '2026-11-26T09:00:00Z' },
+  spec: { hard: { pods: '10', 'requests.memory': '4Gi' } },
+  status: {
+    used: { pods: '3', 'requests.memory': '1Gi' },
+    reserved: { pods: '1', 'requests.memory': '1536Mi' },
+  },
+};
+
+const MODES = {
+  shared: createSharedMode({ domains: { ops: 'system' }, reservedNamePrefixes: [] }),
+  arktos: createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } }),
+};
+
+function site(
+  answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: stored }),
+  name: keyof typeof MODES = 'shared',
+) {
+  const mode = MODES[name];
+  const fetcher = fakeFetcher(answer);
+  const quotas = createShownQuotas(
+    {
+      quota: quotaSchema.parse({ default: { pods: '1' } }),
+      tenancy: { mode: name, systemTenant: 'system' },
+    },
+    { mode, upstream: fetcher, clock: createFakeClock(Date.parse('2026-11-26T12:00:00Z')) },
+  );
+  const [resource] = quotas.ownResources ?? [];
+  const api = createOwnAPI([OWN_QUOTAS]);
+  return {
+    fetcher,
+    quotas,
+    async get(target: string, accept = 'application/json', home = 'acme') {
+      const headers = [['Accept', accept]] as const;
+      const outgoing = outgoingOf(mode, keystoneIdentity('alice', { home }), { target, headers });
+      const route = api.route(readRequestInfo('GET', target, mode), 'GET', outgoing.tenant);
+      const response = await resource?.handle?.({ ...outgoing, route: route ?? outgoing.route });
+      if (response === undefined || !('body' in response)) throw new Error('no response');
+      return JSON.parse(response.body.toString());
+    },
+  };
+}
+
+t.test('the list has the quota of the user’s tenant, without what is the operator’s', async (t) => {
+  const { get, fetcher } = site();
+  const expected = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
+  t.strictSame(await get(PATH), { ...expected, items: [SHOWN] });
+  t.match(fetcher.asked, [
+    {
+      target: '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas/acme',
+      sender: { kind: 'stonegate' },
+      account: { kind: 'tenant', tenant: 'acme' },
+    },
+  ]);
+  t.strictSame(await get(`${PATH}/acme`), {
+    kind: 'TenantQuota',
+    apiVersion: 'stonegate.dev/v1alpha1',
+    ...SHOWN,
+  });
+});
+
+t.test('a table has the quota in one line', async (t) => {
+  const { get } = site();
+  for (const target of [PATH, `${PATH}/acme`])
+    t.match(await get(target, TABLE), {
+      kind: 'Table',
+      columnDefinitions: [{ name: 'Name' }, { name: 'Used' }, { name: 'Age' }],
+      rows: [{ cells: ['acme', 'pods: 3/10, requests.memory: 1Gi/4Gi', '3h'] }],
+    });
+});
+
+t.test('on Arktos the quota is in the system tenant', async (t) => {
+  const { get, fetcher } = site(undefined, 'arktos');
+  await get(PATH);
+  t.match(fetcher.asked, [
+    {
+      target: '/apis/tenancy.stonegate.dev/v1alpha1/tenants/system/namespaces/stonegate/tenantquotas/acme',
+    },
+  ]);
+});
+
+t.test('another tenant’s quota is not found, and not asked for', async (t) => {
+  const { get, fetcher } = site();
+  await t.rejects(get(`${PATH}/globex`), {
+    code: 'NotFound',
+    message: 'tenantquotas.stonegate.dev "globex" not found',
+  });
+  t.same(fetcher.asked, []);
+});
+
+t.test('a tenant that was not counted or has no quota yet', async (t) => {
+  const uncounted = site(() => ({ status: 200, body: { ...stored, status: {} } }));
+  t.strictSame((await uncounted.get(PATH)).items, [{ ...SHOWN, status: {} }]);
+  t.match(await uncounted.get(PATH, TABLE), { rows: [{ cells: ['acme', /^pods: \?\/10/] }] });
+  const none = site(() => ({ status: 404, body: {} }));
+  t.same((await none.get(PATH)).items, []);
+  await t.rejects(none.get(`${PATH}/acme`), { code: 'NotFound' });
+});
+
+t.test('users of the system tenant are told where the quotas of all tenants are', async (t) => {
+  const { get, quotas, fetcher } = site(undefined, 'arktos');
+  await t.rejects(get(PATH, undefined, 'ops'), {
+    code: 'NotFound',
+    message: /tenantquotas\.tenancy\.stonegate\.dev/,
+  });
+  t.equal(await quotas.source?.quotaOf(keystoneIdentity('olga', { home: 'ops' })), undefined);
+  t.same(fetcher.asked, []);
+});
+
+t.test('the portal gets the same', async (t) => {
+  t.strictSame(await site().quotas.source?.quotaOf(keystoneIdentity('alice', { home: 'acme' })), SHOWN);
+});
+
+t.test('an API server that cannot be used', async (t) => {
+  await t.rejects(site(() => ({ status: 403, body: {} })).get(PATH), {
+    code: 'UpstreamRefusedCredential',
+    message: /does not let Stonegate read tenantquotas/,
+  });
+  const other = { ...stored, metadata: { ...stored.metadata, name: 'globex' } };
+  for (const body of ['x', {}, other])
+    await t.rejects(site(() => ({ status: 200, body })).get(PATH), { code: 'UpstreamUnavailable' });
+  const slow = new StatusError('UpstreamTimeout', 'no response in time');
+  await t.rejects(site(() => slow).get(PATH), { code: 'UpstreamTimeout' });
+});
+
+t.test('without the section quota it is not served, and says why', async (t) => {
+  const { ownResources, source } = createShownQuotas(
+    { quota: undefined, tenancy: { mode: 'shared', systemTenant: 'system' } },
+    { mode: MODES.shared, upstream: fakeFetcher(() => new Error('asked')), clock: createFakeClock() },
+  );
+  t.match(ownResources, [{ unavailable: /turns on with quota/ }]);
+  t.equal(source, undefined);
+});
+
+t.test('the share that is used is exact, and of nothing it is none', async (t) => {
+  const hard = { a: '0', b: '0', c: '3', d: '9999999999999999999', e: '4Gi', f: '100', g: '100' };
+  const used = { a: '0', b: '1', c: '1', g: '29', d: '9999999999999999998', e: '6Gi', f: '99.9' };
+  const rows = quotaRows({ spec: { hard }, status: { used } });
+  t.same(
+    rows.map(({ percent }) => percent),
+    [0, 100, 33, 100, 150, 99, 29],
+  );
+});
+
+t.test('usage of 80 % and more is measured, at most a thousand times, the highest first', async (t) => {
+  const quotaOf = (name: string, pods: string) => ({
+    ...{ apiVersion: '', kind: '', metadata: { name } },
+    spec: { hard: { pods: '100', services: '0' } },
+    status: { used: { pods, services: '0' } },
+  });
+  t.same(highUsage([quotaOf('low', '79'), quotaOf('high', '80'), quotaOf('full', '100')]), [
+    { tenant: 'full', resource: 'pods', usedRatio: 1 },
+    { tenant: 'high', resource: 'pods', usedRatio: 0.8 },
+  ]);
+  const many = Array.from({ length: 1_500 }, (_, at) => quotaOf(`t${at}`, at < 700 ? '90' : '99'));
+  const measured = highUsage(many);
+  t.equal(measured.length, 1_000);
+  t.equal(measured.filter(({ usedRatio }) => usedRatio === 0.99).length, 800);
+});
