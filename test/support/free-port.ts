@@ -14,12 +14,17 @@ import { createServer } from 'node:net';
 const LOWEST = 10_240;
 const LIMIT = 32_768;
 const TRIES = 100;
+/** None is given twice: the first program may not listen on it yet. */
+const given = new Set<number>();
 
 /** @param wanted is taken where it is free */
 export async function freePort(wanted: number = randomPort()): Promise<number> {
   let port = wanted;
   for (let tries = 0; tries < TRIES; tries += 1) {
-    if (await isFree(port)) return port;
+    if (!given.has(port) && (await isFree(port))) {
+      given.add(port);
+      return port;
+    }
     port = randomPort();
   }
   throw new Error(`none of ${TRIES} ports was free`);
