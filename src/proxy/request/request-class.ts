@@ -1,8 +1,9 @@
 /**
- * The class of a request: what a request costs depends more on it than on the resource. Rates and usage count
- * by it.
+ * The class of a request, by which rates and usage count. The API server's Priority and Fairness estimates
+ * the work of a list from the number of objects, which Stonegate does not know: a class has one cost.
+ * https://kubernetes.io/docs/concepts/cluster-administration/flow-control/#seats-occupied-by-a-request
  */
-import type { RequestInfo } from '../../kubernetes/request-info.ts';
+import type { LimitedRequest } from '../limiter.ts';
 
 export type RequestClass = 'get' | 'list' | 'watch' | 'write' | 'connect';
 
@@ -16,7 +17,7 @@ const CLASSES: ReadonlyMap<string, RequestClass> = new Map([
 ]);
 
 /** Followed logs and connections into pods, services and nodes are `connect`. */
-export function requestClass({ verb, longRunning }: RequestInfo): RequestClass {
-  if (longRunning === undefined) return CLASSES.get(verb) ?? 'get';
-  return longRunning === 'watch' ? 'watch' : 'connect';
+export function requestClass({ isResourceRequest, verb, longRunning }: LimitedRequest): RequestClass {
+  if (longRunning !== undefined) return longRunning === 'watch' ? 'watch' : 'connect';
+  return (isResourceRequest ? CLASSES.get(verb) : undefined) ?? 'get';
 }
