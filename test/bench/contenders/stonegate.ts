@@ -124,10 +124,11 @@ const COUNTING = {
     perTenant: { perSecond: 100_000, burst: 100_000 },
     perUser: { perSecond: 100_000, burst: 100_000 },
   },
+  usage: { records: 'usage.log', metrics: true },
 };
 
 export const stonegateWithLimits: Contender = {
-  name: 'with Redis and limits',
+  name: 'with Redis, limits and usage',
   ...(noRedis !== undefined && { missing: noRedis }),
   start: ({ site, upstream }) => startWithRedis({ site, upstream, name: 'with-limits', changes: COUNTING }),
 };
