@@ -157,3 +157,16 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
       else t.notMatch(warnings, ofTenants);
     },
   );
+
+t.test('check warns if quotas have no definition', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir({ 'provisioner-token': 'secret' }) });
+  t.teardown(() => testbed.close());
+  await testbed.configure({
+    bindings: { credential: { tokenFile: 'provisioner-token' } },
+    quota: { default: { pods: '10' } },
+  });
+  t.match(
+    await warningsOf(t, testbed.configFile),
+    /^warning: quota: the API server has no tenantquotas, so .* manifests crds`$/m,
+  );
+});

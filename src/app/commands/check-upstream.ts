@@ -15,6 +15,7 @@ import {
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
@@ -155,13 +156,18 @@ async function policyWarnings(
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
+  const expected = [...ownKinds, ...(configuration.quota === undefined ? [] : [TENANT_QUOTAS.resource])];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
-    (await missingDefinitions(fetcher, ownKinds, signal)).map((resource) =>
-      warning(
-        'authorization',
-        `the API server has no ${resource}, so none grants anything: apply the output of \`stonegate manifests crds\``,
-      ),
-    ),
+    (await missingDefinitions(fetcher, expected, signal)).map((resource) => {
+      const [field, consequence] =
+        resource === TENANT_QUOTAS.resource
+          ? ['quota', 'tenants create nothing that the admission webhook asks a quota about']
+          : ['authorization', 'none grants anything'];
+      return warning(
+        field,
+        `the API server has no ${resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
+      );
+    }),
   );
   if (!enabled.crossTenantPolicies) return definitions;
   const webhooks = await whenAsked(SERVER, 'its webhooks', async () =>
