@@ -36,6 +36,7 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8
         try {
           return await judge(review, options, signal);
         } catch (error) {
+          if (signal.aborted) return unreviewed(review, 'its quota could not be read in time');
           if (error instanceof StatusError)
             return unreviewed(review, `its quota could not be read: ${error.message}`);
           throw error;
