@@ -66,7 +66,7 @@ t.test('the quota of a project that is disabled or gone stays', async (t) => {
   }
 });
 
-t.test('a quota of that name without the labels, whoever made it, is put right', async (t) => {
+t.test('a quota of that name that another client made is put right', async (t) => {
   const cluster = createMemoryCluster();
   const theirs = { metadata: { name: 'stonegate-project', ...IN_WEB }, spec: { hard: { pods: '99' } } };
   cluster.put({ apiVersion: 'v1', kind: 'ResourceQuota', ...theirs }, IN_WEB);
