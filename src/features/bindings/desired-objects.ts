@@ -131,9 +131,11 @@ function desiredObject(object: KubernetesObject, place: Place, reason: string): 
     case 'RoleBinding':
     case 'ClusterRoleBinding': {
       const target = targetOf(object, place);
+      // Who took the name of a quota before Stonegate, or its labels, would be bounded by nothing.
+      const isOwned = object.kind === 'ResourceQuota' ? () => true : isManaged;
       return {
         ...fields,
-        compare: (existing) => compareOwned(object, existing, isManaged),
+        compare: (existing) => compareOwned(object, existing, isOwned),
         ...(target && { target }),
       };
     }

@@ -40,9 +40,17 @@ export function countedRules(count: readonly ResourceKind[]): RegisteredRule[] {
   ];
 }
 
-/** Arktos: all writes of a kind are reviewed at one URL. It has no resize. */
+/** Arktos has no subresource `resize`: updates change what pods request, and virtual machines at any time. */
+const POD_UPDATES: ReviewedWrite = {
+  name: 'pod-updates.quota.stonegate.dev',
+  path: `${QUOTA_PATH}/core/pod-updates`,
+  rule: registeredRule('', ['pods'], ['UPDATE']),
+  onlyOwn: false,
+};
+
+/** Arktos: all writes of a kind are reviewed at one URL, but updates of pods delay no new ones. */
 export function countedWrites(count: readonly ResourceKind[]): ReviewedWrite[] {
-  return [...COUNTED_KINDS, KINDS.Namespace, ...count].map((kind) => {
+  const writes = [...COUNTED_KINDS, KINDS.Namespace, ...count].map((kind) => {
     const { group, resource } = kind;
     const operations: Operation[] =
       ['services', 'persistentvolumeclaims'].includes(resource) && group === ''
@@ -55,4 +63,5 @@ export function countedWrites(count: readonly ResourceKind[]): ReviewedWrite[] {
       onlyOwn: false,
     };
   });
+  return [...writes, POD_UPDATES];
 }

@@ -6,9 +6,9 @@ import { atLeast, exceeding, largest, sum, type Usage } from './usage.ts';
 
 /** What was admitted for one object. */
 export interface Reservation {
-  /** The object's, which is the same in a repeated review and in a later update. */
+  /** Identifies the object, also in a repeated review and in a later update. */
   readonly uid: string;
-  /** All that the object uses when it is stored. */
+  /** All that the object uses of what is limited when it is stored. */
   readonly usage: Usage;
   /** What of it is counted in `used`. */
   readonly seen: Usage;
@@ -54,15 +54,14 @@ export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
   const present = ledger.reservations.find((reservation) => reservation.uid === uid);
   // Without a reservation the counter has seen at least what is stored.
   const seen = present?.seen ?? before;
-  const usage = present === undefined ? after : largest(present.usage, after);
+  const usage = limitedBy(ledger, present === undefined ? after : largest(present.usage, after));
   const asked = exceeding(exceeding(usage, seen), present === undefined ? NOTHING : pending(present));
-  const limited = [...asked].filter(([resource]) => ledger.hard.has(resource));
-  if (limited.length === 0) return { kind: 'admitted', ledger };
+  if (asked.size === 0) return { kind: 'admitted', ledger };
   const { used = NOTHING } = ledger;
-  const uncounted = limited.map(([resource]) => resource).filter((one) => !used.has(one));
+  const uncounted = [...asked.keys()].filter((one) => !used.has(one));
   if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
   const reserved = reservedIn(ledger);
-  const exceeded = limited
+  const exceeded = [...asked]
     .map(([resource, requested]) => ({
       resource,
       requested,
@@ -75,10 +74,18 @@ export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
   if (exceeded.length > 0) return { kind: 'exceeded', exceeded };
   const others = ledger.reservations.filter((reservation) => reservation !== present);
   if (others.length >= MAX_RESERVATIONS) return { kind: 'full' };
-  return { kind: 'admitted', ledger: { ...ledger, reservations: [...others, { uid, usage, seen }] } };
+  return {
+    kind: 'admitted',
+    ledger: { ...ledger, reservations: [...others, { uid, usage, seen: limitedBy(ledger, seen) }] },
+  };
 }
 
 const NOTHING: Usage = new Map();
+
+/** A user decides how many resources an object names, and how long the names are: others are not stored. */
+function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {
+  return new Map([...usage].filter(([resource]) => hard.has(resource)));
+}
 
 /** What is admitted and not counted, over all reservations. */
 function reservedIn({ reservations }: Pick<Ledger, 'reservations'>): Usage {
@@ -104,7 +111,7 @@ export function settle(ledger: Ledger, { used, usageOf, isOver }: Counted): Ledg
   const reservations = ledger.reservations.flatMap((reservation): Reservation[] => {
     const current = usageOf(reservation.uid) ?? NOTHING;
     if (atLeast(current, reservation.usage) || isOver(reservation)) return [];
-    return [{ ...reservation, seen: current }];
+    return [{ ...reservation, seen: limitedBy(ledger, current) }];
   });
   return { ...ledger, used, reservations };
 }

@@ -5,7 +5,6 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import {
   type AdmissionReview,
@@ -18,7 +17,7 @@ import {
 } from '../admission/feature.ts';
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
-import type { QuotaTenants } from './quota-tenants.ts';
+import { identityOf, type QuotaTenants } from './quota-tenants.ts';
 import { type QuotaRefusal, refusalOf } from './refusal.ts';
 import type { Reservations } from './reservations.ts';
 import type { Usage } from './usage.ts';
@@ -39,6 +38,7 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8
         try {
           return await judge(review, options, signal);
         } catch (error) {
+          if (signal.aborted) return unreviewed(review, 'its quota could not be read in time');
           if (error instanceof StatusError)
             return unreviewed(review, `its quota could not be read: ${error.message}`);
           throw error;
@@ -55,7 +55,8 @@ async function judge(
 ): Promise<Reviewed> {
   const { request } = review;
   const tenant = await tenants.tenantOf(request, signal);
-  const uid = uidOf(request);
+  // A deletion asks for nothing.
+  const uid = identityOf(request.object);
   if (tenant === undefined || uid === undefined) return reviewed(review, tenant, undefined, mode);
   const { verdict, quota } = await reservations.admit(tenant, {
     uid,
@@ -82,12 +83,6 @@ function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage 
 
 function isPod({ group, resource, operation }: AdmissionRequest): boolean {
   return group === '' && resource === 'pods' && operation === 'CREATE';
-}
-
-/** @returns undefined for a deletion, which asks for nothing */
-function uidOf({ object }: AdmissionRequest): string | undefined {
-  const metadata = isJSONObject(object) ? object.metadata : undefined;
-  return isJSONObject(metadata) && typeof metadata.uid === 'string' ? metadata.uid : undefined;
 }
 
 function reviewed(

@@ -73,3 +73,12 @@ export function tenantLabelOf(object: unknown): unknown {
 export function metadataOf(object: unknown): JSONObject {
   return isJSONObject(object) && isJSONObject(object.metadata) ? object.metadata : {};
 }
+
+/**
+ * @returns by what a reservation and its object are recognized. On Arktos clients may choose UIDs, and give
+ *   many objects the same.
+ */
+export function identityOf(object: unknown): string | undefined {
+  const { uid, namespace = '', name = '' } = metadataOf(object);
+  return typeof uid === 'string' ? `${uid}/${namespace}/${name}` : undefined;
+}

@@ -36,7 +36,7 @@ export interface Judged {
 }
 
 export interface Reservations {
-  /** @throws StatusError if the API server does not respond, or refuses */
+  /** @throws StatusError if the API server does not respond, or refuses; the signal's reason */
   admit(tenant: string, request: QuotaRequest): Promise<Judged>;
   /** Ends what runs. */
   close(): void;
@@ -115,8 +115,11 @@ export function createReservations({ objects, place, reserves }: ReservationsOpt
   }
 
   return {
-    admit(tenant, request) {
+    async admit(tenant, request) {
+      const { signal } = request;
+      signal.throwIfAborted();
       const waiting: Waiting = { request, judged: Promise.withResolvers() };
+      signal.addEventListener('abort', () => waiting.judged.reject(signal.reason), { once: true });
       const queue = queues.get(tenant);
       if (queue === undefined) {
         const started = [waiting];

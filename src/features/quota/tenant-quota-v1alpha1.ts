@@ -25,7 +25,7 @@ export const tenantQuotaSpecSchema = z.strictObject({
 });
 
 const reservationSchema = z.object({
-  uid: z.string().describe('The UID of the object.'),
+  uid: z.string().describe('The UID of the object, its namespace and its name.'),
   usage: quantities(z.string()).describe('What the object uses when it is stored.'),
   seen: quantities(z.string()).exactOptional().describe('What of it is counted in used already.'),
 });

@@ -8,12 +8,13 @@ import type { InformerList, InformerStore } from '../../kubernetes/informer-stor
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { metadataOf } from './quota-tenants.ts';
+import { identityOf, metadataOf } from './quota-tenants.ts';
 import { sum, type Usage } from './usage.ts';
 
 /** An object as it is counted. */
 export interface CountedObject {
   readonly key: string;
+  /** As reservations have it. */
   readonly uid: string;
   /** The namespace, with the tenant on Arktos: `acme/web`, `web`. */
   readonly place: string;
@@ -205,8 +206,9 @@ export function countedObjects(
   select: (value: unknown) => Pick<CountedObject, 'place' | 'usage' | 'owner'>,
 ): (object: ReceivedObject) => CountedObject {
   return ({ value }) => {
-    const { uid, name, namespace = '', tenant = '', resourceVersion } = metadataOf(value);
-    if (typeof uid !== 'string' || typeof name !== 'string')
+    const { name, namespace = '', tenant = '', resourceVersion } = metadataOf(value);
+    const uid = identityOf(value);
+    if (uid === undefined || typeof name !== 'string')
       throw new MalformedObject('an object has no name or UID');
     const key = JSON.stringify([tenant, namespace, name]);
     return { key, uid, revision: readRevision(resourceVersion), ...select(value) };

@@ -106,3 +106,14 @@ t.test('counting ends a reservation whose object was seen with what it was to us
     exceeded: [{ resource: 'cpu', used: 3n, reserved: 1n }],
   });
 });
+
+t.test('a reservation is no longer than the quota, whatever the object names', async (t) => {
+  const names = Array.from({ length: 5_000 }, (_, at) => [`requests.example.com/${at}`, 1] as const);
+  const wide = usage({ pods: 1, cpu: 2, ...Object.fromEntries(names) });
+  const reserved = after(ledger(), ['a', NOTHING, wide]);
+  t.same([...(reserved.reservations[0]?.usage.keys() ?? [])], ['pods', 'cpu']);
+  const resized = after(ledger(), ['a', wide, new Map([...wide, ['cpu', 3n]])]);
+  const counted = settle(resized, { used: wide, usageOf: () => wide, isOver: () => false });
+  for (const { reservations } of [resized, counted])
+    t.same([...(reservations[0]?.seen.keys() ?? [])], ['pods', 'cpu']);
+});

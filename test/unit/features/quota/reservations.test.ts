@@ -109,7 +109,7 @@ t.test('D210 a dry run is judged, and reserves nothing', async (t) => {
 
 t.test('a request that no one waits for any more reserves nothing', async (t) => {
   const { ask, open } = setUp();
-  void ask('given-up', { signal: AbortSignal.abort() });
+  await t.rejects(ask('given-up', { signal: AbortSignal.abort() }));
   await ask('a');
   t.same(open(), ['a']);
 });
@@ -132,3 +132,21 @@ t.test('without a TenantQuota there is no verdict; an error of the API server is
   };
   await t.rejects(ask('b'), /down/);
 });
+
+t.test(
+  'a request that is given up while it waits ends: it would hold a place of its API server',
+  async (t) => {
+    const { ask, open } = setUp();
+    const first = ask('a');
+    const caller = new AbortController();
+    const waiting = ask('b', { signal: caller.signal });
+    caller.abort(new Error('cancelled'));
+    t.equal(
+      await Promise.race([waiting.catch(({ message }) => message), first.then(() => 'still waits')]),
+      'cancelled',
+    );
+    await first;
+    await t.rejects(ask('c', { signal: caller.signal }), /cancelled/);
+    t.same(open(), ['a']);
+  },
+);

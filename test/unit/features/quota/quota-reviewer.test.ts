@@ -1,0 +1,53 @@
+import t from 'tap';
+import { countedWrites } from '../../../../src/features/quota/counted-writes.ts';
+import { createQuotaReviewer } from '../../../../src/features/quota/quota-reviewer.ts';
+import { arktosQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
+import { createReservations } from '../../../../src/features/quota/reservations.ts';
+import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { createMemoryObjects } from '../../../support/memory-objects.ts';
+
+const UID = '6a9d7a1e-0f34-4f0f-9d5c-5a4f3c1f6e11';
+
+/** On Arktos, where the tenant may use so much. */
+function setUp(hard: Readonly<Record<string, string>>) {
+  const objects = createMemoryObjects();
+  const place = { tenant: 'system', namespace: 'stonegate' };
+  const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, '0']));
+  objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
+  const review = createQuotaReviewer({
+    tenants: arktosQuotaTenants('system'),
+    reservations: createReservations({ objects, place, reserves: true }),
+    mode: 'enforce',
+  });
+  return async (operation: 'CREATE' | 'UPDATE', object: object, oldObject: object | null = null) => {
+    const resource = { group: '', version: 'v1', resource: 'pods' };
+    const request = { uid: 'r', operation, resource, namespace: 'web', userInfo: {}, object, oldObject };
+    const body = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
+    const judged = review(Buffer.from(JSON.stringify(body)));
+    const signal = new AbortController().signal;
+    const { result } = await judged.complete({ source: '127.0.0.1', signal });
+    return result;
+  };
+}
+
+function pod(name: string, spec: object = {}) {
+  return { metadata: { tenant: 'acme', namespace: 'web', name, uid: UID }, spec };
+}
+
+t.test('pods to which a client of Arktos gives the same UID count each', async (t) => {
+  const ask = setUp({ pods: '1' });
+  t.equal(await ask('CREATE', pod('first')), 'allowed');
+  t.equal(await ask('CREATE', pod('first')), 'allowed', 'a repeated review');
+  t.equal(await ask('CREATE', pod('second')), 'denied');
+});
+
+t.test('on Arktos an update counts that gives a virtual machine more', async (t) => {
+  const ask = setUp({ 'requests.cpu': '2' });
+  const vm = (cpu: string) => pod('vm', { virtualMachine: { name: 'vm', resources: { requests: { cpu } } } });
+  t.equal(await ask('UPDATE', vm('64'), vm('1')), 'denied');
+  t.equal(await ask('UPDATE', vm('2'), vm('1')), 'allowed');
+  const paths = countedWrites([])
+    .filter(({ rule }) => rule.resources.includes('pods') && rule.operations.includes('UPDATE'))
+    .map(({ path }) => path);
+  t.same(paths, ['/quota/core/pod-updates'], 'such updates are reviewed, without delaying new pods');
+});
