@@ -19,7 +19,6 @@ import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
 import { metadataOf, tenantLabelOf } from './quota-tenants.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 import { countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 
 export interface CountedKinds {
@@ -55,7 +54,7 @@ export function addCountedInformers(
     metadataOnly: true,
     read: countedObjects((value) => ({
       place: placeName(value),
-      usage: usageIn(KINDS.Namespace, value),
+      usage: objectUsage(KINDS.Namespace, value),
       owner: ownerIn(value, systemTenant),
     })),
     store: usage.storeOf('namespaces'),
@@ -66,7 +65,7 @@ export function addCountedInformers(
     informers.add({
       path: collectionPath(kind, everywhere),
       metadataOnly: !COUNTED_KINDS.includes(kind),
-      read: countedObjects((value) => ({ place: placeName(value), usage: usageIn(kind, value) })),
+      read: countedObjects((value) => ({ place: placeName(value), usage: objectUsage(kind, value) })),
       store: usage.storeOf(name),
       onUpdate,
     });
@@ -100,13 +99,6 @@ export class TenantQuotaStore extends ObjectStore<TenantQuota> {
       },
     };
   }
-}
-
-/** The time does not matter: a pod that is being deleted counts until it is gone. */
-const ALWAYS = 0;
-
-function usageIn(kind: ResourceKind, value: unknown): Usage {
-  return objectUsage(kind, value, ALWAYS);
 }
 
 /** The namespace of an object, or the namespace itself, with the tenant on Arktos. */

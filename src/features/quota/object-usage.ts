@@ -19,19 +19,15 @@ const OLD_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const CLAIMS = 'persistentvolumeclaims';
 const STORAGE = 'requests.storage';
 
-/**
- * @param object of the kind, as the API server stores it or sends it to a webhook
- * @param now in milliseconds since the epoch
- */
+/** @param object of the kind, as the API server stores it or sends it to a webhook */
 export function objectUsage(
   { group, resource }: { readonly group: string; readonly resource: string },
   object: unknown,
-  now: number,
 ): Usage {
   const count = [group === '' ? `count/${resource}` : `count/${resource}.${group}`, ONE] as const;
   switch (group === '' ? resource : '') {
     case 'pods':
-      return podUsage(object, now);
+      return podUsage(object);
     case 'services':
       return new Map([count, ...serviceUsage(object)]);
     case CLAIMS:

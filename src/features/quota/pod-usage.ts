@@ -4,7 +4,6 @@
  * …/staging/src/k8s.io/component-helpers/resource/helpers.go
  */
 import { ONE, readResourceList } from '../../kubernetes/quantity.ts';
-import { parseTimestamp } from '../../lib/go-time.ts';
 import { fieldAt, isJSONObject, listAt } from '../../lib/json-object.ts';
 import { largest, sum, type Usage } from './usage.ts';
 
@@ -17,10 +16,11 @@ const DEVICE_CLASS = 'deviceclass.resource.kubernetes.io/';
 
 type Kind = 'requests' | 'limits';
 
-/** @param now in milliseconds since the epoch */
-export function podUsage(pod: unknown, now: number): Usage {
+/** A pod that is being deleted counts until it has ended or is gone. */
+export function podUsage(pod: unknown): Usage {
   const stored: Usage = new Map([['count/pods', ONE]]);
-  if (hasEnded(pod, now)) return stored;
+  const phase = fieldAt(pod, 'status', 'phase');
+  if (phase === 'Failed' || phase === 'Succeeded') return stored;
   const vm = isJSONObject(fieldAt(pod, 'spec', 'virtualMachine'))
     ? [new Map([['virtualmachines', ONE]])]
     : [];
@@ -51,16 +51,6 @@ export function missingRequests(pod: unknown, hard: Iterable<string>): string[] 
 export function isExtended(resource: string): boolean {
   if (resource.startsWith(DEVICE_CLASS)) return true;
   return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
-}
-
-/** A pod that a lost node cannot end is not charged for ever. */
-function hasEnded(pod: unknown, now: number): boolean {
-  const phase = fieldAt(pod, 'status', 'phase');
-  if (phase === 'Failed' || phase === 'Succeeded') return true;
-  const deleted = fieldAt(pod, 'metadata', 'deletionTimestamp');
-  const grace = fieldAt(pod, 'metadata', 'deletionGracePeriodSeconds');
-  if (typeof deleted !== 'string' || typeof grace !== 'number') return false;
-  return now > (parseTimestamp(deleted) ?? Number.POSITIVE_INFINITY) + grace * 1_000;
 }
 
 function computeUsage(requests: Usage, limits: Usage): Usage {

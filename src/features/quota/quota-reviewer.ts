@@ -70,11 +70,9 @@ async function judge(
 }
 
 const NOTHING: Usage = new Map();
-/** A pod that is being deleted counts until it is gone. */
-const ALWAYS = 0;
 
 function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {
-  return object === undefined ? NOTHING : objectUsage({ group, resource }, object, ALWAYS);
+  return object === undefined ? NOTHING : objectUsage({ group, resource }, object);
 }
 
 function isPod({ group, resource, operation }: AdmissionRequest): boolean {
