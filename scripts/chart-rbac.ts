@@ -66,7 +66,7 @@ export function chartRBAC(): string {
     /** In addition, for the quotas of projects. */
     quotaProvisioning: rulesBeyond(
       provisionerRules(provisioning),
-      provisionerRules({ ...provisioning, quotas: true }),
+      provisionerRules({ ...provisioning, projectQuotas: true }),
     ),
     publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */
