@@ -68,7 +68,7 @@ const contentSchema = z.object({
   status: tenantQuotaStatusSchema.optional(),
 });
 
-/** @returns undefined for what is no TenantQuota: it was stored before its definition */
+/** @returns undefined for an object that does not fit the definition: it was stored before it */
 export function readTenantQuota(object: StoredObject): TenantQuota | undefined {
   const { data } = contentSchema.safeParse(object);
   const { apiVersion, kind, metadata } = object;
