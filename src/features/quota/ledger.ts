@@ -2,7 +2,7 @@
  * What a tenant uses, and what was admitted and is not counted yet: pure decisions on one TenantQuota. A
  * replica reserves what it admits; the counter ends a reservation when it has seen what was reserved.
  */
-import { atLeast, exceeding, largest, sum, type Usage } from './usage.ts';
+import { atLeast, exceeding, largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** What was admitted for one object. */
 export interface Reservation {
@@ -77,8 +77,6 @@ export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
   if (others.length >= MAX_RESERVATIONS) return { kind: 'full' };
   return { kind: 'admitted', ledger: { ...ledger, reservations: [...others, { uid, usage, seen }] } };
 }
-
-const NOTHING: Usage = new Map();
 
 /** What is admitted and not counted, over all reservations. */
 function reservedIn({ reservations }: Pick<Ledger, 'reservations'>): Usage {

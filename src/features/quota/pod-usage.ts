@@ -5,7 +5,7 @@
  */
 import { ONE, readResourceList } from '../../kubernetes/quantity.ts';
 import { fieldAt, isJSONObject, listAt } from '../../lib/json-object.ts';
-import { largest, sum, type Usage } from './usage.ts';
+import { largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** Resources whose requests and limits are both counted. */
 export const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
@@ -72,17 +72,12 @@ function computeUsage(requests: Usage, limits: Usage): Usage {
 function totalOf(pod: unknown, kind: Kind): Usage {
   const spec = fieldAt(pod, 'spec');
   const effective = effectiveResources(pod, kind);
-  const total = new Map(sum(workloadsOf(spec).map(effective)));
-  const sidecars = new Map<string, bigint>();
-  const peak = new Map<string, bigint>();
+  let sidecars = NOTHING;
+  let peak = NOTHING;
   for (const container of listAt(spec, 'initContainers'))
-    if (fieldAt(container, 'restartPolicy') === 'Always') {
-      for (const [resource, amount] of effective(container))
-        for (const each of [total, sidecars]) each.set(resource, (each.get(resource) ?? 0n) + amount);
-    } else
-      for (const [resource, amount] of resourcesOf(container, kind))
-        raise(peak, resource, amount + (sidecars.get(resource) ?? 0n));
-  for (const [resource, amount] of peak) raise(total, resource, amount);
+    if (fieldAt(container, 'restartPolicy') === 'Always') sidecars = sum([sidecars, effective(container)]);
+    else peak = largest(peak, sum([sidecars, resourcesOf(container, kind)]));
+  const total = new Map(largest(sum([...workloadsOf(spec).map(effective), sidecars]), peak));
   for (const [resource, amount] of readResourceList(fieldAt(spec, 'resources', kind)))
     if (isPodLevel(resource)) total.set(resource, amount);
   for (const [resource, amount] of readResourceList(fieldAt(spec, 'overhead'))) {
@@ -91,11 +86,6 @@ function totalOf(pod: unknown, kind: Kind): Usage {
     if (kind === 'requests' || asked !== 0n) total.set(resource, asked + amount);
   }
   return total;
-}
-
-function raise(peak: Map<string, bigint>, resource: string, amount: bigint): void {
-  const before = peak.get(resource);
-  if (before === undefined || amount > before) peak.set(resource, amount);
 }
 
 /** While a container is resized, the largest of what it asks for, was promised and has; KEP-1287. */
@@ -136,7 +126,7 @@ function resourcesOf(container: unknown, kind: Kind): Usage {
   return largest(requests, readResourceList(fieldAt(container, 'resourcesAllocated')));
 }
 
-/** Which resources of a pod as a whole count. */
+/** Whether a resource counts that is set for the pod as a whole. */
 function isPodLevel(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource.startsWith(HUGE_PAGES);
 }

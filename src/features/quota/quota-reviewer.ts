@@ -17,10 +17,10 @@ import {
 } from '../admission/feature.ts';
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
+import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
 import type { QuotaTenants } from './quota-tenants.ts';
-import { type QuotaRefusal, refusalOf } from './refusal.ts';
 import type { Reservations } from './reservations.ts';
-import type { Usage } from './usage.ts';
+import { NOTHING, type Usage } from './usage.ts';
 
 export interface QuotaReviewerOptions {
   readonly tenants: QuotaTenants;
@@ -68,8 +68,6 @@ async function judge(
   const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});
   return reviewed(review, tenant, refusal, mode);
 }
-
-const NOTHING: Usage = new Map();
 
 function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {
   return object === undefined ? NOTHING : objectUsage({ group, resource }, object);
