@@ -5,9 +5,9 @@ import { type ObjectStore, storableObjects } from '../../kubernetes/informer-sto
 import type { Informers } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
-import { collectionPath, isMeta, metadataOf } from '../../kubernetes/object-format.ts';
+import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
-import { fieldAt, isJSONObject } from '../../lib/json-object.ts';
+import { fieldAt } from '../../lib/json-object.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
@@ -39,7 +39,7 @@ export function addCountedInformers(
   const everywhere: Place = systemTenant === undefined ? {} : { tenant: 'all' };
   informers.add({
     path: collectionPath(TENANT_QUOTAS, place),
-    read: storableObjects(quotaIn),
+    read: storableObjects(readTenantQuota),
     store: quotas,
     onUpdate,
   });
@@ -76,9 +76,4 @@ function ownerIn(value: unknown, systemTenant: string | undefined): PlaceOwner |
   if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === systemTenant) return undefined;
   const project = fieldAt(value, 'metadata', 'labels', PROJECT_ID);
   return { tenant, project: typeof project === 'string' ? project : '' };
-}
-
-function quotaIn(value: unknown): TenantQuota | undefined {
-  if (!isJSONObject(value) || !isMeta(value.metadata)) return undefined;
-  return readTenantQuota({ ...value, apiVersion: '', kind: '', metadata: value.metadata });
 }
