@@ -68,7 +68,7 @@ export function chartRBAC(): string {
     quota: quotaRules([]),
     quotaProvisioning: rulesBeyond(
       provisionerRules(provisioning),
-      provisionerRules({ ...provisioning, quotas: true }),
+      provisionerRules({ ...provisioning, projectQuotas: true }),
     ),
     publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */

@@ -16,14 +16,14 @@ export interface OpenUsage extends Pick<UsageMeter, 'observer' | 'current'> {
 }
 
 /**
- * @param requested what quota counts, if it does
+ * @param requested what quota counts; empty if it does not
  * @throws FileNotOpened
  */
 export async function openUsage(
   { records: file }: UsageConfiguration,
   audit: { readonly file: string; readonly sink: AuditSink },
   runtime: RuntimeDependencies,
-  requested?: () => readonly RequestedTotals[],
+  requested: () => readonly RequestedTotals[],
 ): Promise<OpenUsage> {
   const { clock, random } = runtime;
   const own =
@@ -32,10 +32,7 @@ export async function openUsage(
       : await createAuditFile({ ...runtime, file, content: 'usage records', lost() {} });
   const sink = own ?? audit.sink;
   const process = random.uuid();
-  const { observer, current, close } = createUsageMeter({
-    ...{ process, sink, clock },
-    ...(requested && { requested }),
-  });
+  const { observer, current, close } = createUsageMeter({ process, sink, clock, requested });
   return {
     observer,
     current,

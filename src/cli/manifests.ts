@@ -160,7 +160,7 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     tokenReview: authentication.tokenReview !== undefined,
     index: access.index,
     quota: quota !== undefined,
-    quotas: quota?.keystoneLimits !== undefined,
+    projectQuotas: quota?.keystoneLimits !== undefined,
     countedKinds: quota?.count,
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,

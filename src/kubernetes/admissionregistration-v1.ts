@@ -49,7 +49,7 @@ export interface WebhookPlace {
 export interface RegistrationOptions {
   readonly name: string;
   readonly webhooks: readonly Webhook[];
-  /** Whether a review has an effect, which it has not for a dry run. */
+  /** Whether a review changes something; that of a dry run never does. */
   readonly hasEffect?: boolean;
   /** PEM in base64. */
   readonly caBundle: string;

@@ -17,7 +17,7 @@ export interface CustomResource {
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
-  /** Of `kubectl get`, besides the name. */
+  /** What `kubectl get` shows after the name. */
   readonly columns: readonly object[];
 }
 

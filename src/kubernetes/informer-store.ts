@@ -2,8 +2,8 @@
  * The stores that informers fill. An ObjectStore is bounded for each tenant: one with too many or too large
  * objects has none of them until the next list, and takes no room from others.
  */
-import { isJSONObject } from '../lib/json-object.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from './list-watch.ts';
+import { metadataOf } from './object-format.ts';
 
 /** Where an informer puts what it reads. */
 export interface InformerStore<T> {
@@ -60,7 +60,7 @@ interface TenantObjects<T> {
   bytes: number;
 }
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly bounds: ObjectStoreBounds;
   /** Called for a tenant whose objects do not fit. */
   readonly onLeftOut: (tenant: string) => void;
@@ -136,8 +136,7 @@ export function storableObjects<T>(
   select: (value: unknown) => T | undefined,
 ): (object: ReceivedObject) => StorableObject<T> {
   return ({ value, text }) => {
-    const metadata = isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
-    const { name, tenant = '', namespace = '', resourceVersion } = metadata;
+    const { name, tenant = '', namespace = '', resourceVersion } = metadataOf(value);
     if (typeof name !== 'string' || name === '') throw new MalformedObject('an object has no name');
     if (typeof tenant !== 'string' || typeof namespace !== 'string')
       throw new MalformedObject('an object is in no place');

@@ -55,6 +55,11 @@ export function isMeta(value: unknown): value is NamedObjectMeta & JSONObject {
   return metadataSchema.safeParse(value).success;
 }
 
+/** @returns no field for what is no object */
+export function metadataOf(value: unknown): JSONObject {
+  return isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
+}
+
 /**
  * @param itemKind the kind of a list's items, which do not contain it
  * @throws MalformedObject if it is no object of the kind

@@ -37,7 +37,7 @@ export function parseQuantity(value: unknown): bigint | undefined {
   return sign === '-' ? -capped : capped;
 }
 
-/** A ResourceList. What is no amount in it is taken for more than anything allows. */
+/** Reads a ResourceList. A value that is no amount counts as more than any quota allows. */
 export function readResourceList(list: unknown): ReadonlyMap<string, bigint> {
   const amounts = new Map<string, bigint>();
   for (const [resource, value] of Object.entries(isJSONObject(list) ? list : {})) {
@@ -47,7 +47,7 @@ export function readResourceList(list: unknown): ReadonlyMap<string, bigint> {
   return amounts;
 }
 
-/** How the text of a quantity is written, and sums of it are to be printed. */
+/** The format in which a quantity is written, and in which sums of it are printed. */
 export function formatOf(text: string): QuantityFormat {
   const [, , , , suffix = ''] = partsOf(text);
   if (suffix.endsWith('i')) return 'binary';

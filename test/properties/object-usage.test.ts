@@ -49,7 +49,7 @@ t.test('an object of any content is counted', async () => {
   fc.assert(
     fc.property(resource, fc.anything(), object, (resource, anything, likely) => {
       for (const one of [anything, likely]) {
-        const usage = objectUsage({ group: '', resource }, one, 0);
+        const usage = objectUsage({ group: '', resource }, one);
         missingRequests(one, ['cpu', 'limits.memory']);
         if (!usage.has(`count/${resource}`) || !atLeast(usage, new Map())) return false;
         if ([...usage.values()].some((amount) => amount < 0n)) return false;
@@ -73,7 +73,7 @@ t.test('a container more asks for more of everything, or the same', async () => 
   fc.assert(
     fc.property(containers, containers, container, fc.nat(4), (all, init, another, at) => {
       const usage = (containers: unknown[], initContainers: unknown[]) =>
-        objectUsage({ group: '', resource: 'pods' }, { spec: { containers, initContainers } }, 0);
+        objectUsage({ group: '', resource: 'pods' }, { spec: { containers, initContainers } });
       const before = usage(all, init);
       return (
         atLeast(usage([...all, another], init), before) &&

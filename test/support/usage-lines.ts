@@ -22,11 +22,11 @@ export interface WritingMeter extends UsageMeter {
 export function writingMeter(
   process: string,
   clock: FakeClock,
-  requested?: () => readonly RequestedTotals[],
+  requested: () => readonly RequestedTotals[] = () => [],
 ): WritingMeter {
   const lines: string[] = [];
   const sink = { write: (...parts: readonly string[]) => void lines.push(parts.join('')) };
-  return { ...createUsageMeter({ process, sink, clock, ...(requested && { requested }) }), lines };
+  return { ...createUsageMeter({ process, sink, clock, requested }), lines };
 }
 
 export function infoOf(method: string, target: string) {

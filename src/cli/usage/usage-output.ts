@@ -15,13 +15,7 @@ const KEYS: Readonly<Record<Grouping, readonly string[]>> = {
 const HOUR = 3_600;
 const GIBIBYTE = 2 ** 30;
 
-const REQUESTS = [
-  'getRequests',
-  'listRequests',
-  'watchRequests',
-  'writeRequests',
-  'connectRequests',
-] as const;
+const REQUESTS = MEASURES.filter((measure) => measure.endsWith('Requests'));
 
 const COLUMNS: Readonly<Record<string, (usage: Usage) => number>> = {
   REQUESTS: (usage) => REQUESTS.reduce((sum, measure) => sum + usage[measure], 0),

@@ -37,7 +37,7 @@ interface ReadProcess {
   isFinal: boolean;
 }
 
-/** Each process writes a line in each. */
+/** Each process writes at least one line a minute. */
 const MINUTE = 60_000;
 /** A process that is behind the others by more than this has ended. */
 const SILENT = 2.5 * MINUTE;

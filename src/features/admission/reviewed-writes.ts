@@ -90,7 +90,7 @@ export function publishedRules(
   });
 }
 
-/** Kinds of which only objects with Stonegate's label are reviewed, apart from what publishing needs. */
+/** Kinds of which every change of an object with Stonegate's label is reviewed. */
 export function labelledKinds(publishing: ReviewedKinds['publishing']): PublishedKind[] {
   return [...publishedKindsOf(publishing).filter(isOfOtherGroup), KINDS.ResourceQuota];
 }
@@ -191,7 +191,7 @@ export type ReviewPathOf = (
   kind: Pick<ResourceRequest, 'apiGroup' | 'resource' | 'subresource'>,
 ) => string | undefined;
 
-/** @param others writes that are reviewed elsewhere if they are none of these */
+/** @param others writes that other webhooks review; one that is reviewed here too has its path here */
 export function createReviewPaths(kinds: ReviewedKinds, others: readonly ReviewedWrite[]): ReviewPathOf {
   const paths = new Map(
     [...others, ...reviewedWrites(kinds), ...reviewedPolicyWrites()].flatMap(({ path, rule: registered }) => {

@@ -45,7 +45,7 @@ export async function makeProvisioningPlan(sources: PlanSources, systemTenant: s
     tenants,
     systemTenant,
     wanted,
-    quotas: limits !== undefined,
+    hasQuotas: limits !== undefined,
   });
   return computePlan(desired, cluster, { ...rules, tenants }, limits);
 }
@@ -72,7 +72,7 @@ export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSou
     domain,
     project,
     tenants,
-    quotas: limits !== undefined,
+    hasQuotas: limits !== undefined,
   });
   return computePlan(desired, part, { ...rules, tenants }, limits);
 }

@@ -59,7 +59,7 @@ interface ReadOptions {
   /** Whether the API server knows tenants. */
   readonly tenants: boolean;
   /** Whether the quotas of projects are provisioned. */
-  readonly quotas: boolean;
+  readonly hasQuotas: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -85,7 +85,7 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
 
 async function readPlace(
   place: Pick<Place, 'tenant'>,
-  { objects, tenants, quotas: hasQuotas, signal }: ReadOptions,
+  { objects, tenants, hasQuotas, signal }: ReadOptions,
 ): Promise<PlaceState> {
   const [namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings] = await Promise.all([
     objects.list(KINDS.Namespace, place, ALL, signal, asRead),
@@ -108,7 +108,7 @@ export interface ReadPartOptions extends ReadOptions {
 /** Reads what concerns one domain, and one of its projects. @throws StatusError as `Objects.list` does */
 export async function readPart(
   { tenants: [desiredTenant], projects: [desiredProject] }: DesiredState,
-  { objects, tenants: hasTenants, quotas: hasQuotas, domain, project, createRoles, signal }: ReadPartOptions,
+  { objects, tenants: hasTenants, hasQuotas, domain, project, createRoles, signal }: ReadPartOptions,
 ): Promise<ClusterState> {
   // A domain without a tenant, or an ignored one.
   if (hasTenants && desiredTenant === undefined) return { tenants: [], places: [] };

@@ -16,12 +16,17 @@ export interface ProvisioningNeeds {
   /** The roles that Keystone roles are bound to. */
   readonly targets: readonly RoleTarget[];
   /** Whether projects get a ResourceQuota. */
-  readonly quotas?: boolean;
+  readonly projectQuotas?: boolean;
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-export function provisioningRules({ mode, createRoles, targets, quotas }: ProvisioningNeeds): PolicyRule[] {
+export function provisioningRules({
+  mode,
+  createRoles,
+  targets,
+  projectQuotas,
+}: ProvisioningNeeds): PolicyRule[] {
   const arktos = mode === 'arktos';
   const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
   const own = createRoles ? ownRoles(mode) : NONE;
@@ -34,7 +39,7 @@ export function provisioningRules({ mode, createRoles, targets, quotas }: Provis
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
   return [
     rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
-    ...(quotas === true ? [rule('', ['resourcequotas'], ['get', 'list', 'create', 'update'])] : []),
+    ...(projectQuotas === true ? [rule('', ['resourcequotas'], ['get', 'list', 'create', 'update'])] : []),
     rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
     rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
     ...bindRule('clusterroles', bound),

@@ -6,9 +6,9 @@ import { type InformerStore, type StorableObject, storableObjects } from '../../
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { MANAGED_BY } from '../../kubernetes/managed-labels.ts';
-import { collectionPath } from '../../kubernetes/object-format.ts';
+import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { PUBLISHED, type PublishedKind } from '../../kubernetes/published-objects.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
 import type { PublishingRules } from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
 import { scopesOf } from './read-state.ts';
@@ -143,8 +143,4 @@ function textsIn(map: unknown): Readonly<Record<string, string>> {
 
 function sorted(map: Readonly<Record<string, string>>): (readonly [string, string])[] {
   return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
-}
-
-function metadataOf(value: unknown): JSONObject {
-  return isJSONObject(value) && isJSONObject(value.metadata) ? value.metadata : {};
 }

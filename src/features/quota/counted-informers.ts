@@ -1,25 +1,18 @@
 /**
  * The informers of what quotas count: namespaces with their tenants, the counted kinds, and the TenantQuotas.
  */
-import {
-  type InformerList,
-  ObjectStore,
-  type ObjectStoreOptions,
-  type StorableObject,
-  storableObjects,
-} from '../../kubernetes/informer-store.ts';
+import { type ObjectStore, storableObjects } from '../../kubernetes/informer-store.ts';
 import type { Informers } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
-import { collectionPath, isMeta } from '../../kubernetes/object-format.ts';
+import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { fieldAt } from '../../lib/json-object.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
-import { metadataOf, tenantLabelOf } from './quota-tenants.ts';
+import { tenantLabelOf } from './quota-tenants.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 import { countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 
 export interface CountedKinds {
@@ -33,7 +26,7 @@ export interface CountedKinds {
 
 export interface CountedStores {
   readonly usage: UsageStore;
-  readonly quotas: TenantQuotaStore;
+  readonly quotas: ObjectStore<TenantQuota>;
   /** Called after each list, event and bookmark. */
   readonly onUpdate: () => void;
 }
@@ -46,7 +39,7 @@ export function addCountedInformers(
   const everywhere: Place = systemTenant === undefined ? {} : { tenant: 'all' };
   informers.add({
     path: collectionPath(TENANT_QUOTAS, place),
-    read: storableObjects(quotaIn),
+    read: storableObjects(readTenantQuota),
     store: quotas,
     onUpdate,
   });
@@ -55,58 +48,20 @@ export function addCountedInformers(
     metadataOnly: true,
     read: countedObjects((value) => ({
       place: placeName(value),
-      usage: usageIn(KINDS.Namespace, value),
+      usage: objectUsage(KINDS.Namespace, value),
       owner: ownerIn(value, systemTenant),
     })),
     store: usage.storeOf('namespaces'),
     onUpdate,
   });
-  const kinds = new Map([...count, ...COUNTED_KINDS].map((kind) => [resourceName(kind), kind]));
-  for (const [name, kind] of kinds)
+  for (const kind of [...COUNTED_KINDS, ...count])
     informers.add({
       path: collectionPath(kind, everywhere),
       metadataOnly: !COUNTED_KINDS.includes(kind),
-      read: countedObjects((value) => ({ place: placeName(value), usage: usageIn(kind, value) })),
-      store: usage.storeOf(name),
+      read: countedObjects((value) => ({ place: placeName(value), usage: objectUsage(kind, value) })),
+      store: usage.storeOf(resourceName(kind)),
       onUpdate,
     });
-}
-
-interface TenantQuotaStoreOptions extends ObjectStoreOptions {
-  readonly onChange: (tenant: string) => void;
-}
-
-/** TenantQuotas by their names, and which of them have changed. */
-export class TenantQuotaStore extends ObjectStore<TenantQuota> {
-  readonly #onChange: (tenant: string) => void;
-
-  constructor(options: TenantQuotaStoreOptions) {
-    super(options);
-    this.#onChange = options.onChange;
-  }
-
-  override put(object: StorableObject<TenantQuota>): void {
-    super.put(object);
-    if (object.value !== undefined) this.#onChange(object.value.metadata.name);
-  }
-
-  override beginList(): InformerList<StorableObject<TenantQuota>> {
-    const list = super.beginList();
-    return {
-      take: (objects) => list.take(objects),
-      end: () => {
-        list.end();
-        for (const { metadata } of this.values()) this.#onChange(metadata.name);
-      },
-    };
-  }
-}
-
-/** The time does not matter: a pod that is being deleted counts until it is gone. */
-const ALWAYS = 0;
-
-function usageIn(kind: ResourceKind, value: unknown): Usage {
-  return objectUsage(kind, value, ALWAYS);
 }
 
 /** The namespace of an object, or the namespace itself, with the tenant on Arktos. */
@@ -117,20 +72,8 @@ function placeName(value: unknown): string {
 
 /** @returns undefined for a namespace of no tenant */
 function ownerIn(value: unknown, systemTenant: string | undefined): PlaceOwner | undefined {
-  const { tenant: own, labels } = metadataOf(value);
-  const tenant = systemTenant === undefined ? tenantLabelOf(value) : own;
+  const tenant = systemTenant === undefined ? tenantLabelOf(value) : fieldAt(value, 'metadata', 'tenant');
   if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === systemTenant) return undefined;
-  const project = isJSONObject(labels) ? labels[PROJECT_ID] : undefined;
+  const project = fieldAt(value, 'metadata', 'labels', PROJECT_ID);
   return { tenant, project: typeof project === 'string' ? project : '' };
-}
-
-function quotaIn(value: unknown): TenantQuota | undefined {
-  if (!isJSONObject(value) || !isMeta(value.metadata)) return undefined;
-  return readTenantQuota({
-    apiVersion: '',
-    kind: '',
-    metadata: value.metadata,
-    spec: value.spec,
-    status: value.status,
-  });
 }

@@ -4,7 +4,6 @@
  */
 
 import {
-  type Operation,
   type RegisteredRule,
   type ReviewedWrite,
   registeredRule,
@@ -20,25 +19,13 @@ export function isQuotaPath(path: string): boolean {
   return PATH.test(path);
 }
 
-const core = (resource: string): ResourceKind => ({ group: '', version: 'v1', resource, namespaced: true });
-
 /** Kinds that are counted by more than their number; namespaces are counted besides. */
-export const COUNTED_KINDS: readonly ResourceKind[] = [
-  core('pods'),
-  core('services'),
-  core('persistentvolumeclaims'),
-];
+export const COUNTED_KINDS = ['pods', 'services', 'persistentvolumeclaims'].map(
+  (resource): ResourceKind => ({ group: '', version: 'v1', resource, namespaced: true }),
+);
 
-/** @param count further kinds */
-export function countedRules(count: readonly ResourceKind[]): RegisteredRule[] {
-  const created: Operation[] = ['CREATE'];
-  return [
-    registeredRule('', ['pods', 'namespaces'], created),
-    registeredRule('', ['pods/resize'], ['UPDATE']),
-    registeredRule('', ['services', 'persistentvolumeclaims'], ['CREATE', 'UPDATE']),
-    ...count.map(({ group, resource }) => registeredRule(group, [resource], created)),
-  ];
-}
+/** Kinds of which an update may ask for more too. */
+const GROWING = ['services', 'persistentvolumeclaims'];
 
 /** Arktos has no subresource `resize`: updates change what pods request, and virtual machines at any time. */
 const POD_UPDATES: ReviewedWrite = {
@@ -48,20 +35,30 @@ const POD_UPDATES: ReviewedWrite = {
   onlyOwn: false,
 };
 
-/** Arktos: all writes of a kind are reviewed at one URL, but updates of pods delay no new ones. */
-export function countedWrites(count: readonly ResourceKind[]): ReviewedWrite[] {
-  const writes = [...COUNTED_KINDS, KINDS.Namespace, ...count].map((kind) => {
+function writesOf(count: readonly ResourceKind[]): ReviewedWrite[] {
+  return [...COUNTED_KINDS, KINDS.Namespace, ...count].map((kind) => {
     const { group, resource } = kind;
-    const operations: Operation[] =
-      ['services', 'persistentvolumeclaims'].includes(resource) && group === ''
-        ? ['CREATE', 'UPDATE']
-        : ['CREATE'];
+    const grows = group === '' && GROWING.includes(resource);
     return {
       name: `${resourceName(kind)}.quota.stonegate.dev`,
       path: `${QUOTA_PATH}/${group || 'core'}/${resource}`,
-      rule: registeredRule(group, [resource], operations),
+      rule: registeredRule(group, [resource], grows ? ['CREATE', 'UPDATE'] : ['CREATE']),
       onlyOwn: false,
     };
   });
-  return [...writes, POD_UPDATES];
+}
+
+/**
+ * Arktos: all writes of a kind are reviewed at one URL, but updates of pods delay no new ones.
+ *
+ * @param count further kinds
+ */
+export function countedWrites(count: readonly ResourceKind[]): ReviewedWrite[] {
+  return [...writesOf(count), POD_UPDATES];
+}
+
+/** Shared mode: all of them are reviewed at one URL, and of pods only the subresource that resizes them. */
+export function countedRules(count: readonly ResourceKind[]): RegisteredRule[] {
+  const resize = registeredRule('', ['pods/resize'], ['UPDATE']);
+  return [...writesOf(count).map(({ rule }) => rule), resize];
 }

@@ -11,9 +11,7 @@ const quotaName = z
   .max(253, { error: QUOTA_NAME })
   .regex(/^[a-z0-9](?:[a-z0-9./-]*[a-z0-9])?$/, { error: QUOTA_NAME });
 
-/** Suffixes of quantities, in steps of 1,000 and of 1,024. */
-export const DECIMAL_UNITS = ['', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
-export const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
+const UNITS = ['k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 
 const name = text.describe('The name of the resource in Keystone.');
 const limitedResource = z
@@ -22,9 +20,7 @@ const limitedResource = z
       name.transform((name) => ({ name, unit: '' as const })),
       z.strictObject({
         name,
-        unit: z
-          .enum([...DECIMAL_UNITS.slice(1), ...BINARY_UNITS.slice(1)])
-          .describe("What 1 of Keystone's limit is: `Mi` for a limit of memory in MiB."),
+        unit: z.enum(UNITS).describe("What 1 of Keystone's limit is: `Mi` for a limit of memory in MiB."),
       }),
     ],
     { error: 'the name of a resource in Keystone, or { name, unit }' },

@@ -9,12 +9,9 @@ import {
   type ResourceLimits,
   UNLIMITED,
 } from '../../identity/keystone/keystone-limits.ts';
+import { formatOf, formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
-import {
-  BINARY_UNITS,
-  DECIMAL_UNITS,
-  type KeystoneLimitsConfiguration,
-} from './keystone-limits-configuration.ts';
+import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
 
 /** Quantities by the names of ResourceQuota. A resource that is not in it is unlimited. */
 export type Hard = Readonly<Record<string, string>>;
@@ -31,8 +28,6 @@ export interface QuotaOfLimits {
   /** The resources that have no registered limit, if that is an error. */
   readonly refusals: readonly Refusal[];
 }
-
-type Resource = KeystoneLimitsConfiguration['resources'][string];
 
 export function quotaOfLimits(
   limits: KeystoneLimits,
@@ -67,8 +62,8 @@ export function quotaOfLimits(
 
   return {
     ofProject: (project) => ({
-      'count/roles.rbac.authorization.k8s.io': quantity(roles, ''),
-      'count/rolebindings.rbac.authorization.k8s.io': quantity(roleBindings, ''),
+      'count/roles.rbac.authorization.k8s.io': quantity(roles),
+      'count/rolebindings.rbac.authorization.k8s.io': quantity(roleBindings),
       ...hard((name) => limitOfProject(project, name)),
     }),
     ofDomain: (domain, projects) => hard((name) => limitOfDomain(domain, projects, name)),
@@ -82,15 +77,7 @@ export function quotaOfLimits(
 }
 
 /** In the canonical form, as the API server writes it: 1024 Mi are `1Gi`. */
-function quantity(limit: number, unit: Resource['unit']): string {
-  const isBinary = unit.endsWith('i');
-  const units: readonly string[] = isBinary ? BINARY_UNITS : DECIMAL_UNITS;
-  const step = isBinary ? 1024 : 1000;
-  let place = units.indexOf(unit);
-  let number = limit;
-  while (number > 0 && number % step === 0 && place + 1 < units.length) {
-    number /= step;
-    place += 1;
-  }
-  return number === 0 ? '0' : `${number}${units[place]}`;
+function quantity(limit: number, unit = ''): string {
+  const text = `${limit}${unit}`;
+  return formatQuantity(parseQuantity(text) ?? 0n, formatOf(text));
 }

@@ -2,7 +2,7 @@
  * What a tenant uses, and what was admitted and is not counted yet: pure decisions on one TenantQuota. A
  * replica reserves what it admits; the counter ends a reservation when it has seen what was reserved.
  */
-import { atLeast, exceeding, largest, sum, type Usage } from './usage.ts';
+import { atLeast, exceeding, largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** What was admitted for one object. */
 export interface Reservation {
@@ -79,8 +79,6 @@ export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
     ledger: { ...ledger, reservations: [...others, { uid, usage, seen: limitedBy(ledger, seen) }] },
   };
 }
-
-const NOTHING: Usage = new Map();
 
 /** A user decides how many resources an object names, and how long the names are: others are not stored. */
 function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {

@@ -15,23 +15,19 @@ type Amounts = Iterable<readonly [string, bigint]>;
 /** Kinds of the core group that are counted by their own name too. */
 const COUNTED = ['configmaps', 'namespaces', 'replicationcontrollers', 'resourcequotas'];
 const STORAGE_CLASS = '.storageclass.storage.k8s.io';
-const OLD_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
+const BETA_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 const CLAIMS = 'persistentvolumeclaims';
 const STORAGE = 'requests.storage';
 
-/**
- * @param object of the kind, as the API server stores it or sends it to a webhook
- * @param now in milliseconds since the epoch
- */
+/** @param object of the kind, as the API server stores it or sends it to a webhook */
 export function objectUsage(
   { group, resource }: { readonly group: string; readonly resource: string },
   object: unknown,
-  now: number,
 ): Usage {
   const count = [group === '' ? `count/${resource}` : `count/${resource}.${group}`, ONE] as const;
   switch (group === '' ? resource : '') {
     case 'pods':
-      return podUsage(object, now);
+      return podUsage(object);
     case 'services':
       return new Map([count, ...serviceUsage(object)]);
     case CLAIMS:
@@ -44,19 +40,19 @@ export function objectUsage(
 function serviceUsage(service: unknown): Amounts {
   const type = fieldAt(service, 'spec', 'type');
   const ports = listAt(fieldAt(service, 'spec'), 'ports');
-  const isBalanced = type === 'LoadBalancer';
-  const isOnNodes = type === 'NodePort' || isBalanced;
-  const chosenAlone = isBalanced && fieldAt(service, 'spec', 'allocateLoadBalancerNodePorts') === false;
-  const nodePorts = ports.filter((port) => isOnNodes && (!chosenAlone || fieldAt(port, 'nodePort')));
+  const isLoadBalancer = type === 'LoadBalancer';
+  const hasNodePorts = type === 'NodePort' || isLoadBalancer;
+  const onlyChosen = isLoadBalancer && fieldAt(service, 'spec', 'allocateLoadBalancerNodePorts') === false;
+  const nodePorts = ports.filter((port) => hasNodePorts && (!onlyChosen || fieldAt(port, 'nodePort')));
   return [
     ['services', ONE],
-    ['services.loadbalancers', isBalanced ? ONE : 0n],
+    ['services.loadbalancers', isLoadBalancer ? ONE : 0n],
     ['services.nodeports', BigInt(nodePorts.length) * ONE],
   ];
 }
 
 function claimUsage(claim: unknown): Amounts {
-  const old = fieldAt(claim, 'metadata', 'annotations', OLD_STORAGE_CLASS);
+  const old = fieldAt(claim, 'metadata', 'annotations', BETA_STORAGE_CLASS);
   const storageClass = old ?? fieldAt(claim, 'spec', 'storageClassName');
   const requests = readResourceList(fieldAt(claim, 'spec', 'resources', 'requests'));
   // It stays above the request while an expansion that failed is given up.

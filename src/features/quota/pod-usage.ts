@@ -4,9 +4,8 @@
  * …/staging/src/k8s.io/component-helpers/resource/helpers.go
  */
 import { ONE, readResourceList } from '../../kubernetes/quantity.ts';
-import { parseTimestamp } from '../../lib/go-time.ts';
 import { fieldAt, isJSONObject, listAt } from '../../lib/json-object.ts';
-import { largest, sum, type Usage } from './usage.ts';
+import { largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** Resources whose requests and limits are both counted. */
 export const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
@@ -17,10 +16,11 @@ const DEVICE_CLASS = 'deviceclass.resource.kubernetes.io/';
 
 type Kind = 'requests' | 'limits';
 
-/** @param now in milliseconds since the epoch */
-export function podUsage(pod: unknown, now: number): Usage {
+/** A pod that is being deleted counts until it has ended or is gone. */
+export function podUsage(pod: unknown): Usage {
   const stored: Usage = new Map([['count/pods', ONE]]);
-  if (hasEnded(pod, now)) return stored;
+  const phase = fieldAt(pod, 'status', 'phase');
+  if (phase === 'Failed' || phase === 'Succeeded') return stored;
   const vm = isJSONObject(fieldAt(pod, 'spec', 'virtualMachine'))
     ? [new Map([['virtualmachines', ONE]])]
     : [];
@@ -53,16 +53,6 @@ export function isExtended(resource: string): boolean {
   return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
 }
 
-/** A pod that a lost node cannot end is not charged for ever. */
-function hasEnded(pod: unknown, now: number): boolean {
-  const phase = fieldAt(pod, 'status', 'phase');
-  if (phase === 'Failed' || phase === 'Succeeded') return true;
-  const deleted = fieldAt(pod, 'metadata', 'deletionTimestamp');
-  const grace = fieldAt(pod, 'metadata', 'deletionGracePeriodSeconds');
-  if (typeof deleted !== 'string' || typeof grace !== 'number') return false;
-  return now > (parseTimestamp(deleted) ?? Number.POSITIVE_INFINITY) + grace * 1_000;
-}
-
 function computeUsage(requests: Usage, limits: Usage): Usage {
   const usage = new Map<string, bigint>();
   for (const [resource, amount] of requests) {
@@ -82,17 +72,12 @@ function computeUsage(requests: Usage, limits: Usage): Usage {
 function totalOf(pod: unknown, kind: Kind): Usage {
   const spec = fieldAt(pod, 'spec');
   const effective = effectiveResources(pod, kind);
-  const total = new Map(sum(workloadsOf(spec).map(effective)));
-  const sidecars = new Map<string, bigint>();
-  const peak = new Map<string, bigint>();
+  let sidecars = NOTHING;
+  let peak = NOTHING;
   for (const container of listAt(spec, 'initContainers'))
-    if (fieldAt(container, 'restartPolicy') === 'Always') {
-      for (const [resource, amount] of effective(container))
-        for (const each of [total, sidecars]) each.set(resource, (each.get(resource) ?? 0n) + amount);
-    } else
-      for (const [resource, amount] of resourcesOf(container, kind))
-        raise(peak, resource, amount + (sidecars.get(resource) ?? 0n));
-  for (const [resource, amount] of peak) raise(total, resource, amount);
+    if (fieldAt(container, 'restartPolicy') === 'Always') sidecars = sum([sidecars, effective(container)]);
+    else peak = largest(peak, sum([sidecars, resourcesOf(container, kind)]));
+  const total = new Map(largest(sum([...workloadsOf(spec).map(effective), sidecars]), peak));
   for (const [resource, amount] of readResourceList(fieldAt(spec, 'resources', kind)))
     if (isPodLevel(resource)) total.set(resource, amount);
   for (const [resource, amount] of readResourceList(fieldAt(spec, 'overhead'))) {
@@ -101,11 +86,6 @@ function totalOf(pod: unknown, kind: Kind): Usage {
     if (kind === 'requests' || asked !== 0n) total.set(resource, asked + amount);
   }
   return total;
-}
-
-function raise(peak: Map<string, bigint>, resource: string, amount: bigint): void {
-  const before = peak.get(resource);
-  if (before === undefined || amount > before) peak.set(resource, amount);
 }
 
 /** While a container is resized, the largest of what it asks for, was promised and has; KEP-1287. */
@@ -146,7 +126,7 @@ function resourcesOf(container: unknown, kind: Kind): Usage {
   return largest(requests, readResourceList(fieldAt(container, 'resourcesAllocated')));
 }
 
-/** Which resources of a pod as a whole count. */
+/** Whether a resource counts that is set for the pod as a whole. */
 function isPodLevel(resource: string): boolean {
   return resource === 'cpu' || resource === 'memory' || resource.startsWith(HUGE_PAGES);
 }

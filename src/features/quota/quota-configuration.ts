@@ -2,16 +2,22 @@
  * The section `quota`: what each tenant may use of the cluster in all. docs/quota.md explains it.
  */
 import { z } from 'zod';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { resourceName } from '../../kubernetes/published-objects.ts';
 import { resourceKind } from '../../kubernetes/resource-kind-schema.ts';
-import { type Output, tenant } from '../../lib/schema-fields.ts';
+import { type Output, tenant, unique } from '../../lib/schema-fields.ts';
+import { COUNTED_KINDS } from './counted-writes.ts';
 import { keystoneLimitsSchema } from './keystone-limits-configuration.ts';
 import { hardSchema } from './tenant-quota-v1alpha1.ts';
 
+const COUNTED: readonly string[] = [...COUNTED_KINDS, KINDS.Namespace].map(resourceName);
 /** Their objects are not stored, or come and go with every request. */
-function kindProblem({ group, resource }: ResourceKind): string | undefined {
-  const isShort = group === 'events.k8s.io' || (group === '' && ['events', 'bindings'].includes(resource));
-  return isShort ? 'is never counted' : undefined;
+const UNCOUNTED = ['events', 'events.events.k8s.io', 'bindings'];
+
+function kindProblem(kind: ResourceKind): string | undefined {
+  const name = resourceName(kind);
+  if (UNCOUNTED.includes(name)) return 'is never counted';
+  return COUNTED.includes(name) ? 'is counted anyway' : undefined;
 }
 
 export const quotaSchema = z.strictObject({
@@ -30,6 +36,7 @@ export const quotaSchema = z.strictObject({
     .describe('Quotas of tenants and projects from the limits in Keystone. Off without it.'),
   count: z
     .array(resourceKind({ namespaced: true, problem: kindProblem }))
+    .superRefine(unique('each kind once', resourceName))
     .default([])
     .describe(
       'Further kinds, as `GROUP/VERSION/RESOURCE`, whose objects are counted as `count/RESOURCE.GROUP`.',

@@ -17,10 +17,10 @@ import {
 } from '../admission/feature.ts';
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
+import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
 import { identityOf, type QuotaTenants } from './quota-tenants.ts';
-import { type QuotaRefusal, refusalOf } from './refusal.ts';
 import type { Reservations } from './reservations.ts';
-import type { Usage } from './usage.ts';
+import { NOTHING, type Usage } from './usage.ts';
 
 export interface QuotaReviewerOptions {
   readonly tenants: QuotaTenants;
@@ -73,12 +73,8 @@ async function judge(
   return reviewed(review, tenant, refusal, mode);
 }
 
-const NOTHING: Usage = new Map();
-/** A pod that is being deleted counts until it is gone. */
-const ALWAYS = 0;
-
 function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {
-  return object === undefined ? NOTHING : objectUsage({ group, resource }, object, ALWAYS);
+  return object === undefined ? NOTHING : objectUsage({ group, resource }, object);
 }
 
 function isPod({ group, resource, operation }: AdmissionRequest): boolean {

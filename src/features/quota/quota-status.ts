@@ -1,13 +1,14 @@
 /**
  * The status of TenantQuotas as it follows from what was counted: what is used, and which reservations are
- * still open. Of two replicas that both think that they have the lease, none writes what it has seen less of
- * than the last writer: the status has the revision of each kind.
+ * still open. If two replicas both think that they have the lease, the one that has seen less writes nothing:
+ * the status names the revision of each kind up to which objects were counted.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { type Counted, type Reservation, settle } from './ledger.ts';
 import { isQuotaName } from './object-usage.ts';
 import { ledgerOf, reservationStatus, textsAs } from './stored-ledger.ts';
 import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
+import { NOTHING } from './usage.ts';
 import type { UsageStore } from './usage-store.ts';
 
 export interface QuotaStatusOptions {
@@ -24,7 +25,7 @@ export class QuotaStatuses {
   readonly #options: QuotaStatusOptions;
   /** When this process first saw a reservation, by UID and usage, in milliseconds since the epoch. */
   #reservedAt = new Map<string, number>();
-  /** `used` as it was written here. */
+  /** What this process last wrote to `used`, by tenant: any other value is another client's. */
   readonly #written = new Map<string, string>();
 
   constructor(options: QuotaStatusOptions) {
@@ -48,12 +49,12 @@ export class QuotaStatuses {
     const { usage, onRepair } = this.#options;
     const ledger = ledgerOf(quota);
     const next = settle(ledger, this.#countedOf(tenant, provenAt));
-    const used = textsAs(spec.hard, next.used ?? new Map());
+    const used = textsAs(spec.hard, next.used ?? NOTHING);
     const reservations = reservationStatus(next);
     const isSame = usedText(quota) === JSON.stringify(sorted(used));
     if (isSame && JSON.stringify(status.reservations ?? []) === JSON.stringify(reservations))
       return undefined;
-    if (!usage.hasSeen(status.revisions ?? {})) return undefined;
+    if (!usage.includesRevisions(status.revisions ?? {})) return undefined;
     const written = this.#written.get(tenant);
     if (written !== undefined && written !== usedText(quota)) onRepair(tenant);
     const removed = Object.keys(status.used ?? {}).filter((resource) => !(resource in spec.hard));

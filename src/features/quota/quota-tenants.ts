@@ -4,10 +4,11 @@
  */
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
+import { metadataOf } from '../../kubernetes/object-format.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { fieldAt } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 
@@ -23,15 +24,17 @@ export interface QuotaTenants {
 export function arktosQuotaTenants(systemTenant: string): QuotaTenants {
   return {
     async tenantOf({ object, oldObject }) {
-      const tenant = named(metadataOf(object).tenant ?? metadataOf(oldObject).tenant);
+      const tenant = tenantNamed(
+        fieldAt(object, 'metadata', 'tenant') ?? fieldAt(oldObject, 'metadata', 'tenant'),
+      );
       return tenant === systemTenant ? undefined : tenant;
     },
   };
 }
 
-/** Milliseconds for which a namespace is taken for the same tenant's. */
-const KNOWN = 10_000;
-const MAX_KNOWN = 10_000;
+/** Milliseconds for which the tenant of a namespace is cached. */
+const MAX_AGE = 10_000;
+const MAX_NAMESPACES = 10_000;
 
 export function sharedQuotaTenants({
   objects,
@@ -40,38 +43,33 @@ export function sharedQuotaTenants({
   readonly objects: Objects;
   readonly clock: Clock;
 }): QuotaTenants {
-  const known = createExpiringCache<string>({ maxEntries: MAX_KNOWN, clock });
+  const known = createExpiringCache<string>({ maxEntries: MAX_NAMESPACES, clock });
 
   async function tenantOfNamespace(name: string, signal: AbortSignal): Promise<string | undefined> {
     const cached = known.get(name);
     if (cached !== undefined) return cached;
     const namespace = await objects.get(KINDS.Namespace, {}, name, signal);
-    const tenant = named(namespace?.metadata.labels?.[TENANT_KEY]);
-    if (tenant !== undefined) known.set(name, tenant, clock.now() + KNOWN);
+    const tenant = tenantNamed(namespace?.metadata.labels?.[TENANT_KEY]);
+    if (tenant !== undefined) known.set(name, tenant, clock.now() + MAX_AGE);
     return tenant;
   }
 
   return {
     async tenantOf({ group, resource, namespace, object }, signal) {
-      if (group === '' && resource === 'namespaces') return named(tenantLabelOf(object));
+      if (group === '' && resource === 'namespaces') return tenantNamed(tenantLabelOf(object));
       return namespace === '' ? undefined : tenantOfNamespace(namespace, signal);
     },
   };
 }
 
 /** Another text can be no name of a TenantQuota. */
-function named(tenant: unknown): string | undefined {
+function tenantNamed(tenant: unknown): string | undefined {
   return typeof tenant === 'string' && isTenantName(tenant) ? tenant : undefined;
 }
 
 /** @returns the value of the label that says whose a namespace is */
 export function tenantLabelOf(object: unknown): unknown {
-  const { labels } = metadataOf(object);
-  return isJSONObject(labels) ? labels[TENANT_KEY] : undefined;
-}
-
-export function metadataOf(object: unknown): JSONObject {
-  return isJSONObject(object) && isJSONObject(object.metadata) ? object.metadata : {};
+  return fieldAt(object, 'metadata', 'labels', TENANT_KEY);
 }
 
 /**

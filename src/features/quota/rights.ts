@@ -31,7 +31,7 @@ export function quotaRules(count: readonly ResourceKind[]): PolicyRule[] {
     rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
     rule('', ['namespaces'], ['get', 'list', 'watch', 'update']),
     ...[...byGroup].map(([group, kinds]) =>
-      rule(group, [...new Set(kinds.map(({ resource }) => resource))].sort(), ['list', 'watch']),
+      rule(group, kinds.map(({ resource }) => resource).sort(), ['list', 'watch']),
     ),
   ];
 }

@@ -4,9 +4,9 @@
 import { formatOf, formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
 import type { Ledger } from './ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import { exceeding, type Usage } from './usage.ts';
+import { exceeding, NOTHING, type Usage } from './usage.ts';
 
-/** What cannot be read is no amount at all: in `hard` nothing may be used of it. */
+/** A quantity that cannot be read is zero: if it is in `hard`, nothing may be used of the resource. */
 export function ledgerOf({ spec: { hard }, status: { used, reservations = [] } }: TenantQuota): Ledger {
   return {
     hard: amounts(hard),
@@ -26,8 +26,6 @@ export function reservationStatus({ reservations }: Ledger): NonNullable<TenantQ
     ...(exceeding(seen, NOTHING).size > 0 && { seen: texts(seen) }),
   }));
 }
-
-const NOTHING: Usage = new Map();
 
 /** @returns the texts of the resources in `hard`, as `hard` writes them */
 export function textsAs(hard: Readonly<Record<string, string>>, usage: Usage): Record<string, string> {

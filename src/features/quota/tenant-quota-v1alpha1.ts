@@ -5,9 +5,10 @@
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import { z } from 'zod';
-import type { NamedObjectMeta, ResourceKind, StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { NamedObjectMeta, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { isMeta, metadataOf } from '../../kubernetes/object-format.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { TENANCY_API_VERSION, TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
 /** A quantity that is not negative; the number of digits is bounded. */
 const QUANTITY = /^[0-9]{1,18}(\.[0-9]{1,9})?(m|[kMGTPE]|[KMGTPE]i)?$/;
@@ -68,9 +69,11 @@ const contentSchema = z.object({
   status: tenantQuotaStatusSchema.optional(),
 });
 
-/** @returns undefined for what is no TenantQuota: it was stored before its definition */
-export function readTenantQuota(object: StoredObject): TenantQuota | undefined {
+/** @returns undefined for an object that does not fit the definition: it was stored before it */
+export function readTenantQuota(object: unknown): TenantQuota | undefined {
+  const metadata = metadataOf(object);
   const { data } = contentSchema.safeParse(object);
-  const { apiVersion, kind, metadata } = object;
-  return data && { apiVersion, kind, metadata, spec: data.spec, status: data.status ?? {} };
+  if (data === undefined || !isMeta(metadata)) return undefined;
+  const { spec, status = {} } = data;
+  return { apiVersion: TENANCY_API_VERSION, kind: 'TenantQuota', metadata, spec, status };
 }

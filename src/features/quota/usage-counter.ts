@@ -3,13 +3,14 @@
  * with the lease.
  */
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
+import { ObjectStore } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { ONE } from '../../kubernetes/quantity.ts';
 import type { Failure } from '../../kubernetes/reconcile/apply.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { RequestedTotals } from '../usage/feature.ts';
-import { addCountedInformers, type CountedKinds, TenantQuotaStore } from './counted-informers.ts';
+import { addCountedInformers, type CountedKinds } from './counted-informers.ts';
 import { QuotaStatuses } from './quota-status.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 import type { Usage } from './usage.ts';
@@ -32,9 +33,11 @@ export class UsageCounter {
   readonly #options: UsageCounterOptions;
   readonly #informers: Informers;
   readonly #usage: UsageStore;
-  readonly #quotas: TenantQuotaStore;
-  /** Tenants whose status may have to be written. */
+  readonly #quotas: ObjectStore<TenantQuota>;
+  /** Tenants whose status may have to be written although their TenantQuota is unchanged. */
   readonly #dirty = new Set<string>();
+  /** Objects as they were received; a TenantQuota that is changed is another object. */
+  readonly #checked = new WeakSet<TenantQuota>();
   readonly #statuses: QuotaStatuses;
 
   constructor(options: UsageCounterOptions) {
@@ -45,10 +48,9 @@ export class UsageCounter {
       clock,
       onChange: (tenant) => this.#changed(tenant),
     });
-    this.#quotas = new TenantQuotaStore({
+    this.#quotas = new ObjectStore({
       bounds: EVERYTHING,
       onLeftOut: () => logger.error({}, 'quota: there are too many TenantQuotas'),
-      onChange: (tenant) => this.#changed(tenant),
     });
     addCountedInformers(this.#informers, options, {
       usage: this.#usage,
@@ -86,7 +88,7 @@ export class UsageCounter {
     return this.#quotas.values();
   }
 
-  /** What the objects of each tenant and project request; a project may have several namespaces. */
+  /** What the objects of each namespace request, with its tenant and project. */
   requested(): RequestedTotals[] {
     return this.isComplete ? [...this.#usage.byOwner()].map(requestedTotals) : [];
   }
@@ -94,11 +96,14 @@ export class UsageCounter {
   /** Writes what has changed. @returns what could not be written */
   async write(signal: AbortSignal): Promise<readonly Failure[]> {
     if (!this.isComplete) return [];
-    const quotas = new Map(this.#quotas.values().map((quota) => [quota.metadata.name, quota]));
-    const pending = [...this.#dirty].flatMap((tenant) => quotas.get(tenant) ?? []);
+    const quotas = this.#quotas.values();
+    const pending = quotas.filter(
+      (quota) => this.#dirty.has(quota.metadata.name) || !this.#checked.has(quota),
+    );
     this.#dirty.clear();
+    for (const quota of pending) this.#checked.add(quota);
     const failures = await mapWithConcurrency(pending, CONCURRENCY, (quota) => this.#writeOne(quota, signal));
-    this.#statuses.forgetEnded(quotas.values());
+    this.#statuses.forgetEnded(quotas);
     return failures.flat();
   }
 
@@ -106,7 +111,7 @@ export class UsageCounter {
     const { objects, place } = this.#options;
     const tenant = quota.metadata.name;
     const status = this.#statuses.next(quota, this.#provenAt);
-    // Reservations end with time, and a conflict or another writer's lead with the next event.
+    // A reservation ends without an event. A replica that has seen less than another waits for one.
     if ((quota.status.reservations ?? []).length > 0) this.#dirty.add(tenant);
     if (status === undefined || signal.aborted) return [];
     try {

@@ -1,15 +1,16 @@
 /**
- * What the stored objects of all tenants use, as informers tell: quantities only, summed for each namespace.
+ * What the stored objects of all tenants use, from informers: quantities only, summed for each namespace.
  * In shared mode the label of a namespace says whose its objects are, so that a namespace that changes its
  * tenant takes its usage along at once.
  */
 import { LRUCache } from 'lru-cache';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
+import { metadataOf } from '../../kubernetes/object-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { identityOf, metadataOf } from './quota-tenants.ts';
-import { sum, type Usage } from './usage.ts';
+import { identityOf } from './quota-tenants.ts';
+import { NOTHING, sum, type Usage } from './usage.ts';
 
 /** An object as it is counted. */
 export interface CountedObject {
@@ -37,7 +38,7 @@ export interface UsageStoreOptions {
   readonly onChange: (tenant: string) => void;
 }
 
-/** Milliseconds for which a deletion is known: its reservation may be read later. */
+/** Milliseconds for which a deletion stays known: the object's reservation may be read only later. */
 const DELETED = 60_000;
 const MAX_DELETED = 100_000;
 /** Different usages that are stored once: the pods of a Deployment have the same. */
@@ -48,7 +49,7 @@ export class UsageStore {
   readonly #totals = new Map<string, Map<string, bigint>>();
   readonly #owners = new Map<string, PlaceOwner>();
   readonly #placesOf = new Map<string, Set<string>>();
-  /** Up to which the objects of each resource are known. */
+  /** The revision up to which the objects of each resource are known. */
   readonly #revisions = new Map<string, number>();
   readonly #byUID = new Map<string, CountedObject>();
   readonly #deleted: ReturnType<typeof createExpiringCache<true>>;
@@ -78,7 +79,7 @@ export class UsageStore {
     return sum([...(this.#placesOf.get(tenant) ?? [])].map((place) => this.#totals.get(place) ?? NOTHING));
   }
 
-  /** What the objects of each project use. */
+  /** What the objects of each namespace use, and whose they are. */
   *byOwner(): Generator<PlaceOwner & { readonly usage: Usage }> {
     for (const [place, owner] of this.#owners) yield { ...owner, usage: this.#totals.get(place) ?? NOTHING };
   }
@@ -109,14 +110,14 @@ export class UsageStore {
   }
 
   /** Whether everything that was counted at these revisions is known here. */
-  hasSeen(revisions: Readonly<Record<string, string>>): boolean {
+  includesRevisions(revisions: Readonly<Record<string, string>>): boolean {
     return [...this.#revisions].every(([resource, revision]) => revision >= Number(revisions[resource] ?? 0));
   }
 
   /** The store of the informer of one resource. */
   storeOf(resource: string): InformerStore<CountedObject> {
     this.#revisions.set(resource, 0);
-    const seen = (revision: number) => void this.#revisions.set(resource, revision);
+    const setRevision = (revision: number) => void this.#revisions.set(resource, revision);
     const objects = new Map<string, CountedObject>();
     const remove = (key: string) => {
       const object = objects.get(key);
@@ -138,13 +139,13 @@ export class UsageStore {
       revisionOf: ({ key }) => objects.get(key)?.revision,
       put(object) {
         put(object);
-        seen(object.revision);
+        setRevision(object.revision);
       },
       delete({ key, revision }) {
         remove(key);
-        seen(revision);
+        setRevision(revision);
       },
-      progress: seen,
+      progress: setRevision,
       beginList(revision): InformerList<CountedObject> {
         const listed = new Set<string>();
         return {
@@ -156,7 +157,7 @@ export class UsageStore {
           },
           end() {
             for (const key of [...objects.keys()]) if (!listed.has(key)) remove(key);
-            seen(revision);
+            setRevision(revision);
           },
         };
       },
@@ -195,8 +196,6 @@ export class UsageStore {
     return known ?? usage;
   }
 }
-
-const NOTHING: Usage = new Map();
 
 /**
  * @param select what the object uses, and where it is

@@ -3,6 +3,8 @@
  */
 export type Usage = ReadonlyMap<string, bigint>;
 
+export const NOTHING: Usage = new Map();
+
 export function sum(usages: Iterable<Usage>): Usage {
   const total = new Map<string, bigint>();
   for (const usage of usages)
@@ -22,7 +24,7 @@ export function exceeding(usage: Usage, other: Usage): Usage {
 export function largest(one: Usage, other: Usage): Usage {
   const result = new Map(one);
   for (const [resource, amount] of other)
-    if (amount > (result.get(resource) ?? 0n)) result.set(resource, amount);
+    if (amount >= (result.get(resource) ?? 0n)) result.set(resource, amount);
   return result;
 }
 

@@ -27,8 +27,8 @@ export interface UsageOptions {
   readonly process: string;
   readonly sink: AuditSink;
   readonly clock: Clock;
-  /** Empty at replicas that do not count. */
-  readonly requested?: () => readonly RequestedTotals[];
+  /** Empty on a replica that does not count. */
+  readonly requested: () => readonly RequestedTotals[];
 }
 
 export interface UsageMeter {
@@ -55,7 +55,7 @@ export function createUsageMeter({ process, sink, clock, requested }: UsageOptio
     // A clock that was set back makes a period without time, and the next one is right again.
     const to = Math.max(from, at);
     requests.chargeStreams();
-    for (const totalsOfOne of requested?.() ?? []) chargeRequested(minute, totalsOfOne, (to - from) / 1_000);
+    for (const totalsOfOne of requested()) chargeRequested(minute, totalsOfOne, (to - from) / 1_000);
     records.write(minute.rows(), { from, to }, final);
     totals.addAll(minute.rows());
     minute = new UsageTable(MAX_PROJECTS);

@@ -8,14 +8,6 @@ import { requestClass } from '../../proxy/request/request-class.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { NONE, type Usage } from './usage-v1alpha1.ts';
 
-const COUNTED_AS = {
-  get: 'getRequests',
-  list: 'listRequests',
-  watch: 'watchRequests',
-  write: 'writeRequests',
-  connect: 'connectRequests',
-} as const;
-
 /** Up to where an open stream is charged. */
 interface Charged {
   /** Milliseconds since the epoch. */
@@ -44,7 +36,7 @@ export class RequestUsage implements RequestObserver {
   responseComplete(request: ObservedRequest): void {
     const usage = this.#accountOf(request);
     if (request.outcome?.code !== undefined) usage.refusals += 1;
-    if (request.info !== undefined) usage[COUNTED_AS[requestClass(request.info)]] += 1;
+    if (request.info !== undefined) usage[`${requestClass(request.info)}Requests`] += 1;
     const stream = this.#streams.get(request);
     if (stream !== undefined) {
       charge(usage, request, stream, this.#clock.now());

@@ -14,7 +14,7 @@ export class UsageTable {
     this.#maxProjects = maxProjects;
   }
 
-  /** To be added to. */
+  /** @returns the usage of the project, for the caller to add to */
   of(tenant: string, project: string): Usage {
     return this.#tenants.get(tenant)?.get(project) ?? this.#add(tenant, project);
   }

@@ -36,10 +36,10 @@ export interface LimitedService {
 
 const text = z.string().min(1);
 const limit = z.int().min(UNLIMITED);
-const fields = { service_id: text, region_id: text.nullish(), resource_name: text };
-const registeredSchema = z.object({ ...fields, default_limit: limit });
-const limitSchema = z
-  .object({ ...fields, resource_limit: limit, project_id: text.nullish(), domain_id: text.nullish() })
+const limitedSchema = z.object({ service_id: text, region_id: text.nullish(), resource_name: text });
+const registeredSchema = limitedSchema.extend({ default_limit: limit });
+const limitSchema = limitedSchema
+  .extend({ resource_limit: limit, project_id: text.nullish(), domain_id: text.nullish() })
   .refine(({ project_id, domain_id }) => (project_id ?? undefined) !== (domain_id ?? undefined));
 const modelSchema = z.object({ name: z.string().regex(/^[\w.-]{1,64}$/) });
 const serviceSchema = referenceSchema.extend({ name: z.string().optional() });
@@ -49,11 +49,11 @@ export async function readKeystoneLimits(
   { service, ownToken }: Pick<KeystoneClient, 'service' | 'ownToken'>,
   wanted: LimitedService,
 ): Promise<KeystoneLimits> {
-  const scope = (await ownToken())?.scope.kind;
+  const scope = (await ownToken())?.scope.kind ?? 'unscoped';
   if (service === undefined || scope !== 'system')
     throw keystoneUnavailable(
       new Error(
-        `Keystone shows all limits only to a token of the system, and Stonegate's is ${scope === 'unscoped' || scope === undefined ? 'unscoped' : `of a ${scope}`}: give authentication.keystone.serviceCredential the scope { system: true }`,
+        `Keystone shows all limits only to a token of the system, and Stonegate's is ${scope === 'unscoped' ? scope : `of a ${scope}`}: give authentication.keystone.serviceCredential the scope { system: true }`,
       ),
     );
   const lists = createKeystoneLists(service);
@@ -65,13 +65,8 @@ export async function readKeystoneLimits(
     lists.all(`/limits${query}`, 'limits', limitSchema, LIST_TIMEOUT),
   ]);
   // A Keystone that ignores the filter lists other services too.
-  const isWanted = ({
-    service_id,
-    region_id,
-  }: {
-    service_id: string;
-    region_id?: string | null | undefined;
-  }) => service_id === id && (region_id ?? undefined) === wanted.region;
+  const isWanted = ({ service_id, region_id }: z.infer<typeof limitedSchema>) =>
+    service_id === id && (region_id ?? undefined) === wanted.region;
   const overrides = limits.filter(isWanted);
   return {
     model: modelOf(model?.name),

@@ -46,7 +46,12 @@ const sink = {
     bytes += line.length + 1;
   },
 };
-const meter = createUsageMeter({ process: '7f0c7d5e-29a1-4c1f-8e4e-0123456789ab', sink, clock });
+const meter = createUsageMeter({
+  process: '7f0c7d5e-29a1-4c1f-8e4e-0123456789ab',
+  sink,
+  clock,
+  requested: () => [],
+});
 const countAll = (): void => {
   for (const request of REQUESTS) meter.observer.responseComplete(request);
 };

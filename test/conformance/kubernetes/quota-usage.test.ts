@@ -34,8 +34,7 @@ const NAMES = [
 ];
 const RESOURCES = ['pods', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'];
 
-const usageOf = (resource: string, object: unknown): Usage =>
-  objectUsage({ group: '', resource }, object, Date.now());
+const usageOf = (resource: string, object: unknown): Usage => objectUsage({ group: '', resource }, object);
 
 const at = (namespace: string, resource: string): string => `/api/v1/namespaces/${namespace}/${resource}`;
 

@@ -3,7 +3,7 @@ import { isQuotaName, objectUsage } from '../../../../src/features/quota/object-
 import { formatQuantity } from '../../../../src/kubernetes/quantity.ts';
 
 function asked(resource: string, object: unknown, group = ''): string[] {
-  return [...objectUsage({ group, resource }, object, 0)].map(
+  return [...objectUsage({ group, resource }, object)].map(
     ([name, amount]) => `${name}=${formatQuantity(amount, 'decimal')}`,
   );
 }

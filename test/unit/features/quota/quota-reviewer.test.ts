@@ -4,6 +4,7 @@ import { createQuotaReviewer } from '../../../../src/features/quota/quota-review
 import { arktosQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
 import { createReservations } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const UID = '6a9d7a1e-0f34-4f0f-9d5c-5a4f3c1f6e11';
@@ -18,6 +19,7 @@ function setUp(hard: Readonly<Record<string, string>>) {
     tenants: arktosQuotaTenants('system'),
     reservations: createReservations({ objects, place, reserves: true }),
     mode: 'enforce',
+    telemetry: noTelemetry,
   });
   return async (operation: 'CREATE' | 'UPDATE', object: object, oldObject: object | null = null) => {
     const resource = { group: '', version: 'v1', resource: 'pods' };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { refusalOf } from '../../../../src/features/quota/refusal.ts';
+import { refusalOf } from '../../../../src/features/quota/quota-refusal.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
 
 const GI = 1024n ** 3n * ONE;
