@@ -27,7 +27,7 @@ export interface CreatesRow {
 }
 
 const CLIENTS = 16;
-const TURN_SECONDS = 2;
+const TURN_SECONDS = 4;
 
 /** @param rounds one turn of each kind */
 export async function compareCreates(

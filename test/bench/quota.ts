@@ -12,7 +12,7 @@ interface QuotaFigures {
   readonly memory: readonly QuotaMemoryRow[];
 }
 
-const ROUNDS = 8;
+const ROUNDS = 6;
 const AT_LEAST = 0.8;
 
 export async function playQuota(): Promise<QuotaFigures> {
