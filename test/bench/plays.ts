@@ -5,6 +5,7 @@ import { stonegate } from './contenders/stonegate.ts';
 import { measureFirstSight } from './first-sight.ts';
 import { measureGrowth, WATCHES } from './growth.ts';
 import { measureLife } from './life.ts';
+import { playQuota } from './quota.ts';
 import { growthTable, print, throughputTable } from './report.ts';
 import { measureResident } from './resident.ts';
 import { play, ROUND_SECONDS } from './rounds.ts';
@@ -17,7 +18,7 @@ import { compareWatches, growWatches } from './watches.ts';
 /** @returns the figures */
 export type Play = (site: Site) => Promise<unknown>;
 
-export const BY_NAME_ONLY = new Set(['growth', 'growth-watches']);
+export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'quota']);
 
 const WATCH_COLUMNS = [
   'contender',
@@ -78,6 +79,7 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
         return say(describe('The RBAC index (CPU)', measured), accessVerdicts(measured));
       },
     ],
+    ['quota', playQuota],
     ['growth', playGrowth],
     [
       'growth-watches',

@@ -27,6 +27,8 @@ export interface UsageCounterOptions extends InformerRuntime, CountedKinds {
 
 /** Statuses that are written at the same time. */
 const CONCURRENCY = 8;
+/** Writes of a status in one run that another client's change may defeat. */
+const ATTEMPTS = 8;
 const EVERYTHING = { objects: 1_000_000, bytes: 512 * 1024 * 1024 };
 
 export class UsageCounter {
@@ -108,16 +110,10 @@ export class UsageCounter {
   }
 
   async #writeOne(quota: TenantQuota, signal: AbortSignal): Promise<Failure[]> {
-    const { objects, place } = this.#options;
+    const { place } = this.#options;
     const tenant = quota.metadata.name;
-    const status = this.#statuses.next(quota, this.#provenAt);
-    // A reservation ends without an event. A replica that has seen less than another waits for one.
-    if ((quota.status.reservations ?? []).length > 0) this.#dirty.add(tenant);
-    if (status === undefined || signal.aborted) return [];
     try {
-      const outcome = await objects.updateStatus(TENANT_QUOTAS, place, quota, status, signal);
-      if (outcome === 'conflict') this.#dirty.add(tenant);
-      else if (outcome !== 'gone') this.#statuses.written(readTenantQuota(outcome));
+      if (!(await this.#tryToWrite(quota, signal))) this.#dirty.add(tenant);
       return [];
     } catch (error) {
       this.#dirty.add(tenant);
@@ -131,6 +127,32 @@ export class UsageCounter {
       } as const;
       return [{ change, reason: reasonOf(error) }];
     }
+  }
+
+  /**
+   * While pods are created the object changes all the time: after a conflict it is read again at once, or
+   * reservations would pile up.
+   *
+   * @returns whether there is nothing more to write
+   */
+  async #tryToWrite(listed: TenantQuota, signal: AbortSignal): Promise<boolean> {
+    const { objects, place } = this.#options;
+    let quota: TenantQuota | undefined = listed;
+    for (let attempt = 1; attempt <= ATTEMPTS && quota !== undefined; attempt += 1) {
+      const status = this.#statuses.next(quota, this.#provenAt);
+      // Reservations end with time, and another writer's lead with the next event.
+      if (status === undefined || signal.aborted) return (quota.status.reservations ?? []).length === 0;
+      const outcome = await objects.updateStatus(TENANT_QUOTAS, place, quota, status, signal);
+      if (outcome === 'gone') return true;
+      if (outcome !== 'conflict') {
+        const written = readTenantQuota(outcome);
+        this.#statuses.written(written);
+        return (written?.status.reservations ?? []).length === 0;
+      }
+      const object = await objects.get(TENANT_QUOTAS, place, quota.metadata.name, signal);
+      quota = object && readTenantQuota(object);
+    }
+    return quota === undefined;
   }
 
   #changed(tenant: string): void {

@@ -35,24 +35,28 @@ export interface ServingStonegate extends Serving {
 }
 
 export async function startStonegate(options: StonegateOptions): Promise<ServingStonegate> {
-  const {
-    site,
-    upstream,
-    name = 'stonegate',
-    changes,
-    core = CONTENDER_CORE,
-    nodeOptions = [],
-    main = MAIN,
-  } = options;
+  const { site, upstream, name = 'stonegate', changes, ...others } = options;
   const audit = join(site.folder, `${name}-audit.log`);
   const file = site.configure(name, upstream, {
     log: { level: 'info' },
     audit: { file: audit },
     ...changes,
   });
+  const serving = await serveConfiguration(file, others);
+  return { ...serving, tidy: () => emptyLog(audit) };
+}
+
+/** Resolves when it serves. */
+export async function serveConfiguration(
+  file: string,
+  {
+    core = CONTENDER_CORE,
+    nodeOptions = [],
+    main = MAIN,
+  }: Pick<StonegateOptions, 'core' | 'nodeOptions' | 'main'> = {},
+): Promise<ServingStonegate> {
   const running = start(core, [...NODE, ...nodeOptions, main, 'serve', '--config', file]);
-  const ports = await until(running, () => portsOf(running));
-  return { ...running, ...ports, tidy: () => emptyLog(audit) };
+  return { ...running, ...(await until(running, () => portsOf(running))) };
 }
 
 /**

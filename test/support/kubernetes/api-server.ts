@@ -28,6 +28,8 @@ export interface KubernetesOptions {
   readonly flags?: (file: (name: string) => string) => readonly string[];
   /** With kube-controller-manager: namespaces end, cluster roles are aggregated, quotas are counted. */
   readonly controllers?: boolean;
+  /** After how long quotas are counted anew without a change, as in Go: `5m`. */
+  readonly quotaSync?: string;
 }
 
 export interface Kubernetes {
@@ -167,7 +169,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
       writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
       servers.controllers = startServerProcess(
         kubeControllerManager(),
-        controllerFlags(file),
+        controllerFlags(file, options.quotaSync ?? '1s'),
         file('controllers.log'),
       );
     }
@@ -289,7 +291,7 @@ function isAmong(flag: string, others: readonly string[]): boolean {
   return others.some((other) => other.split('=')[0] === name);
 }
 
-function controllerFlags(file: (name: string) => string): string[] {
+function controllerFlags(file: (name: string) => string, quotaSync: string): string[] {
   return [
     `--kubeconfig=${file('controllers.kubeconfig')}`,
     `--controllers=${CONTROLLERS.join(',')}`,
@@ -298,6 +300,6 @@ function controllerFlags(file: (name: string) => string): string[] {
     '--leader-elect=false',
     '--secure-port=0',
     // Counts anew what a changed pod no longer uses: the controller does not see every such change.
-    '--resource-quota-sync-period=1s',
+    `--resource-quota-sync-period=${quotaSync}`,
   ];
 }

@@ -57,11 +57,16 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const REGISTRATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 export const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Everything ends with the test. */
-export async function startQuotaSite(
+/** All of a site but Stonegate itself. */
+export interface PreparedQuotaSite extends Omit<QuotaSite, 'stonegate'> {
+  readonly webhook: Webhook;
+}
+
+/** kube-apiserver ends with the test; the caller closes the testbed. */
+export async function prepareQuotaSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
-  { quota, usage, replicas = 1, prepare, ...options }: QuotaSiteOptions = {},
-): Promise<QuotaSite> {
+  { quota, usage, ...options }: Omit<QuotaSiteOptions, 'replicas' | 'prepare'> = {},
+): Promise<PreparedQuotaSite> {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
   const port = await freePort();
@@ -84,18 +89,28 @@ export async function startQuotaSite(
   for (const object of await printedManifests('crds', '--mode', 'shared'))
     await kubernetes.create(CRDS, object);
   await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
-  await prepare?.(testbed);
-  const stonegate = await serveTestbed(t, testbed);
-  const first = { configFile, caFile: file('hook-ca.crt'), port };
-  if (replicas === 1) await register(kubernetes, first);
-  else {
-    await register(kubernetes, first, '0');
-    await register(kubernetes, await startSecond(t, kubernetes, { default: { pods: '10' }, ...quota }), '1');
-  }
-  return { ...siteOf(kubernetes), testbed, stonegate };
+  return { ...siteOf(kubernetes), testbed, webhook: { configFile, caFile: file('hook-ca.crt'), port } };
 }
 
-interface Webhook {
+/** Everything ends with the test. */
+export async function startQuotaSite(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  { replicas = 1, prepare, ...options }: QuotaSiteOptions = {},
+): Promise<QuotaSite> {
+  const { webhook, ...site } = await prepareQuotaSite(t, options);
+  const { kubernetes, testbed } = site;
+  await prepare?.(testbed);
+  const stonegate = await serveTestbed(t, testbed);
+  if (replicas === 1) await register(kubernetes, webhook);
+  else {
+    const quota = { default: { pods: '10' }, ...options.quota };
+    await register(kubernetes, webhook, '0');
+    await register(kubernetes, await startSecond(t, kubernetes, quota), '1');
+  }
+  return { ...site, stonegate };
+}
+
+export interface Webhook {
   readonly configFile: string;
   readonly caFile: string;
   readonly port: number;
@@ -106,7 +121,7 @@ interface Webhook {
  *
  * @param replica the label of the objects that it reviews; all without it
  */
-async function register(
+export async function register(
   kubernetes: Kubernetes,
   { configFile, caFile, port }: Webhook,
   replica?: string,
