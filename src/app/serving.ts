@@ -16,10 +16,10 @@ import {
   createPolicyController,
   type MembershipLog,
 } from '../features/cross-tenant/feature.ts';
+import { createServedKeystoneQuota } from '../features/keystone-limits/feature.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
-import { createServedKeystoneQuota } from '../features/quota/keystone-quota.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';

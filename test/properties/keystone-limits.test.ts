@@ -1,8 +1,8 @@
 /** Whatever limits Keystone has: what is allowed in the cluster is never more. */
 import fc from 'fast-check';
 import t from 'tap';
-import { type Hard, quotaOfLimits } from '../../src/features/quota/keystone-limits.ts';
-import { keystoneLimitsSchema } from '../../src/features/quota/keystone-limits-configuration.ts';
+import { type Hard, quotaOfLimits } from '../../src/features/keystone-limits/keystone-limits.ts';
+import { keystoneLimitsSchema } from '../../src/features/keystone-limits/keystone-limits-configuration.ts';
 import { type KeystoneLimits, UNLIMITED } from '../../src/identity/keystone/keystone-limits.ts';
 
 const PROJECTS = [{ id: 'p0' }, { id: 'p1' }, { id: 'p2' }];

@@ -5,8 +5,8 @@
 import { createRedisStore } from '../../cache/redis.ts';
 import type { Build } from '../../config/build.ts';
 import type { KeystoneConfiguration } from '../../config/configuration.ts';
-import type { KeystoneLimitsConfiguration } from '../../features/quota/keystone-limits-configuration.ts';
-import { readQuota } from '../../features/quota/keystone-quota.ts';
+import { readQuota } from '../../features/keystone-limits/feature.ts';
+import type { KeystoneLimitsConfiguration } from '../../features/keystone-limits/keystone-limits-configuration.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readRevocationEvents } from '../../identity/keystone/keystone-revocations.ts';
 import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';

@@ -9,7 +9,7 @@ import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
-import { readQuota } from '../../features/quota/keystone-quota.ts';
+import { readQuota } from '../../features/keystone-limits/feature.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createConfiguredKeystoneClient } from '../keystone.ts';

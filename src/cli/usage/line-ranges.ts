@@ -3,13 +3,17 @@
  * and not with the lines.
  */
 
+/** In milliseconds since the epoch. The lines of one minute have the same. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface LineRange {
   readonly first: number;
+  readonly firstPeriod: Period;
   readonly last: number;
-  /** The beginning of the period of `first`, in milliseconds since the epoch. */
-  readonly from: number;
-  /** The end of the period of `last`. */
-  readonly to: number;
+  readonly lastPeriod: Period;
 }
 
 export class LineRanges {
@@ -20,11 +24,8 @@ export class LineRanges {
     return this.#ranges;
   }
 
-  /**
-   * @param from of the line's period, in milliseconds since the epoch
-   * @returns whether the line is new
-   */
-  add(line: number, from: number, to: number): boolean {
+  /** @returns whether the line is new */
+  add(line: number, period: Period): boolean {
     const ranges = this.#ranges;
     // Files are read in the order of time, as a rule: the line follows the last range.
     let at = ranges.findLastIndex(({ first }) => first <= line);
@@ -33,9 +34,10 @@ export class LineRanges {
     const after = ranges[at + 1];
     const joinsBefore = before !== undefined && before.last === line - 1;
     const joinsAfter = after !== undefined && after.first === line + 1;
-    const start = joinsBefore ? before : { first: line, from };
-    const end = joinsAfter ? after : { last: line, to };
-    const range = { first: start.first, from: start.from, last: end.last, to: end.to };
+    const start = joinsBefore ? before : { first: line, firstPeriod: period };
+    const end = joinsAfter ? after : { last: line, lastPeriod: period };
+    const { first, firstPeriod } = start;
+    const range = { first, firstPeriod, last: end.last, lastPeriod: end.lastPeriod };
     if (!joinsBefore) at += 1;
     ranges.splice(at, Number(joinsBefore) + Number(joinsAfter), range);
     return true;

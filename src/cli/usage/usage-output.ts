@@ -40,7 +40,8 @@ export function tableOf(rows: readonly UsageRow[], by: Grouping): string {
 }
 
 function shortened(amount: number): string {
-  return Number.isInteger(amount) ? String(amount) : amount.toFixed(3);
+  if (Number.isInteger(amount)) return String(amount);
+  return amount < 0.001 ? '<0.001' : amount.toFixed(3);
 }
 
 /** RFC 4180. */
@@ -82,5 +83,5 @@ export function gapText({ process, lines, from, to }: UsageGap): string {
   const [since, until] = [from, to].map((time) => time !== undefined && new Date(time).toISOString());
   if (lines === undefined) return `process ${process} was killed: what it did after ${since} is missing`;
   if (since === false) return `the first ${lines} lines of process ${process}, before ${until}, are missing`;
-  return `${lines} lines of process ${process} between ${since} and ${until} are missing`;
+  return `${lines} of the lines of process ${process} between ${since} and ${until} ${lines === 1 ? 'is' : 'are'} missing`;
 }

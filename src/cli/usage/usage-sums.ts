@@ -58,7 +58,7 @@ export class UsageSums {
     const [from, to] = [Date.parse(line.from), Date.parse(line.to)];
     const read = this.#processes.get(process) ?? { ranges: new LineRanges(), isFinal: false };
     this.#processes.set(process, read);
-    if (!read.ranges.add(sequence, from, to)) return;
+    if (!read.ranges.add(sequence, { from, to })) return;
     this.#latest = Math.max(this.#latest, to);
     if (line.kind === 'UsageHeartbeat') {
       if (line.final) read.isFinal = true;
@@ -70,6 +70,11 @@ export class UsageSums {
     const row = this.#rows.get(name) ?? { key, usage: noUsage() };
     this.#rows.set(name, row);
     addUsage(row.usage, line.usage);
+  }
+
+  /** Whether nothing was read, of whatever time. */
+  get isEmpty(): boolean {
+    return this.#processes.size === 0;
   }
 
   /** In the order of their keys. */
@@ -90,10 +95,12 @@ export class UsageSums {
     let before: LineRange | undefined;
     for (const range of ranges.all) {
       const lines = range.first - (before?.last ?? 0) - 1;
-      if (lines > 0) gaps.push({ process, lines, ...(before && { from: before.to }), to: range.from });
+      // A missing line may be of the same minute as the one before it, or as the one after it.
+      const from = before && { from: before.lastPeriod.from };
+      if (lines > 0) gaps.push({ process, lines, ...from, to: range.firstPeriod.to });
       before = range;
     }
-    const last = before?.to ?? 0;
+    const last = before?.lastPeriod.to ?? 0;
     if (!isFinal && last < this.#latest - SILENT) gaps.push({ process, from: last, to: last + MINUTE });
     return gaps;
   }

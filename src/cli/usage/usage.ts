@@ -51,9 +51,11 @@ export function usage(argv: readonly string[], io: CommandIO): Promise<number> {
     const format = oneOf('-o', FORMATS, values.output);
     const from = timeOf('--from', values.from) ?? Number.NEGATIVE_INFINITY;
     const to = timeOf('--to', values.to) ?? Number.POSITIVE_INFINITY;
+    if (from >= to) throw new UsageError('--from is before --to');
     const sums = new UsageSums({ from, to, by });
     const unreadable = await readFiles(files, sums, process.stderr.isTTY ? io.stderr : () => {});
     io.stdout(outputOf(sums, by, format));
+    if (sums.isEmpty) note('there are no usage records in what was read');
     if (unreadable > 0) note(`${unreadable} lines are no whole records`);
     for (const gap of sums.gaps()) note(gapText(gap));
     return undefined;
@@ -79,7 +81,8 @@ function oneOf<T extends string>(
 function timeOf(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   const time = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(given) ? `${given}T00:00:00Z` : given);
-  if (time === undefined) throw new UsageError(`${option} is a day or a time such as 2026-11-01T00:00:00Z`);
+  if (time === undefined)
+    throw new UsageError(`${option} is a day or a time such as 2026-11-01T00:00:00Z; not ${given}`);
   return time;
 }
 

@@ -83,3 +83,14 @@ export function isQuotaName(name: string): boolean {
   if (prefix.endsWith(STORAGE_CLASS)) return rest === STORAGE || rest === CLAIMS;
   return COUNT.test(name) || (name.startsWith('requests.') && isExtended(name.slice('requests.'.length)));
 }
+
+/**
+ * Whether a quota limits something by this name.
+ *
+ * @param counted the kinds that are counted, as kubectl names them
+ */
+export function isLimiting(name: string, counted: ReadonlySet<string>): boolean {
+  const kind = name.startsWith('count/') ? name.slice('count/'.length) : name;
+  const isOfKind = kind !== name || COUNTED.includes(name);
+  return isQuotaName(name) && (!isOfKind || counted.has(kind));
+}

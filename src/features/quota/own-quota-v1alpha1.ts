@@ -14,7 +14,7 @@ const statusSchema = tenantQuotaStatusSchema.pick({ used: true }).extend({
   reserved: z
     .record(z.string(), z.string())
     .exactOptional()
-    .describe('What was admitted in the last minute and is not counted in used yet.'),
+    .describe('What was admitted and is not counted in used yet.'),
 });
 
 /** Without its kind and version. */

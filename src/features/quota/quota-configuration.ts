@@ -6,8 +6,9 @@ import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts'
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { resourceKind } from '../../kubernetes/resource-kind-schema.ts';
 import { type Output, tenant, unique } from '../../lib/schema-fields.ts';
+import { keystoneLimitsSchema } from '../keystone-limits/keystone-limits-configuration.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
-import { keystoneLimitsSchema } from './keystone-limits-configuration.ts';
+import { isLimiting } from './object-usage.ts';
 import { hardSchema } from './tenant-quota-v1alpha1.ts';
 
 const COUNTED: readonly string[] = [...COUNTED_KINDS, KINDS.Namespace].map(resourceName);
@@ -20,7 +21,9 @@ function kindProblem(kind: ResourceKind): string | undefined {
   return COUNTED.includes(name) ? 'is counted anyway' : undefined;
 }
 
-export const quotaSchema = z.strictObject({
+const NAME = 'a name of a quota that is counted: pods, requests.cpu, count/KIND for each kind of quota.count';
+
+const sections = z.strictObject({
   namespace: tenant
     .default('stonegate')
     .describe('The namespace of the TenantQuota objects; on Arktos, of the system tenant. It must exist.'),
@@ -41,6 +44,19 @@ export const quotaSchema = z.strictObject({
     .describe(
       'Further kinds, as `GROUP/VERSION/RESOURCE`, whose objects are counted as `count/RESOURCE.GROUP`.',
     ),
+});
+
+/** A name that limits nothing is a mistake. */
+export const quotaSchema = sections.superRefine(({ default: hard, count }, context) => {
+  const counted = new Set([...COUNTED, ...count.map(resourceName)]);
+  for (const name of Object.keys(hard))
+    if (!isLimiting(name, counted))
+      context.addIssue({
+        code: 'custom',
+        message: NAME,
+        path: ['default', name],
+        params: { found: JSON.stringify(name) },
+      });
 });
 
 export type QuotaConfiguration = Output<typeof quotaSchema>;

@@ -9,8 +9,7 @@ import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import { type Comparison, type Desired, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
-import type { Hard } from './keystone-limits.ts';
-import type { KeystoneQuota, TenantHards } from './keystone-quota.ts';
+import type { Hard, KeystoneQuota, TenantHards } from '../keystone-limits/feature.ts';
 import { TENANT_QUOTAS } from './tenant-quota-v1alpha1.ts';
 import type { UsageCounter } from './usage-counter.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { type Counted, type Reservation, settle } from './ledger.ts';
-import { isQuotaName } from './object-usage.ts';
+import { isLimiting } from './object-usage.ts';
 import { ledgerOf, reservationStatus, textsAs } from './stored-ledger.ts';
 import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
 import { NOTHING } from './usage.ts';
@@ -58,14 +58,14 @@ export class QuotaStatuses {
     const written = this.#written.get(tenant);
     if (written !== undefined && written !== usedText(quota)) onRepair(tenant);
     const removed = Object.keys(status.used ?? {}).filter((resource) => !(resource in spec.hard));
-    const unknown = Object.keys(spec.hard).filter((resource) => !isQuotaName(resource));
+    const counted = new Set(Object.keys(usage.revisions));
+    const unknown = Object.keys(spec.hard).filter((resource) => !isLimiting(resource, counted));
     return {
       // A merge patch removes a key by null.
       used: { ...used, ...Object.fromEntries(removed.map((resource) => [resource, null])) },
       reservations,
       summary: summaryOf(spec.hard, used),
-      problem:
-        unknown.length > 0 ? `no names of a quota, so they limit nothing: ${unknown.join(', ')}` : null,
+      problem: unknown.length > 0 ? `not counted, so they limit nothing: ${unknown.join(', ')}` : null,
       revisions: usage.revisions,
     };
   }

@@ -38,9 +38,9 @@ export const tenantQuotaStatusSchema = z.object({
   reservations: z
     .array(reservationSchema)
     .exactOptional()
-    .describe('What was admitted and is not counted yet. They end at the latest after a minute.'),
+    .describe('What was admitted and is not counted yet. They end at the latest after two minutes.'),
   summary: z.string().exactOptional().describe('Used and hard in one line.'),
-  problem: z.string().exactOptional().describe('Names in hard that are no names of a quota.'),
+  problem: z.string().exactOptional().describe('Names in hard that limit nothing.'),
   revisions: z
     .record(z.string(), z.string())
     .exactOptional()

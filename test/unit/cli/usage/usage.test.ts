@@ -122,14 +122,31 @@ t.test('what is missing is named', async (t) => {
   t.equal(code, 0);
   t.same(stderr, [
     'stonegate usage: 1 lines are no whole records',
-    'stonegate usage: the first 2 lines of process p1, before 2026-11-01T10:03:00.000Z, are missing',
-    'stonegate usage: 2 lines of process p1 between 2026-11-01T10:04:00.000Z and 2026-11-01T10:06:00.000Z are missing',
+    'stonegate usage: the first 2 lines of process p1, before 2026-11-01T10:04:00.000Z, are missing',
+    'stonegate usage: 2 of the lines of process p1 between 2026-11-01T10:03:00.000Z and 2026-11-01T10:07:00.000Z are missing',
     'stonegate usage: process p1 was killed: what it did after 2026-11-01T10:07:00.000Z is missing',
     'stonegate usage: process p2 was killed: what it did after 2026-11-01T10:11:00.000Z is missing',
-    'stonegate usage: the first 7 lines of process p3, before 2026-11-01T10:20:00.000Z, are missing',
+    'stonegate usage: the first 7 lines of process p3, before 2026-11-01T10:21:00.000Z, are missing',
   ]);
-  const later = await run(t, [[...lost, killed, rotated]], '--from', '2026-11-01T10:20:00Z');
+  const later = await run(t, [[...lost, killed, rotated]], '--from', '2026-11-01T10:21:00Z');
   t.same(later.stderr, [], 'and not what is missing of another time');
+});
+
+t.test('a line that is missing within its minute is named, also by the time of that minute', async (t) => {
+  const at = '2026-11-01T10:00:00.000Z';
+  const rest = [line({ sequence: 1, at }), line({ sequence: 3, at, final: true })];
+  for (const words of [[], ['--from', at]]) {
+    const { stderr } = await run(t, [rest], ...words);
+    t.same(stderr, [
+      'stonegate usage: 1 of the lines of process p1 between 2026-11-01T10:00:00.000Z and 2026-11-01T10:01:00.000Z is missing',
+    ]);
+  }
+});
+
+t.test('a file without records is named as such', async (t) => {
+  const { code, stderr } = await run(t, [['# Stonegate']]);
+  t.equal(code, 0);
+  t.same(stderr, ['stonegate usage: there are no usage records in what was read']);
 });
 
 t.test('wrong usage', async (t) => {
@@ -139,6 +156,7 @@ t.test('wrong usage', async (t) => {
     ['-o is table, csv, json', 'a', '-o', 'yaml'],
     ['--from is a day or a time', 'a', '--from', 'yesterday'],
     ['--to is a day or a time', 'a', '--to', '2026-02-30'],
+    ['--from is before --to', 'a', '--from', '2026-11-02', '--to', '2026-11-01'],
   ] as const) {
     const { code, stderr } = await run(t, [], ...words);
     t.equal(code, 2);

@@ -103,5 +103,5 @@ t.test('names that limit nothing are reported, and names that are gone are remov
   const { statuses, namespaces, place, clock } = setUp();
   namespaces.put(place('web', 'acme'));
   const status = statuses.next(quota({ used: { cpu: '0' } }, { pods: '3', 'pod s': '1' }), clock.now());
-  t.match(status, { used: { cpu: null, pods: '0' }, problem: /no names of a quota.*: pod s$/ });
+  t.match(status, { used: { cpu: null, pods: '0' }, problem: /limit nothing: pod s$/ });
 });

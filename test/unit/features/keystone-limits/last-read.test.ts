@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createLastRead } from '../../../../src/features/quota/last-read.ts';
+import { createLastRead } from '../../../../src/features/keystone-limits/last-read.ts';
 import { keystoneUnavailable } from '../../../../src/identity/keystone/keystone-http.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { keystoneLimitsSchema } from '../../../../src/features/quota/keystone-limits-configuration.ts';
-import { createKeystoneQuota } from '../../../../src/features/quota/keystone-quota.ts';
+import { createKeystoneQuota } from '../../../../src/features/keystone-limits/feature.ts';
+import { keystoneLimitsSchema } from '../../../../src/features/keystone-limits/keystone-limits-configuration.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';

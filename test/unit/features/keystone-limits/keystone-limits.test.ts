@@ -1,6 +1,9 @@
 import t from 'tap';
-import { type QuotaOfLimits, quotaOfLimits } from '../../../../src/features/quota/keystone-limits.ts';
-import { keystoneLimitsSchema } from '../../../../src/features/quota/keystone-limits-configuration.ts';
+import {
+  type QuotaOfLimits,
+  quotaOfLimits,
+} from '../../../../src/features/keystone-limits/keystone-limits.ts';
+import { keystoneLimitsSchema } from '../../../../src/features/keystone-limits/keystone-limits-configuration.ts';
 import type { KeystoneLimits } from '../../../../src/identity/keystone/keystone-limits.ts';
 
 type Numbers = Readonly<Record<string, number>>;

@@ -17,6 +17,8 @@ import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
 import { createLastRead } from './last-read.ts';
 
+export type { Hard } from './keystone-limits.ts';
+
 export interface TenantHards {
   /** By the name of the tenant; the tenant of no domain has none. */
   readonly hards: ReadonlyMap<string, Hard>;
