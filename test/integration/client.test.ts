@@ -35,7 +35,17 @@ t.test('it has the commands of users, and says where those of operators are', as
   t.same(stonegate('version'), { status: 0, stdout: `${version}\n`, stderr: '' });
   const { stdout } = stonegate('--help');
   const names = [...stdout.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, name = '']) => name);
-  t.match(names, ['login', 'logout', 'kubeconfig', 'whoami', 'access', 'explain', 'who-can', 'completion']);
+  t.match(names, [
+    'login',
+    'logout',
+    'kubeconfig',
+    'whoami',
+    'access',
+    'quota',
+    'explain',
+    'who-can',
+    'completion',
+  ]);
   for (const name of names) t.match(stonegate('help', name), { status: 0, stderr: '' }, name);
   for (const name of ['serve', 'check', 'manifests', 'cache', 'publish', 'sync'])
     t.match(

@@ -37,7 +37,7 @@ export async function admitProvisioner(
   { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
-  const needs = { mode, createRoles: true, targets, quotas: withQuotas !== undefined };
+  const needs = { mode, createRoles: true, targets, projectQuotas: withQuotas !== undefined };
   const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
   seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');

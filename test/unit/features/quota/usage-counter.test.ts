@@ -27,7 +27,7 @@ t.test('what is stored is counted in one run, however often replicas reserve mea
   };
   const pod = { metadata: { name: 'a', namespace: 'web', uid: 'a', resourceVersion: '6' }, spec: {} };
   const items: Readonly<Record<string, readonly unknown[]>> = {
-    tenantquotas: [reserve('a')],
+    tenantquotas: [reserve('a/web/a')],
     namespaces: [{ metadata }],
     pods: [pod],
   };
@@ -59,7 +59,7 @@ t.test('what is stored is counted in one run, however often replicas reserve mea
   objects.before = (verb) => {
     if (verb !== 'updateStatus' || admitted === 3) return;
     admitted += 1;
-    reserve('a', ...['b', 'c', 'd'].slice(0, admitted));
+    reserve('a/web/a', ...['b', 'c', 'd'].slice(0, admitted));
   };
   t.same(await counter.write(new AbortController().signal), []);
   const stored = objects.find(TENANT_QUOTAS, PLACE, 'acme');
