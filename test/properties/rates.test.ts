@@ -58,7 +58,10 @@ interface Admission {
   readonly user: string;
 }
 
-/** A process notices a break at its first request after it, or, after five commands in a row, a fifth of a second later. */
+/**
+ * Milliseconds: a process notices a break at its first request after it, or, after five commands in a row, a
+ * fifth of a second later.
+ */
 const NOTICE = 200;
 
 interface Break {
