@@ -38,7 +38,7 @@ export interface ConfiguredFeatures {
   readonly features: readonly Feature[];
   readonly ownAPI: OwnAPI;
   readonly explain: Explain;
-  /** What the pages of the portal show. */
+  /** The portal's pages get their data from these. */
   readonly pages: PageSources;
 }
 

@@ -50,7 +50,7 @@ export interface ConfiguredProxy {
   readonly authentication: ReadinessCheck;
   readonly stages: Stages;
   readonly explain: Explain;
-  /** What the pages of the portal show. */
+  /** The portal's pages get their data from these. */
   readonly pages: PageSources;
   /** Clears what is cached of credentials in this process. */
   clear(): void;

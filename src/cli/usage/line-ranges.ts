@@ -3,7 +3,7 @@
  * and not with the lines.
  */
 
-/** In milliseconds since the epoch. The lines of one minute have the same. */
+/** Times are in milliseconds since the epoch. All lines of one minute have the same period. */
 export interface Period {
   readonly from: number;
   readonly to: number;

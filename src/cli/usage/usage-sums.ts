@@ -77,12 +77,12 @@ export class UsageSums {
     return this.#processes.size === 0;
   }
 
-  /** In the order of their keys. */
+  /** The rows are sorted by their keys. */
   rows(): UsageRow[] {
     return [...this.#rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row);
   }
 
-  /** Those in which something of the period that is asked about may be missing. */
+  /** @returns the gaps that may lack something of the period that is asked about */
   gaps(): UsageGap[] {
     const { from, to } = this.#query;
     return [...this.#processes]

@@ -86,7 +86,7 @@ function timeOf(option: string, given: string | undefined): number | undefined {
   return time;
 }
 
-/** What both kinds of lines contain. Other lines are of logs. */
+/** Both kinds of usage lines contain it; a line without it belongs to a log. */
 const MARK = '"kind":"Usage';
 /** Lines between two reports of progress. */
 const STEP = 100_000;

@@ -14,7 +14,7 @@ export const PROJECT_QUOTA = 'stonegate-project';
 export interface ProjectLimits {
   /** Quantities by the names of ResourceQuota. */
   ofProject(project: { readonly id: string }): Readonly<Record<string, string>>;
-  /** What of the limits cannot be brought about as it should be. */
+  /** Says which limits cannot be put into effect, and why. */
   readonly refusals: readonly Refusal[];
 }
 

@@ -172,7 +172,7 @@ export interface PlaceState {
   readonly tenant?: string;
   readonly namespaces: readonly StoredObject[];
   readonly clusterRoles: readonly StoredObject[];
-  /** Those with Stonegate's label; empty if none are provisioned. */
+  /** The ResourceQuotas with Stonegate's label; the list is empty if none are provisioned. */
   readonly quotas: readonly StoredObject[];
   readonly bindings: readonly StoredBinding[];
 }

@@ -20,7 +20,7 @@ import { createLastRead } from './last-read.ts';
 export type { Hard } from './keystone-limits.ts';
 
 export interface TenantHards {
-  /** By the name of the tenant; the tenant of no domain has none. */
+  /** Maps the name of a tenant to its quota; a tenant that belongs to no domain is not in it. */
   readonly hards: ReadonlyMap<string, Hard>;
   readonly refusals: readonly Refusal[];
 }

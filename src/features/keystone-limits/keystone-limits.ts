@@ -21,7 +21,7 @@ interface Owner {
 }
 
 export interface QuotaOfLimits {
-  /** Of a project's namespace, with bounds of its roles and role bindings. */
+  /** The quota of a project's namespace, which also bounds its roles and role bindings. */
   ofProject(project: Owner): Hard;
   /** @param projects all projects of the domain; empty if every resource is unlimited */
   ofDomain(domain: Owner, projects: readonly Owner[]): Hard;

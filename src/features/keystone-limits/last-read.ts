@@ -59,7 +59,7 @@ export function createLastRead<T>({ what, read, clock, logger }: LastReadOptions
     },
     latest() {
       since ??= clock.now();
-      // The failure is logged.
+      // `refresh` has logged the failure, and the last answer stays in use.
       if (clock.now() >= nextAt) flight.do(what, refresh).catch(() => {});
       return last?.value;
     },

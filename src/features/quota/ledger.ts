@@ -86,7 +86,7 @@ function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {
 }
 
 /** What is admitted and not counted, over all reservations. */
-function reservedIn({ reservations }: Pick<Ledger, 'reservations'>): Usage {
+export function reservedIn({ reservations }: Pick<Ledger, 'reservations'>): Usage {
   return sum(reservations.map(pending));
 }
 

@@ -90,16 +90,16 @@ export function createReservations({ objects, place, reserves }: ReservationsOpt
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const isRead = quota === undefined;
       quota ??= await read(tenant);
-      if (quota === undefined) return answer(batch, () => ({ kind: 'absent' }), undefined);
-      const { verdicts, ledger, isChanged } = judgeAll(ledgerOf(quota), batch);
+      if (quota === undefined) return answer(alike(batch, 'absent'), undefined);
+      const { outcomes, ledger, isChanged } = judgeAll(ledgerOf(quota), batch);
       const isWritten = isChanged && reserves;
       const written = isWritten ? await write(quota, ledger) : quota;
       // What is refused must be over the quota as it is now: what was written, or just read, is.
-      const isCurrent = isRead || isWritten || verdicts.every(({ kind }) => kind === 'admitted');
-      if (written !== undefined && isCurrent) return answer(batch, (at) => verdicts[at], written);
+      const isCurrent = isRead || isWritten || outcomes.every(({ verdict }) => verdict.kind === 'admitted');
+      if (written !== undefined && isCurrent) return answer(outcomes, written);
       quota = undefined;
     }
-    return answer(batch, () => ({ kind: 'contended' }), undefined);
+    return answer(alike(batch, 'contended'), undefined);
   }
 
   async function read(tenant: string): Promise<TenantQuota | undefined> {
@@ -132,25 +132,30 @@ export function createReservations({ objects, place, reserves }: ReservationsOpt
   };
 }
 
-function answer(
-  batch: readonly Waiting[],
-  verdictOf: (at: number) => QuotaVerdict | undefined,
-  quota: TenantQuota | undefined,
-): TenantQuota | undefined {
-  for (const [at, { judged }] of batch.entries())
-    judged.resolve({ verdict: verdictOf(at) ?? { kind: 'absent' }, quota });
+interface Outcome {
+  readonly waiting: Waiting;
+  readonly verdict: QuotaVerdict;
+}
+
+function alike(batch: readonly Waiting[], kind: 'absent' | 'contended'): Outcome[] {
+  return batch.map((waiting) => ({ waiting, verdict: { kind } }));
+}
+
+function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): TenantQuota | undefined {
+  for (const { waiting, verdict } of outcomes) waiting.judged.resolve({ verdict, quota });
   return quota;
 }
 
 /** Judges the requests in order: what one is admitted counts for the next. */
 function judgeAll(ledger: Ledger, batch: readonly Waiting[]) {
   let current = ledger;
-  const verdicts = batch.map(({ request }): QuotaVerdict => {
+  const outcomes = batch.map((waiting): Outcome => {
+    const { request } = waiting;
     const missing = request.missing(ledger.hard.keys());
-    if (missing.length > 0) return { kind: 'unspecified', missing };
+    if (missing.length > 0) return { waiting, verdict: { kind: 'unspecified', missing } };
     const verdict = judge(current, request);
     if (verdict.kind === 'admitted' && !request.isDryRun) current = verdict.ledger;
-    return verdict;
+    return { waiting, verdict };
   });
-  return { verdicts, ledger: current, isChanged: current !== ledger };
+  return { outcomes, ledger: current, isChanged: current !== ledger };
 }

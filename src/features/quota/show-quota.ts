@@ -19,11 +19,11 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
 import { quotaPlace } from './feature.ts';
+import { reservedIn } from './ledger.ts';
 import { OWN_QUOTAS, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { ledgerOf, textsAs } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import { exceeding, sum } from './usage.ts';
 
 export interface ShownQuotas extends Feature {
   /** For the portal; undefined without the section `quota`. */
@@ -80,13 +80,7 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
     resource: 'tenantquotas',
     columns: [{ ...column('Used', 'What is used of what the tenant may use'), cell: summaryOf }],
     read(object, metadata) {
-      const stored = readTenantQuota({
-        apiVersion: '',
-        kind: '',
-        metadata,
-        spec: object.spec,
-        status: object.status,
-      });
+      const stored = readTenantQuota(object);
       return stored && shownQuota(stored, metadata);
     },
     fetch: (tenant, signal) =>
@@ -102,7 +96,7 @@ function shownQuota(stored: TenantQuota, metadata: SingleObjectMeta): ShownQuota
     spec: { hard },
     status: { used },
   } = stored;
-  const pending = sum(ledgerOf(stored).reservations.map(({ usage, seen }) => exceeding(usage, seen)));
+  const pending = reservedIn(ledgerOf(stored));
   const limited = Object.entries(hard).filter(([resource]) => pending.has(resource));
   return {
     metadata,
