@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-const PREVIOUS = 'd82b82237e4bb49aa2a2efe75f217ee7c194d0a9';
+const PREVIOUS = '0cf2fbd9a347cd67f32d7b11c130dc343e79a069';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
