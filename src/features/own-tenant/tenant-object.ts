@@ -4,9 +4,10 @@
  */
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import type { SingleObject, SingleObjectKind } from '../../proxy/response/single-object.ts';
+import type { OwnObject } from '../../proxy/response/own-objects.ts';
+import type { SingleObjectKind } from '../../proxy/response/single-object.ts';
 
-interface TenantSummary extends SingleObject {
+interface TenantSummary extends OwnObject {
   /** `Active` or `Terminating`. */
   readonly status: { readonly phase: string };
 }

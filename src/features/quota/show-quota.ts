@@ -9,11 +9,11 @@ import { objectPath } from '../../kubernetes/object-format.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import type { Feature } from '../../proxy/feature.ts';
+import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import {
   answerSingleObject,
   fetchSingleObject,
   type SingleObjectKind,
-  type SingleObjectMeta,
 } from '../../proxy/response/single-object.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -91,7 +91,7 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
   };
 }
 
-function shownQuota(stored: TenantQuota, metadata: SingleObjectMeta): ShownQuota {
+function shownQuota(stored: TenantQuota, metadata: OwnObjectMeta): ShownQuota {
   const {
     spec: { hard },
     status: { used },

@@ -1,0 +1,169 @@
+/**
+ * Objects of Stonegate's own making in the forms of the API server: a list, or one by its name, as objects,
+ * as metadata or as a table.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import { invalidContinue } from '../../kubernetes/lists/continue-token.ts';
+import { fieldsMatch, parseFieldSelector } from '../../kubernetes/lists/field-selector.ts';
+import { labelsMatch, parseLabelSelector } from '../../kubernetes/lists/label-selector.ts';
+import { readListOptions } from '../../kubernetes/lists/list-options.ts';
+import { ARKTOS_AGE, ARKTOS_NAME, type Column } from '../../kubernetes/lists/namespace-columns.ts';
+import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/lists/response-form.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import { ageAt } from '../../lib/go-time.ts';
+import type { Outgoing } from '../request-context.ts';
+import { JSON_HEADERS } from './own-responses.ts';
+
+/** An object without its kind and version, as the client sees it. */
+export interface OwnObject {
+  readonly metadata: OwnObjectMeta;
+  readonly spec: object;
+  readonly status: object;
+}
+
+export interface OwnObjectMeta {
+  readonly name: string;
+  readonly uid: string;
+  /** RFC 3339. */
+  readonly creationTimestamp: string;
+}
+
+export interface OwnObjectKind<T extends OwnObject> {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The name of the resource, in the plural. */
+  readonly resource: string;
+  /** The columns of its table between the name and the age. */
+  readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
+  /** What the field selector `status.phase` compares; absent: an empty text. */
+  readonly phase?: (object: T) => string;
+}
+
+/**
+ * @param name of the object; undefined for the list
+ * @param now milliseconds since the epoch, for the age
+ * @param load gets what the user may see, at least the object of that name; the options were valid
+ * @throws StatusError NotFound; as `load`, and for invalid options
+ */
+export async function answerOwnObjects<T extends OwnObject>(
+  outgoing: Outgoing,
+  name: string | undefined,
+  kind: OwnObjectKind<T>,
+  now: number,
+  load: () => readonly T[] | Promise<readonly T[]>,
+): Promise<UpstreamResponse> {
+  const { exchange, info } = outgoing;
+  const verb = name === undefined ? 'list' : 'get';
+  const form = responseForm(exchange.headers, info.rawQuery, { verb, kind: kind.kind });
+  const document =
+    name === undefined
+      ? listDocument(kind, await selected(outgoing, kind, load), form, now)
+      : objectDocument(kind, named(name, kind, await load()), form, now);
+  const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
+  const body = Buffer.from(`${JSON.stringify(document, null, indent)}\n`);
+  return { status: 200, headers: JSON_HEADERS, body };
+}
+
+/** Selectors see what the user sees: objects without labels. */
+async function selected<T extends OwnObject>(
+  { info }: Outgoing,
+  kind: OwnObjectKind<T>,
+  load: () => readonly T[] | Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const options = readListOptions(info.rawQuery, 'list');
+  const labels = parseLabelSelector(options.labelSelector);
+  const fields = parseFieldSelector(options.fieldSelector);
+  if (options.continue !== '') throw invalidContinue();
+  return (await load()).filter((object) => {
+    const values = { 'metadata.name': object.metadata.name, 'status.phase': kind.phase?.(object) ?? '' };
+    return labelsMatch(labels, {}) && fieldsMatch(fields, values);
+  });
+}
+
+function named<T extends OwnObject>(name: string, kind: OwnObjectKind<T>, objects: readonly T[]): T {
+  const object = objects.find(({ metadata }) => metadata.name === name);
+  if (object === undefined) throw ownObjectNotFound(name, kind);
+  return object;
+}
+
+export function ownObjectNotFound(
+  name: string,
+  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
+): StatusError {
+  const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [];
+  const plural = group === undefined ? resource : `${resource}.${group}`;
+  return new StatusError('NotFound', `${plural} ${JSON.stringify(name)} not found`, {
+    details: { name, kind: resource, ...(group && { group }) },
+  });
+}
+
+function objectDocument<T extends OwnObject>(
+  kind: OwnObjectKind<T>,
+  object: T,
+  form: ResponseForm,
+  now: number,
+): object {
+  switch (form.kind) {
+    case 'objects':
+      return { kind: kind.kind, apiVersion: kind.apiVersion, ...object };
+    case 'metadata':
+      return partialOf(object, form.version);
+    case 'table':
+      return tableOf(kind, [object], form, now);
+  }
+}
+
+function listDocument<T extends OwnObject>(
+  kind: OwnObjectKind<T>,
+  items: readonly T[],
+  form: ResponseForm,
+  now: number,
+): object {
+  switch (form.kind) {
+    case 'objects':
+      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: {}, items };
+    case 'metadata': {
+      const { version } = form;
+      const partials = items.map((object) => partialOf(object, version));
+      const apiVersion = `meta.k8s.io/${version}`;
+      return { kind: 'PartialObjectMetadataList', apiVersion, metadata: {}, items: partials };
+    }
+    case 'table':
+      return tableOf(kind, items, form, now);
+  }
+}
+
+function partialOf({ metadata }: OwnObject, version: string): object {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
+}
+
+type TableForm = Extract<ResponseForm, { kind: 'table' }>;
+
+function tableOf<T extends OwnObject>(
+  kind: OwnObjectKind<T>,
+  objects: readonly T[],
+  { version, include }: TableForm,
+  now: number,
+): object {
+  const { apiVersion, columns } = kind;
+  const rows = objects.map((object) => ({
+    cells: [
+      object.metadata.name,
+      ...columns.map(({ cell }) => cell(object)),
+      ageAt(now, object.metadata.creationTimestamp),
+    ],
+    object:
+      include === 'None'
+        ? null
+        : include === 'Object'
+          ? { kind: kind.kind, apiVersion, ...object }
+          : partialOf(object, version),
+  }));
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: {},
+    columnDefinitions: [ARKTOS_NAME, ...columns.map(({ cell: _, ...definition }) => definition), ARKTOS_AGE],
+    rows,
+  };
+}
