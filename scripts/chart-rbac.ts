@@ -17,7 +17,8 @@ import {
 } from '../src/kubernetes/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/kubernetes/reserved-names.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/rbac/cluster-roles.ts';
-import { ESCALATING_VERBS, NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
+import { ESCALATING_VERBS } from '../src/rbac/escalating.ts';
+import { NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
 
 export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 

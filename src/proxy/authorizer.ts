@@ -5,13 +5,17 @@
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
 import type { Sender } from '../kubernetes/upstream-request.ts';
+import type { Identity } from '../tenancy/identity.ts';
 import type { TenantOfRequest } from './acting-tenant.ts';
 
 export interface AuthorizationAttributes extends TenantOfRequest {
   /** The request as the client sent it. */
   readonly exchange: ExchangeFacts;
   readonly info: RequestInfo;
+  readonly identity: Identity;
   readonly user: UserInfo;
+  /** The user of the credential, if the request impersonates another, or is a guest's. */
+  readonly impersonator?: UserInfo;
   /** The owner of the credential with which the request would be sent. */
   readonly sender: Sender;
 }

@@ -3,6 +3,10 @@
  * https://pkg.go.dev/k8s.io/apiserver/pkg/authorization/authorizer#Attributes
  */
 
+import type { TokenScope } from '../kubernetes/token-scope.ts';
+
+export type { NonResourceQuestion, Question, ResourceQuestion } from '../kubernetes/token-scope.ts';
+
 /** A user as RBAC sees it. */
 export interface RBACUser {
   /** The tenant whose bindings count: the user's own; empty if the API server has no tenants. */
@@ -11,29 +15,9 @@ export interface RBACUser {
   readonly groups: readonly string[];
   /** Stonegate's tenant of the user, if it is known. It decides nothing. */
   readonly home?: string;
+  /** What the user's credential is limited to, if it is an access token. */
+  readonly scope?: TokenScope | undefined;
 }
-
-export interface ResourceQuestion {
-  readonly verb: string;
-  readonly apiGroup: string;
-  readonly resource: string;
-  /** Empty for the resource itself. */
-  readonly subresource: string;
-  /** Empty for the whole cluster, or the whole tenant. For a namespace itself, its name. */
-  readonly namespace: string;
-  /** Empty if the request names no object. */
-  readonly name: string;
-  /** The tenant that the request concerns; empty if the API server has no tenants. */
-  readonly tenant: string;
-}
-
-export interface NonResourceQuestion {
-  /** The HTTP method in lower case. */
-  readonly verb: string;
-  readonly path: string;
-}
-
-export type Question = ResourceQuestion | NonResourceQuestion;
 
 /** `all`: in every namespace at once, and for what is in no namespace. */
 export type Scope = { readonly namespace: string } | 'all';

@@ -6,6 +6,7 @@
 
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
+import { ESCALATING_VERBS } from './escalating.ts';
 
 const MANAGE = CLUSTER_ROLES.get('stonegate:manage') ?? [];
 
@@ -19,9 +20,6 @@ export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'stonegate.dev',
   'tenancy.stonegate.dev',
 ]);
-
-/** A role with one of these verbs is worth more than its rules. */
-export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
 
 /** A rule of one API group, without `*`. */
 export interface GrantableRule extends PolicyRule {

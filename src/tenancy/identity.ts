@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { userInfoSchema } from '../kubernetes/authentication-v1.ts';
+import type { TokenScope } from '../kubernetes/token-scope.ts';
 import type { Output } from '../lib/schema-fields.ts';
 import { reference } from './keystone-v3.ts';
 
@@ -65,13 +66,18 @@ export const identitySchema = z.strictObject({
    * credential has a scope of its own or is delegated: then only the roles in the credential apply.
    */
   assignmentsOf: z.string().exactOptional(),
+  /** An e-mail address that an issuer has verified. */
+  verifiedEmail: z.string().exactOptional(),
   /** Expiry of the credential, in milliseconds since the epoch; Infinity if it has none. */
   expiresAt: z.number(),
   /** Further facts for the audit log: trustee of a trust, Keystone's audit id of the token, … */
   auditAnnotations: z.record(z.string(), z.string()),
 });
 
-export type Identity = Output<typeof identitySchema>;
+export interface Identity extends Output<typeof identitySchema> {
+  /** Set by an access token alone, and never stored. */
+  readonly accessToken?: TokenScope;
+}
 export type Subject = Identity['subject'];
 export type TenantOrigin = Identity['tenantOrigin'];
 export type IdentityScope = Output<typeof identityScope>;

@@ -1,6 +1,7 @@
 /**
  * Every row of `arktos/paths.tsv`, observed on a real Arktos API server: what becomes of a tenant's request.
  */
+
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -12,6 +13,7 @@ import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../support/fake-exchange.ts';
+import { keystoneIdentity } from '../support/identities.ts';
 
 interface Row {
   readonly method: string;
@@ -34,13 +36,21 @@ const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 const boundary = createPathBoundary({ isSystem: mode.isSystem });
 const tenant = toTenantName('tenant1');
 const sender: Sender = { kind: 'stonegate' };
+const identity = keystoneIdentity('root', { home: 'tenant1' });
 const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };
 
 /** What happens to the row's request: an action of the table, and where it goes. */
 async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
   try {
     const info = readRequestInfo(method, short, { readsTenantFromPath: true });
-    await runAuthorizers([boundary], { exchange: askedExchange(method), info, user, tenant, sender });
+    await runAuthorizers([boundary], {
+      exchange: askedExchange(method),
+      info,
+      identity,
+      user,
+      tenant,
+      sender,
+    });
     const route = mode.route(info, method, tenant, user);
     const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
     if (route.kind === 'discovery') return { action: 'D', target };

@@ -55,7 +55,7 @@ async function routeOf(verb: string, target: string, policies?: Policies): Promi
     const info = readRequestInfo(verb, target, { readsTenantFromPath: true });
     const options = { mode, now: 0, ...(policies && { policies }) };
     const crossing = crossingOf({ info, identity: alice, sender }, tenant, user, options);
-    const attributes = { exchange: askedExchange(verb), info, user, tenant, sender };
+    const attributes = { exchange: askedExchange(verb), info, identity: alice, user, tenant, sender };
     await runAuthorizers([boundary], { ...attributes, ...(crossing && { crossing }) });
     const guests = crossing && guestRules(mode);
     const acting = crossing?.tenant ?? tenant;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { count, label, type Output, sentence, text, toggle, unique } from '../../lib/schema-fields.ts';
 import { INDEX_BYTES } from '../../limits/memory-bounds.ts';
-import { ESCALATING_VERBS } from '../../rbac/grantable-rules.ts';
+import { ESCALATING_VERBS } from '../../rbac/escalating.ts';
 
 /** A resource or verb as RBAC rules write it. */
 function ruleName(what: string) {

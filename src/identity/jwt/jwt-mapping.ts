@@ -47,9 +47,16 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     uid,
     groups: [...new Set(groups)],
     extra,
+    ...verifiedEmail(verified),
     expiresAt,
     auditAnnotations: annotationsOf(verified, configuration),
   };
+}
+
+/** The claims that OIDC names so: https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims */
+function verifiedEmail({ claims }: VerifiedJWT): Pick<Identity, 'verifiedEmail'> {
+  const email = claims.email_verified === true ? stringMember(claims, 'email') : undefined;
+  return email === undefined ? {} : { verifiedEmail: email };
 }
 
 /** Audit annotations of a verified token, whether or not its claims give an identity. */

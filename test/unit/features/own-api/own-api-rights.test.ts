@@ -7,6 +7,7 @@ import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
+import { claimIdentity } from '../../../support/identities.ts';
 import { ownResources } from '../../../support/own-api.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
@@ -40,6 +41,7 @@ async function ask(
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange('POST'),
     info: readRequestInfo('POST', target, { readsTenantFromPath: true }),
+    identity: claimIdentity('alice'),
     user: { username: 'alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender,

@@ -8,6 +8,7 @@ import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
+import { claimIdentity } from '../../../support/identities.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
@@ -43,6 +44,7 @@ async function ask(target: string, options: Options = {}) {
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange(method, 'upgrade' in options ? options.upgrade : 'websocket'),
     info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    identity: claimIdentity('alice'),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender,

@@ -6,6 +6,7 @@ import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
+import { claimIdentity } from '../../../support/identities.ts';
 
 const boundary = createPathBoundary({ isSystem: (tenant) => tenant === 'system' });
 
@@ -13,6 +14,7 @@ async function ask(target: string, tenant = 'tenant1', username = `${tenant}:roo
   await runAuthorizers([boundary], {
     exchange: askedExchange(),
     info: readRequestInfo('GET', target, { readsTenantFromPath: true }),
+    identity: claimIdentity('alice'),
     user: { username, uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),
     sender: { kind: 'stonegate' },

@@ -6,6 +6,7 @@ import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
+import { claimIdentity } from '../../../support/identities.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
@@ -19,6 +20,7 @@ function refusalOf(
   return decide([createUpgradePlaces({ watchEvents })], {
     exchange: askedExchange(method, upgrade),
     info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    identity: claimIdentity('alice'),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),
     sender: { kind: 'stonegate' },
