@@ -19,6 +19,7 @@ import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
+import { createIdentityRequests } from '../proxy/as-identity.ts';
 import type { ServingStages } from '../proxy/delivery.ts';
 import { combineFeatures, type Provisioner } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
@@ -94,11 +95,14 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const reasonOf = index && createReasonOf(index, mode, options.isOperator);
   const maxHeaderBytes = configuration.upstream.headerBytes;
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
+  const subjects = createAccessSubjects(asUser);
+  const bodyRules = () => stages.bodyRules;
   const parts = {
     ...{ clock, mode, upstream, reviewer, discovery, reasonOf, policies, provisioning },
     ...{ streams, responseMemory },
     authenticators: credentials.authenticators,
-    subjects: createAccessSubjects(asUser),
+    subjects,
+    asIdentity: createIdentityRequests({ ...asUser, subjects, fetcher: upstream, bodyRules }),
     ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
   };
   const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, () => stages);

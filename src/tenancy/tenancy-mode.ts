@@ -101,6 +101,13 @@ export interface TenancyMode {
    */
   impersonationTarget(wanted: string, tenant: TenantName): ImpersonationTarget;
   /**
+   * The whole name of a user of the tenant, of any source, as bindings and teams have it.
+   *
+   * @param wanted perhaps without what all names of the tenant begin with
+   * @throws StatusError ImpersonationForbidden or IdentityUnusable
+   */
+  memberName(wanted: string, tenant: TenantName): string;
+  /**
    * Decides how a request is served. Other tenants are refused by the authorizer, not here.
    *
    * @throws StatusError PathForbidden for what is no tenant's
