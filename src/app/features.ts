@@ -14,6 +14,7 @@ import { createExplain, type Explain } from '../features/explain/explain-request
 import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createMembers } from '../features/members/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
@@ -80,6 +81,7 @@ export function createFeatures(
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
+    createMembers(build, parts, access),
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];

@@ -37,6 +37,10 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  members: {
+    does: 'list and change who has which role in a namespace',
+    load: async () => (await import('./members.ts')).members,
+  },
   explain: {
     does: 'say what would become of a request, and why',
     load: async () => {

@@ -31,6 +31,7 @@ export const CODES = {
   NotAcceptable: { http: 406, reason: 'NotAcceptable' },
   HeaderTimeout: { http: 408, reason: 'Timeout' },
   BodyTimeout: { http: 408, reason: 'Timeout' },
+  Conflict: { http: 409, reason: 'Conflict' },
   ResourceExpired: { http: 410, reason: 'Expired' },
   BodyTooLarge: { http: 413, reason: 'RequestEntityTooLarge' },
   ListTooLarge: { http: 413, reason: 'RequestEntityTooLarge' },
