@@ -23,6 +23,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...accessRules(configuration),
       ...publishingRules(configuration),
       ...quotaRules(configuration),
+      ...tokensRules(configuration),
       ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
@@ -210,6 +211,17 @@ function quotaRules({ quota, bindings, authentication }: StonegateConfiguration)
       'authentication.keystone.serviceCredential',
       quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
       'is required with quota.keystoneLimits: only a service on the system is shown all limits',
+    ],
+  ];
+}
+
+function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
+  if (tokens === undefined) return [];
+  return [
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with tokens: what impersonates must not also make credentials',
     ],
   ];
 }
