@@ -1,5 +1,6 @@
 /** docs/reference/api.md: the resources of both API groups, from their schemas. */
 import type { z } from 'zod';
+import { DEFINITIONS } from '../src/cli/manifests.ts';
 import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
@@ -9,7 +10,6 @@ import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alph
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
-import { TENANT_QUOTA_DEFINITION } from '../src/features/quota/tenant-quota-manifests.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { pluralOf } from '../src/kubernetes/custom-resource.ts';
 import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
@@ -39,7 +39,7 @@ export function withAPITables(document: string): string {
     ...introduction(resource.kind, resource.description, requestsOf(resource)),
     ...fields(resource.schemas ?? {}),
   ]);
-  const stored = [...POLICY_DEFINITIONS, TENANT_QUOTA_DEFINITION].flatMap((resource) => {
+  const stored = [...POLICY_DEFINITIONS, ...DEFINITIONS].flatMap((resource) => {
     const { kind, description, scope, spec, status } = resource;
     const place = scope === 'Tenant' ? 'tenants/TENANT' : 'namespaces/NAMESPACE';
     const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${pluralOf(kind)}\``;

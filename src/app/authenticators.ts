@@ -17,6 +17,7 @@ import { type Authenticator, createAuthenticationReadiness } from '../identity/a
 import { createJWTAuthenticator } from '../identity/jwt/jwt.ts';
 import { createKeystoneAuthenticator } from '../identity/keystone/keystone-authenticator.ts';
 import { createIssuerKeys, type DiscoveredIssuerKeys } from '../identity/oidc/oidc-issuer-keys.ts';
+import { createOwners, type EnabledUsers, type Owners } from '../identity/owners.ts';
 import {
   createBasicAuthFileAuthenticator,
   createTokenFileAuthenticator,
@@ -43,6 +44,8 @@ const ISSUER_TIMEOUT = 10_000;
 
 export interface Authentication {
   readonly authenticators: readonly Authenticator[];
+  /** The configured issuers: where users sign in. */
+  readonly sources: readonly string[];
   /** Whether the backends have been reached. */
   readonly readiness: ReadinessCheck;
   /** Clears what is cached of credentials in this process. */
@@ -71,6 +74,7 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
   ];
   return {
     authenticators,
+    sources: issuers.map(({ configuration }) => configuration.issuer.url),
     readiness: createAuthenticationReadiness(sources, requireAllIssuers),
     clear() {
       tokens?.clear();
@@ -210,3 +214,22 @@ function staticAuthenticators({ loaded, runtime: { clock, random, telemetry } }:
     ...(basicAuthFile ? [createBasicAuthFileAuthenticator({ ...basicAuthFile, gate, random })] : []),
   ];
 }
+
+/** @param roles undefined if none are looked up: then Keystone's users own nothing */
+export function createConfiguredOwners(
+  { loaded, runtime }: Build,
+  { authenticators, sources }: Pick<Authentication, 'authenticators' | 'sources'>,
+  roles: EnabledUsers | undefined,
+): Owners {
+  const { tokens } = loaded.configuration;
+  const names = new Set([...authenticators.map(({ name }) => name), ...sources]);
+  return createOwners({
+    ...runtime,
+    keystone: roles,
+    isConfigured: (source) => names.has(source),
+    signInMaxAge: tokens?.signInMaxAge ?? SIGN_IN_MAX_AGE,
+  });
+}
+
+/** Milliseconds: thirty days, as the default of the configuration. */
+const SIGN_IN_MAX_AGE = 30 * 24 * 3_600_000;

@@ -24,6 +24,7 @@ import { createRates } from '../features/rates/feature.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
 import { createSelfReviews } from '../features/self-reviews/feature.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/feature.ts';
+import { type ConfiguredTokens, WITHOUT_TOKENS } from '../features/tokens/feature.ts';
 import { createWhoCan } from '../features/who-can/feature.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import type { Feature } from '../proxy/feature.ts';
@@ -45,12 +46,14 @@ export interface ConfiguredFeatures {
 
 /**
  * @param access undefined if the configuration has no RBAC index
+ * @param tokens undefined if there are no access tokens
  * @param stages with these features; called when a request is explained
  */
 export function createFeatures(
   build: FeatureBuild,
   parts: ProxyParts,
   access: AccessIndex | undefined,
+  tokens: ConfiguredTokens | undefined,
   stages: () => Stages,
 ): ConfiguredFeatures {
   const { server, authorization, bindings } = build.loaded.configuration;
@@ -67,6 +70,7 @@ export function createFeatures(
   const given: readonly (Feature | undefined)[] = [
     { authenticators: parts.authenticators },
     { provisioner: parts.provisioning },
+    tokens?.feature ?? WITHOUT_TOKENS,
     createTenantBoundary(build, parts),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),

@@ -30,11 +30,13 @@ import {
   assignmentsCodec,
   createRoleLookup,
   disabledScopesCodec,
+  enabledUserCodec,
   type RoleLookup,
 } from '../identity/keystone/role-lookup.ts';
+import type { EnabledUsers } from '../identity/owners.ts';
 import { createStartupProbe } from '../lib/startup-probe.ts';
 import type { Identity } from '../tenancy/identity.ts';
-import type { KeystoneToken, RoleAssignment } from '../tenancy/keystone-v3.ts';
+import type { KeystoneToken, RoleAssignment, UserReference } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createShared, longestLife } from './cache.ts';
 
@@ -168,13 +170,14 @@ export function tagsOfKeystoneToken(token: KeystoneToken, mode: TenancyMode): re
 }
 
 interface RoleCaches {
+  readonly users: ClearableCredentialCache<UserReference>;
   readonly assignments: ClearableCredentialCache<readonly RoleAssignment[]>;
   readonly disabled: ClearableCredentialCache<DisabledScopes>;
 }
 
 const ROLE_CACHES = new ComponentType<RoleCaches>('caches of Keystone roles', { dispose: clearRoles });
 
-export interface Roles {
+export interface Roles extends EnabledUsers {
   readonly lookup: RoleLookup;
   /** Clears what is cached in this process. */
   clear(): void;
@@ -198,7 +201,19 @@ export function createRoles(build: Build, mode: TenancyMode): Roles | undefined 
     tagsOf: (identity, assignments) => tagsOfRoles(identity, assignments, mode),
     disabledTags: [EVERYTHING_TAG, SWITCHED_OFF_TAG],
   });
-  return { lookup, clear: () => clearRoles(caches) };
+  return {
+    lookup,
+    async enabledUser(id) {
+      return caches.users.lookup(id, async () => {
+        const value = await directory.enabledUser(id);
+        const tags = [EVERYTHING_TAG, userTag(id)];
+        return (
+          value && { value, expiresAt: Number.MAX_SAFE_INTEGER, tags: [...tags, domainTag(value.domain.id)] }
+        );
+      });
+    },
+    clear: () => clearRoles(caches),
+  };
 }
 
 function createRoleCaches(
@@ -222,6 +237,7 @@ function createRoleCaches(
       };
       const [roles, disabled] = [assignmentsCodec, disabledScopesCodec];
       return {
+        users: createCredentialCache({ ...common, maxEntries, codec: enabledUserCodec }),
         assignments: createCredentialCache({ ...common, maxEntries, codec: roles }),
         disabled: createCredentialCache({ ...common, maxEntries: 1, codec: disabled }),
       };
@@ -229,7 +245,8 @@ function createRoleCaches(
   });
 }
 
-function clearRoles({ assignments, disabled }: RoleCaches): void {
+function clearRoles({ users, assignments, disabled }: RoleCaches): void {
+  users.clear();
   assignments.clear();
   disabled.clear();
 }

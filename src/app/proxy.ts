@@ -9,6 +9,7 @@ import type { Explain } from '../features/explain/explain-request.ts';
 import type { PageSources } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
+import { createTokens } from '../features/tokens/feature.ts';
 import { createAnonymousAccess } from '../identity/anonymous.ts';
 import { createAccessReviewer } from '../kubernetes/access-reviewer.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
@@ -35,7 +36,7 @@ import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { writeStatus } from '../server/status-writer.ts';
 import { memoizedMode } from '../tenancy/tenancy-mode.ts';
-import { createAuthentication } from './authenticators.ts';
+import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
 import { reviewPathsOf } from './reviewed-writes.ts';
@@ -94,18 +95,21 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const index = createAccessIndex(build);
   const reasonOf = index && createReasonOf(index, mode, options.isOperator);
   const maxHeaderBytes = configuration.upstream.headerBytes;
+  const ownBodies = { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } };
+  const owners = createConfiguredOwners(build, credentials, roles);
+  const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies });
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
   const subjects = createAccessSubjects(asUser);
   const bodyRules = () => stages.bodyRules;
   const parts = {
     ...{ clock, mode, upstream, reviewer, discovery, reasonOf, policies, provisioning },
     ...{ streams, responseMemory },
-    authenticators: credentials.authenticators,
+    authenticators: [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators],
     subjects,
     asIdentity: createIdentityRequests({ ...asUser, subjects, fetcher: upstream, bodyRules }),
-    ownBodies: { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } },
+    ownBodies,
   };
-  const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, () => stages);
+  const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, tokens, () => stages);
   const extensions = combineFeatures(features);
   const stages: ServingStages = {
     ...runtime,

@@ -3,6 +3,7 @@
  * others. Each extra key is listed, because RBAC has no `userextras/*`.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
+
 import { X509Certificate } from 'node:crypto';
 import type {
   ConfigMapReference,
@@ -16,6 +17,7 @@ import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
 import { TENANT_QUOTA_DEFINITION } from '../features/quota/tenant-quota-manifests.ts';
+import { ACCESS_TOKEN_DEFINITION } from '../features/tokens/access-token-v1alpha1.ts';
 import { definitionOf } from '../kubernetes/custom-resource.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
@@ -49,13 +51,17 @@ kubectl apply -f -
                            stonegate-provisioner)
   --help                   this text
 
-stonegate manifests crds [--mode MODE] prints the custom resources of quotas
-and, in arktos mode (the default), of cross-tenant policies and administrations.
+stonegate manifests crds [--mode MODE] prints the custom resources of quotas,
+access tokens and, in arktos mode (the default), of cross-tenant policies and
+administrations.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
+
+/** The custom resources of both modes. */
+export const DEFINITIONS = [TENANT_QUOTA_DEFINITION, ACCESS_TOKEN_DEFINITION];
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -117,7 +123,7 @@ function printDefinitions(argv: readonly string[], io: CommandIO): Promise<numbe
     refuseWords(positionals);
     if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
     const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
-    const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), TENANT_QUOTA_DEFINITION];
+    const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), ...DEFINITIONS];
     const definitions = resources.map((resource) => manifest(definitionOf(resource)));
     io.stdout(`# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`);
   });
@@ -152,7 +158,8 @@ async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
 
 /** What Stonegate needs for everything that is configured. */
 export function needsOf(configuration: StonegateConfiguration): Needs {
-  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota } = configuration;
+  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota, tokens } =
+    configuration;
   const policies = enabledPolicies(configuration);
   return {
     mode: tenancy.mode,
@@ -162,6 +169,7 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     quota: quota !== undefined,
     projectQuotas: quota?.keystoneLimits !== undefined,
     countedKinds: quota?.count,
+    tokens: tokens !== undefined,
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },

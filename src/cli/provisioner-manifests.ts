@@ -7,6 +7,7 @@ import { type ProvisioningNeeds, provisioningRules } from '../features/bindings/
 import { policyWriteRules } from '../features/cross-tenant/rights.ts';
 import { type PublishingNeeds, publishingRules } from '../features/publishing/rights.ts';
 import { quotaRules } from '../features/quota/rights.ts';
+import { TOKEN_RULES } from '../features/tokens/rights.ts';
 import type { PolicyRule, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import {
   boundClusterRole,
@@ -23,6 +24,8 @@ export interface ProvisionerNeeds extends ProvisioningNeeds {
   readonly publishing?: PublishingNeeds | undefined;
   /** Further kinds that quotas count; undefined without quotas. */
   readonly countedKinds?: readonly ResourceKind[] | undefined;
+  /** Whether there are access tokens. */
+  readonly tokens?: boolean;
 }
 
 /** The rules of the ClusterRole. */
@@ -30,6 +33,7 @@ export function provisionerRules({
   grantable,
   publishing,
   countedKinds,
+  tokens = false,
   ...needs
 }: ProvisionerNeeds): PolicyRule[] {
   return withoutCovered([
@@ -37,6 +41,7 @@ export function provisionerRules({
     ...(grantable ? policyWriteRules(grantable) : []),
     ...(publishing ? publishingRules(needs.mode, publishing) : []),
     ...(countedKinds ? quotaRules(countedKinds) : []),
+    ...(tokens ? TOKEN_RULES : []),
   ]);
 }
 

@@ -13,6 +13,7 @@ import { publishingSchema } from '../features/publishing/publishing-configuratio
 import { quotaSchema } from '../features/quota/quota-configuration.ts';
 import { rateFields, refuseUnaffordable } from '../features/rates/rates-configuration.ts';
 import { accessSchema } from '../features/rbac-index/access-configuration.ts';
+import { tokensSchema } from '../features/tokens/tokens-configuration.ts';
 import { usageSchema } from '../features/usage/usage-configuration.ts';
 import { webhookSchema } from '../features/webhook/webhook-configuration.ts';
 import { authenticationSchema } from '../identity/authentication-configuration.ts';
@@ -42,6 +43,7 @@ export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/quota/quota-configuration.ts';
 export type * from '../features/rates/rates-configuration.ts';
 export type * from '../features/rbac-index/access-configuration.ts';
+export type * from '../features/tokens/tokens-configuration.ts';
 export type * from '../features/usage/usage-configuration.ts';
 export type * from '../features/webhook/webhook-configuration.ts';
 export type * from '../identity/authentication-configuration.ts';
@@ -223,6 +225,9 @@ const sections = z.strictObject({
   quota: quotaSchema
     .exactOptional()
     .describe('What each tenant may use of the cluster. Decided in the admission webhook. Off without it.'),
+  tokens: tokensSchema
+    .exactOptional()
+    .describe('Access tokens that users make for themselves, with less than their rights. Off without it.'),
   members: membersSchema
     .exactOptional()
     .describe('What users see and change of who may do what in their namespaces. Off without it.'),

@@ -24,6 +24,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...publishingRules(configuration),
       ...quotaRules(configuration),
       ...membersRules(configuration),
+      ...tokensRules(configuration),
       ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
@@ -223,6 +224,17 @@ function membersRules({ members, bindings, access }: StonegateConfiguration): Ru
       'bindings.credential',
       bindings.credential === undefined,
       'is required with members: what impersonates must not also write teams and invitations',
+    ],
+  ];
+}
+
+function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
+  if (tokens === undefined) return [];
+  return [
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with tokens: what impersonates must not also make credentials',
     ],
   ];
 }

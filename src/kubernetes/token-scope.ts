@@ -33,6 +33,8 @@ export interface TokenScope {
   readonly id: string;
   /** The scopes as they were given. */
   readonly text: string;
+  /** Whether this scope was given: `session`, `+impersonate`. */
+  has(scope: string): boolean;
   allows(question: Question): boolean;
   /** Whether it allows the same in some namespace: then a filtered response may be given. */
   allowsSomewhere(question: ResourceQuestion): boolean;

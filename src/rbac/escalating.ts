@@ -1,6 +1,6 @@
 /**
- * The rights with which a holder gains more than they say, by their effect: whoever reads secrets, runs
- * commands in others' pods or writes roles can act as somebody else. Each belongs to a word.
+ * The rights with which a holder gains more than they say, by their effect: a holder who reads secrets, runs
+ * commands in others' pods or writes roles can act as another user. Each belongs to a word.
  * https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
@@ -23,6 +23,9 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   secrets: [rule('', ['secrets'])],
   exec: [
     rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
+    rule('*', ['*'], ['proxy']),
+    // A volume can be a folder of a node.
+    rule('', ['persistentvolumes'], WRITE),
     // On nodes each is a right at the kubelet.
     rule('', [
       'nodes/log',

@@ -1,6 +1,6 @@
 /**
- * Members of a namespace agree with the decisions of the RBAC index, and tell nothing of a namespace to a user
- * who may not see it.
+ * Members of a namespace agree with the decisions of the RBAC index, and say nothing of a namespace
+ * to users who may not see it.
  */
 import fc from 'fast-check';
 import t from 'tap';

@@ -17,6 +17,7 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
+import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -156,13 +157,15 @@ async function policyWarnings(
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
-  const expected = [...ownKinds, ...(configuration.quota === undefined ? [] : [TENANT_QUOTAS.resource])];
+  const { quota, tokens } = configuration;
+  const expected = [
+    ...ownKinds,
+    ...(quota === undefined ? [] : [TENANT_QUOTAS.resource]),
+    ...(tokens === undefined ? [] : [STORED_TOKENS.resource]),
+  ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
     (await missingDefinitions(fetcher, expected, signal)).map((resource) => {
-      const [field, consequence] =
-        resource === TENANT_QUOTAS.resource
-          ? ['quota', 'tenants create nothing that the admission webhook asks a quota about']
-          : ['authorization', 'none grants anything'];
+      const [field, consequence] = CONSEQUENCES.get(resource) ?? ['authorization', 'none grants anything'];
       return warning(
         field,
         `the API server has no ${resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
@@ -175,6 +178,11 @@ async function policyWarnings(
   );
   return [...definitions, ...webhooks];
 }
+
+const CONSEQUENCES: ReadonlyMap<string, readonly [field: string, consequence: string]> = new Map([
+  [TENANT_QUOTAS.resource, ['quota', 'tenants create nothing that the admission webhook asks a quota about']],
+  [STORED_TOKENS.resource, ['tokens', 'no user can make or use an access token']],
+]);
 
 const NO_WEBHOOK = warning(
   'authorization.crossTenantPolicies',

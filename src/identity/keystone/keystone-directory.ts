@@ -12,6 +12,7 @@ import type {
   RoleReference,
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
+import type { EnabledUsers } from '../owners.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import { createKeystoneLists, LIST_TIMEOUT } from './keystone-lists.ts';
 import {
@@ -62,7 +63,7 @@ export interface DisabledScopes {
   readonly domainIDs: ReadonlySet<string>;
 }
 
-export interface AssignmentSource {
+export interface AssignmentSource extends EnabledUsers {
   /**
    * Disabled projects and domains: no role counts there.
    *
@@ -97,7 +98,7 @@ const domainSchema = referenceSchema.extend({ enabled: z.boolean() });
 const projectSchema = domainSchema
   .extend({ domain_id: z.string().min(1) })
   .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
-const userSchema = referenceSchema.extend({ domain_id: z.string().min(1) });
+const userSchema = domainSchema.extend({ domain_id: z.string().min(1) });
 const switchSchema = domainSchema.pick({ id: true, enabled: true });
 
 export function createKeystoneDirectory({
@@ -141,11 +142,13 @@ export function createKeystoneDirectory({
   }
 
   /** Needed if none of the user's assignments contains the user. */
-  async function userOf(userID: string): Promise<UserReference | undefined> {
+  async function userOf(userID: string): Promise<(UserReference & { enabled: boolean }) | undefined> {
     const user = await one(`/users/${encodeURIComponent(userID)}`, 'user', userSchema);
-    if (user === undefined) return undefined;
-    const domain = await one(`/domains/${encodeURIComponent(user.domain_id)}`, 'domain', referenceSchema);
-    return domain && { id: user.id, name: user.name, domain };
+    if (user === undefined || user.id !== userID) return undefined;
+    const domain = await one(`/domains/${encodeURIComponent(user.domain_id)}`, 'domain', domainSchema);
+    if (domain === undefined) return undefined;
+    const { id, name } = domain;
+    return { id: userID, name: user.name, domain: { id, name }, enabled: user.enabled && domain.enabled };
   }
 
   return {
@@ -175,6 +178,10 @@ export function createKeystoneDirectory({
         ...held,
         ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
       ];
+    },
+    async enabledUser(userID) {
+      const { enabled = false, ...user } = (await userOf(userID)) ?? {};
+      return enabled && 'id' in user ? user : undefined;
     },
     async roleNames() {
       return (await all('/roles', 'roles', referenceSchema, LIST_TIMEOUT)).map(({ name }) => name);

@@ -16,7 +16,7 @@ import {
   scopeExtra,
   scopeGroups,
 } from '../../tenancy/keystone-groups.ts';
-import { type RoleAssignment, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
+import { type RoleAssignment, roleAssignmentSchema, userReferenceSchema } from '../../tenancy/keystone-v3.ts';
 import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
 import {
   type NamespaceOf,
@@ -170,6 +170,8 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
  */
 
 export const assignmentsCodec = jsonCodec('keystone-roles', z.array(roleAssignmentSchema).readonly());
+
+export const enabledUserCodec = jsonCodec('keystone-enabled-user', userReferenceSchema);
 
 const idsSchema = z.array(z.string()).transform((ids): ReadonlySet<string> => new Set(ids));
 

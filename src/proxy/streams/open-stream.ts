@@ -53,6 +53,8 @@ export class StreamCredential {
   readonly tenant: TenantName;
   readonly username: string;
   readonly uid: string;
+  /** The id, if the credential is an access token. */
+  readonly accessToken: string | undefined;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;
   readonly streams = new Set<OpenStream>();
@@ -76,6 +78,7 @@ export class StreamCredential {
     this.tenant = tenant;
     this.username = user.username;
     this.uid = identity.uid;
+    this.accessToken = identity.accessToken?.id;
     this.expiresAt = identity.expiresAt;
   }
 

@@ -2,7 +2,6 @@
  * A real kube-apiserver whose tenants have quotas: Stonegate in front of it counts and serves the admission
  * webhook, with the rights and the registration that `stonegate manifests` prints.
  */
-import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import { startAdmissionWebhook } from '../admission-webhook.ts';
@@ -15,7 +14,7 @@ import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
 import type { Testbed } from '../testbed.ts';
 import { createAuthority } from '../tls/authority.ts';
 import type { Kubernetes, KubernetesOptions } from './api-server.ts';
-import { apply, prepareKubernetesSite, serviceAccountToken } from './site.ts';
+import { addProvisioner, apply, prepareKubernetesSite } from './site.ts';
 
 export interface StoredQuota {
   readonly spec: { readonly hard: Readonly<Record<string, string>> };
@@ -53,7 +52,6 @@ export interface QuotaSiteOptions extends KubernetesOptions {
 }
 
 export const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas';
-const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const REGISTRATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 export const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -82,13 +80,7 @@ export async function prepareQuotaSite(
   });
   const { configFile } = testbed;
   const file = (name: string) => join(dirname(configFile), name);
-  for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
-    await apply(kubernetes, object);
-  const token = await serviceAccountToken(kubernetes, 'stonegate', 'stonegate-provisioner');
-  await writeFile(file('provisioner-token'), token);
-  for (const object of await printedManifests('crds', '--mode', 'shared'))
-    await kubernetes.create(CRDS, object);
-  await eventually(async () => (await kubernetes.ask(kubernetes.admin, QUOTAS)).status === 200);
+  await addProvisioner(kubernetes, configFile);
   return { ...siteOf(kubernetes), testbed, webhook: { configFile, caFile: file('hook-ca.crt'), port } };
 }
 

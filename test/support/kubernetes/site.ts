@@ -118,6 +118,23 @@ export async function startKubernetesSite(
   };
 }
 
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+/** Gives Stonegate the provisioner's rights and token, and the API server Stonegate's custom resources. */
+export async function addProvisioner(kubernetes: Kubernetes, configFile: string): Promise<void> {
+  for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
+    await apply(kubernetes, object);
+  const token = await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate-provisioner');
+  await writeFile(join(dirname(configFile), 'provisioner-token'), token);
+  const definitions = await printedManifests('crds', '--mode', 'shared');
+  for (const object of definitions) await kubernetes.create(CRDS, object);
+  for (const { metadata } of definitions) {
+    const [resource] = isObject(metadata) ? String(metadata.name).split('.') : [];
+    const path = `/apis/tenancy.stonegate.dev/v1alpha1/namespaces/${NAMESPACE}/${resource}`;
+    await eventually(async () => (await kubernetes.ask(kubernetes.admin, path)).status === 200);
+  }
+}
+
 async function letWork(kubernetes: Kubernetes, namespace: string, users: readonly string[]): Promise<void> {
   await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {

@@ -1,0 +1,160 @@
+/**
+ * AccessToken in its two forms: as users see it in Stonegate's own API, `stonegate.dev/v1alpha1`, and as it
+ * is stored, `tenancy.stonegate.dev/v1alpha1`. The stored object has digests of secrets, and is the
+ * operator's.
+ */
+import { z } from 'zod';
+import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
+import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
+import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+
+export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
+export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
+
+const words = z.array(z.string().min(1).max(253)).min(1).max(64);
+
+const ruleSchema = z.strictObject({
+  verbs: words,
+  apiGroups: z.array(z.string().max(253)).min(1).max(64),
+  resources: words,
+  namespaces: words.describe('`*` is every namespace, and what is in none.'),
+  resourceNames: words.exactOptional(),
+});
+
+export type TokenRule = Output<typeof ruleSchema>;
+
+const scopeFields = {
+  description: z.string().max(256).exactOptional().describe('What the token is for.'),
+  scopes: z
+    .array(z.string().max(128))
+    .max(64)
+    .default([])
+    .describe(
+      'What the token may do of what its owner may do: userinfo, read, session, tenant/LEVEL, namespace/NAME/LEVEL; +secrets, +exec, +rbac, +impersonate, +tokens for what escalates.',
+    ),
+  rules: z.array(ruleSchema).max(32).exactOptional().describe('Further rights, as rules of RBAC.'),
+};
+
+export const accessTokenSpecSchema = z.strictObject({
+  ...scopeFields,
+  expirationSeconds: z
+    .int()
+    .exactOptional()
+    .describe('For how long it is valid. Required; the longest depends on the scopes.'),
+});
+
+export type AccessTokenSpec = Output<typeof accessTokenSpecSchema>;
+
+const accessTokenStatusSchema = z.object({
+  token: z.string().exactOptional().describe('The secret. It is shown once, when it is made.'),
+  state: z.enum(['active', 'expired', 'revoked', 'blocked']),
+  reason: z.string().exactOptional().describe('Why it is not active.'),
+  owner: z.string().describe('The user as whom it acts.'),
+  expirationTimestamp: z.string(),
+  lastUsedTimestamp: z.string().exactOptional().describe('To the hour.'),
+  notes: z.array(z.string()).exactOptional().describe('What the scopes allow besides what they say.'),
+});
+
+/** Without its kind and version. */
+export interface ShownToken {
+  readonly metadata: OwnObjectMeta;
+  readonly spec: AccessTokenSpec;
+  readonly status: Output<typeof accessTokenStatusSchema>;
+}
+
+export const OWN_ACCESS_TOKENS: OwnResource = {
+  name: 'accesstokens',
+  singularName: 'accesstoken',
+  shortNames: ['atok'],
+  kind: 'AccessToken',
+  namespaced: false,
+  verbs: ['get', 'list', 'create', 'delete'],
+  methods: ['GET', 'POST', 'DELETE'],
+  inTenant: true,
+  description:
+    'AccessToken is a credential of yours with less than your rights. Deleting it revokes it; it stays listed for 30 days.',
+  schemas: { spec: accessTokenSpecSchema, status: accessTokenStatusSchema },
+};
+
+export const rotationSpecSchema = z.strictObject({
+  name: z.string().describe('The name of the token.'),
+  overlapSeconds: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(600)
+    .describe('For how long the present secret stays valid.'),
+});
+
+export const OWN_ROTATIONS: OwnResource = {
+  name: 'accesstokenrotations',
+  singularName: 'accesstokenrotation',
+  kind: 'AccessTokenRotation',
+  namespaced: false,
+  verbs: ['create'],
+  methods: ['POST'],
+  inTenant: true,
+  description: 'AccessTokenRotation gives an access token of yours another secret.',
+  schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
+};
+
+/** What is stored. Times are in RFC 3339. */
+const storedSpecSchema = z.object({
+  ...scopeFields,
+  tenant: z.string().describe('The tenant of the owner.'),
+  owner: z.string().describe('The user name of the owner.'),
+  identity: z.string().describe("The owner's identity when the token was made, as JSON."),
+  expires: z.string(),
+  secrets: z
+    .array(
+      z.object({
+        digest: z.string().describe('SHA-256.'),
+        until: z.string().exactOptional().describe('When a secret that was rotated ends.'),
+      }),
+    )
+    .describe('The newest last.'),
+  revoked: z.object({ at: z.string(), reason: z.string() }).exactOptional(),
+});
+
+const storedStatusSchema = z.object({
+  lastUsed: z.string().exactOptional(),
+  signIn: z
+    .object({ at: z.string(), identity: z.string() })
+    .exactOptional()
+    .describe("The owner's last sign-in."),
+});
+
+export const storedTokenSchema = z.object({
+  spec: storedSpecSchema,
+  status: storedStatusSchema.optional(),
+});
+
+export type StoredTokenSpec = Output<typeof storedSpecSchema>;
+
+export const STORED_TOKENS: ResourceKind = {
+  group: TENANCY_GROUP,
+  version: TENANCY_VERSION,
+  resource: 'accesstokens',
+  namespaced: true,
+};
+
+export const ACCESS_TOKEN_DEFINITION: CustomResource = {
+  group: TENANCY_GROUP,
+  version: TENANCY_VERSION,
+  kind: 'AccessToken',
+  shortName: 'atok',
+  description: 'An access token of a user, without its secret. Stonegate writes it; deleting it ends it.',
+  scope: 'Namespaced',
+  spec: storedSpecSchema,
+  status: storedStatusSchema,
+  columns: [
+    column('Owner', '.spec.owner'),
+    column('Scopes', '.spec.scopes'),
+    column('Expires', '.spec.expires', 'date'),
+    column('Revoked', '.spec.revoked.at', 'date'),
+    column('Age', '.metadata.creationTimestamp', 'date'),
+  ],
+};

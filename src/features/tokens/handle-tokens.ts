@@ -1,0 +1,108 @@
+/**
+ * Access tokens in Stonegate's own API.
+ */
+
+import { StatusError } from '../../errors/status-error.ts';
+import { column } from '../../kubernetes/lists/namespace-columns.ts';
+import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ServedResource } from '../../proxy/feature.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import {
+  accessTokenSpecSchema,
+  OWN_ACCESS_TOKENS,
+  OWN_ROTATIONS,
+  rotationSpecSchema,
+  type ShownToken,
+} from './access-token-v1alpha1.ts';
+import type { AccessTokens } from './access-tokens.ts';
+
+const KIND: OwnObjectKind<ShownToken> = {
+  apiVersion: 'stonegate.dev/v1alpha1',
+  kind: 'AccessToken',
+  resource: 'accesstokens',
+  columns: [
+    { ...column('Scopes', 'What it may do'), cell: scopesOf },
+    { ...column('State', 'Whether it counts'), cell: ({ status }) => status.state },
+    { ...column('Expires', 'When it ends'), cell: ({ status }) => status.expirationTimestamp },
+    { ...column('Last Used', 'To the hour'), cell: ({ status }) => status.lastUsedTimestamp ?? '<never>' },
+    { ...column('Description', 'What it is for'), cell: ({ spec }) => spec.description ?? '' },
+  ],
+};
+const TOKEN = ownKind('AccessToken', 'an access token', accessTokenSpecSchema);
+const ROTATION = ownKind('AccessTokenRotation', 'a rotation', rotationSpecSchema);
+
+export function tokenResources(
+  tokens: AccessTokens,
+  { clock, bodies }: { readonly clock: Clock; readonly bodies: OwnBodyOptions },
+): ServedResource[] {
+  return [
+    {
+      ...OWN_ACCESS_TOKENS,
+      async handle(outgoing) {
+        const { exchange } = outgoing;
+        const proven = ownIdentity(outgoing);
+        const { name } = routeAs(outgoing, 'own-api');
+        if (exchange.method === 'POST') {
+          const spec = await readOwnSpec(exchange, TOKEN, bodies);
+          return secretResponse('AccessToken', await tokens.create(proven, spec, exchange.signal));
+        }
+        if (exchange.method === 'DELETE') {
+          await tokens.revoke(proven, name, exchange.signal);
+          return deleted(name);
+        }
+        return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), () =>
+          tokens.list(proven),
+        );
+      },
+    },
+    {
+      ...OWN_ROTATIONS,
+      async handle(outgoing) {
+        const { exchange } = outgoing;
+        const proven = ownIdentity(outgoing);
+        const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
+        const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
+        return secretResponse('AccessTokenRotation', { ...rotated, spec: { name, overlapSeconds } });
+      },
+    },
+  ];
+}
+
+/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
+function ownIdentity({ proven, impersonator }: Outgoing): Identity {
+  if (impersonator === undefined) return proven;
+  throw new StatusError(
+    'ImpersonationForbidden',
+    'impersonation is refused: users make access tokens for themselves alone',
+  );
+}
+
+/** It has a secret: nothing on the way may store it. */
+function secretResponse(kind: string, object: object): UpstreamResponse {
+  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...object });
+  return {
+    status,
+    headers: [
+      ['Content-Type', JSON_TYPE],
+      ['Cache-Control', 'no-store'],
+    ],
+    body,
+  };
+}
+
+/** kubectl waits until no object of this UID is left, and a revoked token has none. */
+function deleted(name: string): UpstreamResponse {
+  const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
+  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+}
+
+function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {
+  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
+}

@@ -1,0 +1,13 @@
+/**
+ * The rights of the provisioner at the API server that access tokens need.
+ */
+import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { rule } from '../../kubernetes/right.ts';
+import { STORED_TOKENS } from './access-token-v1alpha1.ts';
+
+const { group, resource } = STORED_TOKENS;
+
+export const TOKEN_RULES: readonly PolicyRule[] = [
+  rule(group, [resource], ['get', 'list', 'watch', 'create', 'update', 'delete']),
+  rule(group, [`${resource}/status`], ['patch']),
+];

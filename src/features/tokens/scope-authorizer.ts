@@ -1,0 +1,60 @@
+/**
+ * The one place where the scope of an access token is checked before a request is routed, however the token
+ * arrived. What can be answered with a filtered response passes if the scope allows it in some namespace:
+ * `proxy/delivery.ts` refuses to forward it.
+ */
+import { unauthorized } from '../../errors/status-error.ts';
+import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { Question } from '../../kubernetes/token-scope.ts';
+import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
+import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { TokenStore } from './token-store.ts';
+
+export interface ScopeAuthorizerOptions {
+  readonly store: Pick<TokenStore, 'get'>;
+  readonly mode: Pick<TenancyMode, 'reviewTenant'>;
+  /** Called for each request with another credential. */
+  readonly signedIn: (attributes: AuthorizationAttributes) => void;
+}
+
+export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizerOptions): Authorizer {
+  return {
+    name: 'token-scope',
+    authorize(attributes) {
+      const { identity, info, user, impersonator, crossing, tenant } = attributes;
+      const scope = identity.accessToken;
+      if (scope === undefined) {
+        signedIn(attributes);
+        return undefined;
+      }
+      // A stream is in the registry by now, so that a revocation after this line ends it.
+      if (store.get(scope.id)?.revoked !== undefined || store.get(scope.id) === undefined)
+        throw unauthorized(`the access token ${scope.id} was revoked meanwhile`);
+      const home = mode.reviewTenant(tenant) ?? '';
+      const question: Question = info.isResourceRequest
+        ? resourceQuestion(info, home)
+        : { verb: info.verb, path: info.rawPath };
+      const isGuest = crossing !== undefined;
+      const lacking =
+        impersonator !== undefined && !isGuest && !scope.has('+impersonate')
+          ? '+impersonate'
+          : isGuest && !scope.has('session')
+            ? 'session'
+            : undefined;
+      if (lacking === undefined && (scope.allows(question) || isFilterable(question, scope)))
+        return undefined;
+      const note = `the access token ${scope.id} does not allow it: its scopes are ${scope.text}${lacking === undefined ? '' : `, without ${lacking}`}`;
+      throw forbidden('AccessDenied', info, user.username, home === '' ? undefined : home, undefined, note);
+    },
+  };
+}
+
+type Scope = NonNullable<AuthorizationAttributes['identity']['accessToken']>;
+
+function isFilterable(question: Question, scope: Scope): boolean {
+  if ('path' in question) return false;
+  const { verb, namespace, name, subresource } = question;
+  const isList = verb === 'list' || verb === 'watch';
+  return isList && namespace === '' && name === '' && subresource === '' && scope.allowsSomewhere(question);
+}

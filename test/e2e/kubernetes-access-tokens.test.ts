@@ -1,0 +1,52 @@
+/**
+ * Access tokens at a real kube-apiserver: what they open, what they do not, and when they end.
+ */
+import t from 'tap';
+import { eventually } from '../support/eventually.ts';
+import { missingControllers } from '../support/kubernetes/programs.ts';
+import { madeToken, startTokenSite } from '../support/kubernetes/token-site.ts';
+
+const PODS = '/api/v1/namespaces/web/pods';
+const json = { 'content-type': 'application/json' };
+
+t.test('access tokens', { skip: missingControllers() }, async (t) => {
+  const site = await startTokenSite(t);
+  const { stonegate, testbed } = site;
+  const alice = testbed.keystoneToken('alice');
+  await site.letWork('web', 'acme:alice');
+  await site.letWork('lab', 'acme:alice');
+
+  await t.test('a token reads where its scope says, as its owner', async (t) => {
+    const { secret, name } = await site.make(alice, 'namespace/web/read');
+    t.match(secret, /^sgt_[0-9a-z]{8}[0-9A-Za-z]{38}$/);
+    t.match(await stonegate.ask(secret, PODS), { status: 200 });
+    t.match(await stonegate.ask(secret, '/api/v1/namespaces/lab/pods'), {
+      status: 403,
+      body: /namespace\/web\/read/,
+    });
+    const post = {
+      method: 'POST',
+      headers: json,
+      body: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c"}}',
+    };
+    t.match(await stonegate.ask(secret, '/api/v1/namespaces/web/configmaps', post), { status: 403 });
+    t.match(await stonegate.ask(secret, '/api/v1/namespaces/web/secrets'), { status: 403 });
+    t.match(await stonegate.ask(secret, '/apis/stonegate.dev/v1alpha1/selfidentity'), {
+      status: 200,
+      body: /acme:alice/,
+    });
+    t.match(await site.list(alice), [{ metadata: { name }, status: { state: 'active' } }]);
+    t.match(await site.revoke(alice, name), { status: 200 });
+    await eventually(async () => (await stonegate.ask(secret, PODS)).status === 401);
+    t.match(await site.list(alice), [{ status: { state: 'revoked', reason: 'revoked by its owner' } }]);
+  });
+
+  await t.test('rotation keeps the former secret for a while', async (t) => {
+    const { secret, name } = await site.make(alice, 'namespace/web/read');
+    const second = madeToken(await site.rotate(alice, { name }));
+    const third = madeToken(await site.rotate(alice, { name, overlapSeconds: 0 }));
+    await eventually(async () => (await stonegate.ask(third.secret, PODS)).status === 200);
+    t.match(await stonegate.ask(second.secret, PODS), { status: 401 });
+    t.match(await stonegate.ask(secret, PODS), { status: 401 });
+  });
+});
