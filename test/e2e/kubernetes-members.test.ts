@@ -200,6 +200,13 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     );
     t.equal(dryRun.status, 200);
     t.match(await kubernetes.ask(kubernetes.admin, `${BINDINGS}/owners`), { status: 200 });
+    const target = { server: stonegate.url, ca: stonegate.authority.cert, token: alice };
+    const kubectl = createKubectl(binaries.at(-1) ?? '', target);
+    t.teardown(() => kubectl.close());
+    const words = ['delete', 'member', id, '-n', 'acme-web', '--dry-run=server'];
+    t.match(await kubectl.run(words), { code: 1, stderr: /the last one who may manage/ });
+    t.match(await kubectl.run([...words, '--force']), { code: 0 });
+    t.match(await kubernetes.ask(kubernetes.admin, `${BINDINGS}/owners`), { status: 200 });
     t.equal((await ask(alice, 'POST', MEMBERS, member('edith', 'manage'))).status, 201);
     await hasRole('acme:edith', 'manage');
     t.equal((await ask(alice, 'PUT', path, member('acme:alice', 'manage'))).status, 200);
