@@ -13,7 +13,7 @@ import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind, writtenObject } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import { MEMBERS, type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
@@ -82,7 +82,8 @@ export function createMembersHandler(
       name === ''
         ? await service.add(identity, namespace, spec, change)
         : await service.set(identity, namespace, name, spec, { ...change, force });
-    return withWarnings(writtenObject(name === '' ? 201 : 200, KIND, result), notes);
+    const object = { kind: KIND.kind, apiVersion: API_VERSION, ...result };
+    return withWarnings(jsonResponse(name === '' ? 201 : 200, object), notes);
   };
 }
 

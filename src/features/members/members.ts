@@ -62,7 +62,7 @@ export interface MembersPlace {
   readonly teams: TeamDirectory;
 }
 
-/** Sorted by type and name. */
+/** Sorted by id, hence by type. */
 export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMember[] {
   const ways = waysIn(objects, place);
   const { tenant, teams } = place;
@@ -74,11 +74,7 @@ export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMem
     );
     return memberOf(key, [...own, ...byTeams], place);
   });
-  return members.sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
-}
-
-function sortKey({ type, name }: MemberName): string {
-  return `${type} ${name}`;
+  return members.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 export function memberOf(
