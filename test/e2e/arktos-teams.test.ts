@@ -1,6 +1,6 @@
 /**
- * Teams on Arktos: stored in the system tenant, where no user of a tenant reaches them, and of their own tenant
- * alone.
+ * Teams on Arktos: stored in the system tenant, where no user of a tenant reaches them, and of their own
+ * tenant alone.
  */
 import { join } from 'node:path';
 import t from 'tap';
