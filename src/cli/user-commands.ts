@@ -41,6 +41,10 @@ export const USER_COMMANDS = {
     does: 'list and change who has which role in a namespace',
     load: async () => (await import('./members.ts')).members,
   },
+  teams: {
+    does: 'list, make and change the teams of your tenant',
+    load: async () => (await import('./teams.ts')).teams,
+  },
   explain: {
     does: 'say what would become of a request, and why',
     load: async () => {

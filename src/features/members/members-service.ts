@@ -31,9 +31,9 @@ import {
   membersIn,
   roleWord,
   type TeamDirectory,
-  teamGroup,
   type Way,
 } from './members.ts';
+import { groupOf } from './team-v1alpha1.ts';
 
 export interface MembersOptions {
   readonly access: AccessIndex;
@@ -217,7 +217,7 @@ function keyNamed(
     case 'Group':
       return groupKey(name);
     case 'Team':
-      return groupKey(teamGroup(tenant, name));
+      return groupKey(groupOf({ tenant, name }));
     case 'ServiceAccount': {
       const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
       if (serviceAccountOf(username) !== undefined) return userKey(username);
