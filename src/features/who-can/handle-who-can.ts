@@ -109,7 +109,7 @@ function viewerOf(
   const { subject, tenantOrigin } = proven;
   const ofKeystone = impersonator === undefined && subject.kind === 'keystone';
   return {
-    user: { tenant: home, username: user.username, groups: user.groups },
+    user: { tenant: home, username: user.username, groups: user.groups, scope: proven.accessToken },
     tenant: tenant === NO_TENANT ? '' : tenant,
     isSystem: home !== '' && mode.isSystem(tenant),
     domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
