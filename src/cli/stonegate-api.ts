@@ -148,7 +148,7 @@ async function ask(
 }
 
 /** An object of Stonegate's own API. */
-interface OwnObject {
+export interface OwnObject {
   readonly kind: string;
   readonly apiVersion: string;
 }

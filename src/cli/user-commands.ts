@@ -37,6 +37,10 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  token: {
+    does: 'make and end access tokens, which may do less than you',
+    load: async () => (await import('./token.ts')).token,
+  },
   teams: {
     does: 'list, make and change the teams of your tenant',
     load: async () => (await import('./teams.ts')).teams,

@@ -42,6 +42,7 @@ t.test('it has the commands of users, and says where those of operators are', as
     'whoami',
     'access',
     'quota',
+    'token',
     'explain',
     'who-can',
     'completion',
