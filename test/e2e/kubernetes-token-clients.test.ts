@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { explainCommand } from '../../src/app/commands/explain.ts';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { token as tokenCommand } from '../../src/cli/token.ts';
 import { whoami } from '../../src/cli/whoami.ts';
@@ -20,6 +21,7 @@ import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { helm, informer, missing, missingControllers, pythonClient } from '../support/kubernetes/programs.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
+import { commandsRunBy, readersShell, runShell } from '../support/page-commands.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const run = promisify(execFile);
@@ -157,6 +159,18 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     await informed.stop();
   });
 
+  await t.test('docs/tokens.md', async (t) => {
+    await site.letWork('web', 'acme:alice');
+    const shell = readersShell(t.testdir({}));
+    const KUBECONFIG = join(shell.folder, 'kubeconfig');
+    writeFileSync(KUBECONFIG, kubeconfigOf({ url: address.server, ca: address.ca }, { token: alice }));
+    const script = commandsRunBy('test/e2e/kubernetes-token-clients.test.ts', 'docs/tokens.md').join('\n');
+    const { output, code } = await runShell({ ...shell, env: { ...shell.env, KUBECONFIG } }, script);
+    t.equal(code, 0, output);
+    t.match(output, /No resources found in web namespace/);
+    t.match(output, /namespace\/web\/edit +active .* deploys web/);
+  });
+
   await t.test('stonegate token, whoami and kubeconfig', async (t) => {
     const folder = t.testdir({ 'ca.crt': address.ca, alice });
     const server = ['--server', address.server, '--ca-file', join(folder, 'ca.crt')];
@@ -178,6 +192,10 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     const listed = (await token('list')).stdout.split('\n').find((line) => line.startsWith(id));
     t.match(listed, /namespace\/acme\/edit \+secrets 1 rules +active +\S+Z +\S+ +deploys/);
     const self = await printedBy(whoami, [...server, '--token-file', join(folder, 'token')], {});
+    const explained = ['get', 'pods', '-n', 'lab', '--token-file', join(folder, 'token')];
+    const { stdout } = await printedBy(explainCommand, [...explained, '--config', stonegate.configFile]);
+    t.match(stdout, `by the access token ${id}`);
+    t.match(stdout, /^ +token-scope +REFUSED .*its scopes are namespace\/acme\/edit \+secrets/m);
     t.match(self.stdout, `Access token  ${id} (namespace/acme/edit +secrets {`);
 
     t.match(await token('create', '--scope', 'namespace/acme/edit'), {
