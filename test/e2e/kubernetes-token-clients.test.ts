@@ -216,6 +216,8 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     });
     await eventually(async () => (await stonegate.ask(rotated.stdout.trim(), '/api')).status === 401);
     t.match((await token('list', '-o', 'json')).stdout, /"state": "revoked"/);
+    const ended = await printedBy(whoami, [...server, '--token-file', join(folder, 'token')], {});
+    t.match(ended, { code: 1, stderr: new RegExp(`It is the access token ${id}\\. .*stonegate token list`) });
 
     const command = join(folder, 'login');
     const credential = {

@@ -43,6 +43,7 @@ t.test('it has the commands of users, and says where those of operators are', as
     'access',
     'quota',
     'token',
+    'teams',
     'explain',
     'who-can',
     'completion',
