@@ -212,7 +212,7 @@ async function compareNamespaces(t: Test, kubernetes: Kubernetes, index: RBACInd
 
 const skip = missingKubernetes() || missing(kubeControllerManager());
 t.test(
-  'D005 D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server',
+  'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server',
   { skip },
   async (t) => {
     const kubernetes = await startKubernetes({ controllers: true });

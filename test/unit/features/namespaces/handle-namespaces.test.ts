@@ -56,6 +56,12 @@ t.test('D002 sets move between users, by name and by group, and no user keeps an
   t.same(await names(site, 'eve'), []);
 });
 
+t.test('D005 a right to names shows the namespaces that exist', async (t) => {
+  const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
+  const bound = clusterRoleBinding('named', 'ClusterRole/named', [user('acme:alice')]);
+  t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), ['a']);
+});
+
 t.test('D007 a namespace that is made again is not visible by bindings of the former one', async (t) => {
   const d = namespace('d');
   const bound = viewerIn('d', 'alice');
@@ -197,6 +203,30 @@ t.test('a user who may do one of list and watch has both filtered', async (t) =>
     t.same(await names(site, 'alice'), ['a']);
     t.same(await (await site.watch('alice')).read(), ['ADDED a']);
   }
+});
+
+t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
+  const watcher = clusterRole('watcher', [{ ...GET_NAMESPACES, verbs: ['watch'] }]);
+  const bound = clusterRoleBinding('watcher', 'ClusterRole/watcher', [user('acme:bob')]);
+  const objects = [a, b, VIEWER, viewerIn('a', 'alice', 'bob'), watcher, bound];
+  const site = namespacesSite(objects, { othersMayAllow: true });
+  const answer = (name: string, query: string) =>
+    site.filtered.handle(site.outgoing(name, `/api/v1/namespaces?${query}`));
+  const list = await answer('alice', '');
+  if (list === undefined || !('insteadOfForbidden' in list)) throw new Error('not forwarded first');
+  const instead = await list.insteadOfForbidden();
+  if (instead === undefined || !('body' in instead)) throw new Error('no list');
+  const { metadata, items } = JSON.parse(String(instead.body));
+  t.equal(items.length, 1);
+  const from = `watch=1&resourceVersion=${metadata.resourceVersion}`;
+  t.ok('start' in ((await answer('alice', from)) ?? {}), 'the watch of a filtered list is filtered at once');
+  t.equal(
+    await answer('alice', `watch=1&resourceVersion=${a.revision}`),
+    undefined,
+    'that of another is not',
+  );
+  t.ok('insteadOfForbidden' in ((await answer('alice', 'watch=1')) ?? {}));
+  t.ok('start' in ((await answer('bob', 'watch=1')) ?? {}), 'a right to watch without one to list');
 });
 
 t.test('D009 a list waits for the namespace that its user has just created', async (t) => {
