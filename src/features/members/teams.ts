@@ -135,8 +135,13 @@ export function createTeams(options: TeamsOptions) {
     await waitUntil(() => isReached(found()), clock, CATCH_UP_TIME, signal);
   }
 
-  async function written(caller: TeamCaller, name: string): Promise<ShownTeam> {
-    const { team } = await find(caller, name, 'get', () => true);
+  async function written(
+    caller: TeamCaller,
+    name: string,
+    stored: StoredObject | 'exists' | 'conflict' | 'gone',
+  ): Promise<ShownTeam> {
+    const team = readTeam(stored);
+    if (team === undefined) throw conflict(name, stored === 'exists' ? 'already exists' : MODIFIED);
     await caughtUp(caller, name, (known) => known !== undefined && revisionOf(known) >= revisionOf(team));
     return shownTeam(team);
   }
@@ -168,11 +173,9 @@ export function createTeams(options: TeamsOptions) {
       const metadata = { name: storedName(tenant, name), ...place };
       const spec = completed(caller, change);
       const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
-      const isTaken = isDryRun
-        ? teams.some((other) => other.spec.name === name)
-        : (await objectsOf(account).create(TEAMS, place, team, signal)) === 'exists';
-      if (isTaken) throw conflict(name, 'already exists');
-      if (!isDryRun) return written(caller, name);
+      if (!isDryRun)
+        return written(caller, name, await objectsOf(account).create(TEAMS, place, team, signal));
+      if (teams.some((other) => other.spec.name === name)) throw conflict(name, 'already exists');
       return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
     },
 
@@ -184,9 +187,8 @@ export function createTeams(options: TeamsOptions) {
       const spec = completed(caller, change, team);
       if (isDryRun) return shownTeam({ ...team, spec });
       const changed = { ...object, spec };
-      const objects = objectsOf(caller.account);
-      if ((await objects.update(TEAMS, place, changed, caller.signal)) === 'conflict') throw conflict(name);
-      return written(caller, name);
+      const { account, signal } = caller;
+      return written(caller, name, await objectsOf(account).update(TEAMS, place, changed, signal));
     },
 
     /** @throws StatusError Conflict */

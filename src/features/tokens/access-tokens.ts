@@ -111,9 +111,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
       if (object === undefined || data === undefined) break;
-      const changed: StoredObject = { ...object, spec: apply(data.spec) };
-      const outcome = await objects.update(STORED_TOKENS, place, changed, signal);
-      const token = outcome === 'updated' ? readStored(changed) : undefined;
+      const changed = { ...object, spec: apply(data.spec) };
+      const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;
     }
     throw ownObjectNotFound(id, KIND);
@@ -154,13 +153,9 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         metadata: { name: id },
         spec: stored,
       };
-      const outcome = await objects.create(STORED_TOKENS, place, object, signal);
-      const token = readStored({
-        ...object,
-        metadata: { name: id, uid: id, resourceVersion: '1', creationTimestamp: timestamp(now) },
-      });
+      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
       // An id has 41 bits of chance.
-      if (outcome === 'exists' || token === undefined)
+      if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);
     },
@@ -196,8 +191,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   };
 }
 
-function readStored(object: StoredObject): AccessToken | undefined {
-  return readToken({ value: object, text: () => '' }).token;
+function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {
+  return typeof written === 'object' ? readToken({ value: written, text: () => '' }).token : undefined;
 }
 
 /** @returns milliseconds */
