@@ -13,10 +13,10 @@ import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import { MEMBERS, type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
+import { type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
 import type { ChangeOptions, MembersService } from './members-service.ts';
 import type { PeopleSearch } from './search-people.ts';
 
@@ -53,18 +53,8 @@ export function createMembersHandler(
     const { namespace, name } = routeAs(outgoing, 'own-api');
     const identity = actingIdentity(outgoing);
     if (exchange.method === 'GET') {
-      const notes: string[] = [];
-      const answer = await answerOwnObjects(
-        outgoing,
-        name || undefined,
-        KIND,
-        bodies.clock.now(),
-        async () => {
-          const listed = await service.list(identity, namespace);
-          notes.push(...listed.notes);
-          return listed.result;
-        },
-      );
+      const { result, notes } = await service.list(identity, namespace);
+      const answer = await answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => result);
       return withWarnings(answer, notes);
     }
     const change = changeOptions(outgoing);
@@ -72,9 +62,7 @@ export function createMembersHandler(
       const { force, dryRun } = await readDeleteOptions(outgoing, bodies);
       const options = { ...change, force, dryRun: dryRun || change.dryRun };
       const { notes } = await service.remove(identity, namespace, name, options);
-      const details = { name, group: 'stonegate.dev', kind: MEMBERS.name };
-      const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-      return withWarnings(jsonResponse(200, status), notes);
+      return withWarnings(deletedOwnObject(KIND, name), notes);
     }
     const { force = false, ...spec } = await readOwnSpec(exchange, MEMBER, bodies, namespace);
     const isNew = exchange.method === 'POST';

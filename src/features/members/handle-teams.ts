@@ -9,7 +9,7 @@ import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -60,10 +60,12 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
         return respond(201, await teams.create(caller, await changeIn(outgoing, name)));
       case 'PUT':
         return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
-      case 'DELETE':
-        return deleted(await teams.delete(caller, name, isDryRun(info.rawQuery)));
+      case 'DELETE': {
+        const { metadata } = await teams.delete(caller, name, isDryRun(info.rawQuery));
+        return deletedOwnObject(SHOWN, name, metadata.uid);
+      }
       default:
-        return answerOwnObjects(outgoing, name === '' ? undefined : name, SHOWN, clock.now(), async () =>
+        return answerOwnObjects(outgoing, name, SHOWN, clock.now(), async () =>
           name === '' ? teams.list(caller) : [await teams.get(caller, name)],
         );
     }
@@ -72,9 +74,4 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
 
 function isDryRun(query: string): boolean {
   return (firstParameter(query, 'dryRun') ?? '') !== '';
-}
-
-function deleted({ metadata: { name, uid } }: ShownTeam): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: 'teams', uid };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }

@@ -133,6 +133,7 @@ export const storedTokenSchema = z.object({
 });
 
 export type StoredTokenSpec = Output<typeof storedSpecSchema>;
+export type StoredTokenStatus = Output<typeof storedStatusSchema>;
 
 export const STORED_TOKENS: ResourceKind = {
   group: TENANCY_GROUP,

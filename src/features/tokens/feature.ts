@@ -114,7 +114,7 @@ export function createTokens(
       authorizers: [
         createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),
       ],
-      ownResources: tokenResources(tokens, { clock, bodies }),
+      ownResources: tokenResources(tokens, bodies),
     },
   };
 }

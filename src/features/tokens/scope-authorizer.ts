@@ -5,9 +5,9 @@
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { Question } from '../../kubernetes/token-scope.ts';
+import type { Question, TokenScope } from '../../kubernetes/token-scope.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
-import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
+import { questionOf } from '../../proxy/rbac-reasons.ts';
 import { outsideScope } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { TokenStore } from './token-store.ts';
@@ -30,30 +30,21 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
         return undefined;
       }
       // A stream is in the registry by now, so that a revocation after this line ends it.
-      if (store.get(scope.id)?.revoked !== undefined || store.get(scope.id) === undefined)
+      const stored = store.get(scope.id);
+      if (stored === undefined || stored.revoked !== undefined)
         throw unauthorized(`the access token ${scope.id} was revoked meanwhile`);
-      const home = mode.reviewTenant(tenant) ?? '';
-      const question: Question = info.isResourceRequest
-        ? resourceQuestion(info, home)
-        : { verb: info.verb, path: info.rawPath };
-      const isGuest = crossing !== undefined;
-      const lacking =
-        impersonator !== undefined && !isGuest && !scope.has('+impersonate')
-          ? '+impersonate'
-          : isGuest && !scope.has('session')
-            ? 'session'
-            : undefined;
-      if (lacking === undefined && (scope.allows(question) || isFilterable(question, scope)))
-        return undefined;
-      const note = `${outsideScope(scope)}${lacking === undefined ? '' : `, without ${lacking}`}`;
-      throw forbidden('AccessDenied', info, user.username, home === '' ? undefined : home, undefined, note);
+      const home = mode.reviewTenant(tenant);
+      const question = questionOf(info, home ?? '');
+      const needed = crossing ? 'session' : impersonator && '+impersonate';
+      const isLacking = needed !== undefined && !scope.has(needed);
+      if (!isLacking && (scope.allows(question) || isFilterable(question, scope))) return undefined;
+      const note = `${outsideScope(scope)}${isLacking ? `, without ${needed}` : ''}`;
+      throw forbidden('AccessDenied', info, user.username, home, undefined, note);
     },
   };
 }
 
-type Scope = NonNullable<AuthorizationAttributes['identity']['accessToken']>;
-
-function isFilterable(question: Question, scope: Scope): boolean {
+function isFilterable(question: Question, scope: TokenScope): boolean {
   if ('path' in question) return false;
   const { verb, namespace, name, subresource } = question;
   const isList = verb === 'list' || verb === 'watch';

@@ -12,7 +12,7 @@ import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/list
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS } from './own-responses.ts';
+import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
@@ -42,23 +42,23 @@ export interface OwnObjectKind<T extends OwnObject> {
 }
 
 /**
- * @param name of the object; undefined for the list
+ * @param name of the object; empty for the list
  * @param now milliseconds since the epoch, for the age
  * @param load gets what the user may see, at least the object of that name; the options were valid
  * @throws StatusError NotFound; as `load`, and for invalid options
  */
 export async function answerOwnObjects<T extends OwnObject>(
   outgoing: Outgoing,
-  name: string | undefined,
+  name: string,
   kind: OwnObjectKind<T>,
   now: number,
   load: () => readonly T[] | Promise<readonly T[]>,
 ): Promise<UpstreamResponse> {
   const { exchange, info } = outgoing;
-  const verb = name === undefined ? 'list' : 'get';
+  const verb = name === '' ? 'list' : 'get';
   const form = responseForm(exchange.headers, info.rawQuery, { verb, kind: kind.kind });
   const document =
-    name === undefined
+    name === ''
       ? listDocument(kind, await selected(outgoing, kind, load), form, now)
       : objectDocument(kind, named(name, kind, await load()), form, now);
   const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
@@ -97,6 +97,17 @@ export function ownObjectNotFound(
   return new StatusError('NotFound', `${plural} ${JSON.stringify(name)} not found`, {
     details: { name, kind: resource, ...(group && { group }) },
   });
+}
+
+/** The response to a deletion. @param uid kubectl waits until no object of the name has it */
+export function deletedOwnObject(
+  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
+  name: string,
+  uid?: string,
+): UpstreamResponse {
+  const [group] = apiVersion.split('/');
+  const details = { name, group, kind: resource, uid };
+  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
 function objectDocument<T extends OwnObject>(
