@@ -41,16 +41,23 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
 /** Milliseconds between two looks. */
 const LOOK_INTERVAL = 20;
 
-/** Looks again until it is so, or the time is over, or the signal is aborted. */
+/**
+ * Looks again until it is so, or the time is over, or the signal is aborted.
+ *
+ * @returns whether it is so
+ */
 export async function waitUntil(
   isSo: () => boolean,
   clock: Clock,
   milliseconds: number,
-  signal: AbortSignal,
-): Promise<void> {
+  signal: AbortSignal = NEVER,
+): Promise<boolean> {
   const end = clock.now() + milliseconds;
   while (!isSo() && clock.now() < end && !signal.aborted) await pause(clock, LOOK_INTERVAL, signal);
+  return isSo();
 }
+
+const NEVER = new AbortController().signal;
 
 /**
  * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`

@@ -7,7 +7,7 @@ import { ownerKey } from '../../identity/owners.ts';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
@@ -44,14 +44,13 @@ export interface TokenStoreOptions {
 /** Milliseconds in which another replica's new token becomes known here. */
 const ARRIVAL_TIMEOUT = 1_000;
 /** Requests that wait for unknown tokens: an attacker can make up as many ids as they like. */
-const MAX_WAITING = 1_000;
+const MAX_WAITING = 200;
 
 export class TokenStore implements InformerStore<ReadToken> {
   readonly #options: TokenStoreOptions;
   readonly #tokens = new Map<string, AccessToken>();
   readonly #byOwner = new Map<string, Set<AccessToken>>();
-  readonly #waiting = new Map<string, Set<() => void>>();
-  #waits = 0;
+  #waiting = 0;
 
   constructor(options: TokenStoreOptions) {
     this.#options = options;
@@ -71,24 +70,14 @@ export class TokenStore implements InformerStore<ReadToken> {
 
   /** Waits for a token that is not known yet. @throws StatusError CredentialInvalid */
   async wait(id: string): Promise<AccessToken> {
-    if (this.#waits < MAX_WAITING) await this.#arrival(id);
+    if (this.#waiting < MAX_WAITING) {
+      this.#waiting += 1;
+      await waitUntil(() => this.#tokens.has(id), this.#options.clock, ARRIVAL_TIMEOUT);
+      this.#waiting -= 1;
+    }
     const token = this.#tokens.get(id);
     if (token === undefined) throw unauthorized(`there is no access token ${id}`);
     return token;
-  }
-
-  #arrival(id: string): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(resolve));
-    this.#waits += 1;
-    const timer = this.#options.clock.after(ARRIVAL_TIMEOUT, resolve);
-    return promise.finally(() => {
-      timer.cancel();
-      this.#waits -= 1;
-      waiting.delete(resolve);
-      if (waiting.size === 0) this.#waiting.delete(id);
-    });
   }
 
   revisionOf({ id }: ReadToken): number | undefined {
@@ -104,7 +93,6 @@ export class TokenStore implements InformerStore<ReadToken> {
     }
     if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
       this.#options.onEnded(id);
-    for (const arrived of this.#waiting.get(id) ?? []) arrived();
   }
 
   delete({ id }: ReadToken): void {
