@@ -24,15 +24,21 @@ export interface IdentitySource {
   describe(identity: Identity): KubernetesIdentity;
 }
 
+/** @throws StatusError if the identity has no tenant or no user name */
+export function kubernetesIdentity(
+  identity: Identity,
+  mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>,
+): KubernetesIdentity {
+  const tenant = mode.tenantOf(identity);
+  return { tenant, user: mode.userOf(identity, tenant) };
+}
+
 export function createIdentitySource(
   authenticators: readonly Authenticator[],
   mode: TenancyMode,
 ): IdentitySource {
   return {
     authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
-    describe(identity) {
-      const tenant = mode.tenantOf(identity);
-      return { tenant, user: mode.userOf(identity, tenant) };
-    },
+    describe: (identity) => kubernetesIdentity(identity, mode),
   };
 }

@@ -9,9 +9,10 @@ import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts'
 import type { Objects } from '../../kubernetes/objects.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
-import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import {
   type AccessTokenSpec,
@@ -30,7 +31,7 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly objects: Objects;
   readonly place: Place;
   readonly owners: Owners;
-  readonly describe: (identity: Identity) => KubernetesIdentity;
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>;
   readonly random: Pick<Random, 'bytes'>;
 }
 
@@ -57,7 +58,7 @@ const ATTEMPTS = 4;
 const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'accesstokens' };
 
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
-  const { store, objects, place, owners, describe, random, clock, lifetimes } = options;
+  const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
     const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
@@ -91,7 +92,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   }
 
   function owned(identity: Identity): AccessToken[] {
-    const { tenant } = describe(identity);
+    const tenant = mode.tenantOf(identity);
     return [...store.ofOwner(ownerKey(identity))].filter((token) => token.tenant === tenant);
   }
 
@@ -127,7 +128,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const lifetime = checkedLifetime(spec, lifetimes);
       assertWithin(identity, spec);
       const owner = owners.ownerOf(identity);
-      const { tenant, user } = describe(owner);
+      const { tenant, user } = kubernetesIdentity(owner, mode);
       const now = clock.now();
       const live = owned(identity).filter((token) => endOf(token, now) === undefined);
       if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);

@@ -13,7 +13,7 @@ import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 import { tokenResources } from './handle-tokens.ts';
@@ -33,10 +33,7 @@ interface KnownTokens {
   readonly informers: Informers;
 }
 
-const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', INFORMS);
 const UPKEEP = new ComponentType<TokenUpkeep>('upkeep of access tokens', RUNS);
 
 export interface TokensOptions {
@@ -96,11 +93,7 @@ export function createTokens(
   });
   const { resource } = STORED_TOKENS;
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const describe = (identity: Parameters<TenancyMode['tenantOf']>[0]) => {
-    const tenant = mode.tenantOf(identity);
-    return { tenant, user: mode.userOf(identity, tenant) };
-  };
-  const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
+  const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   const isStale = () => clock.now() - (informers.provenAt(resource) ?? 0) > STALE_AFTER;
   return {
     tokens,
