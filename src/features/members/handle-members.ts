@@ -1,17 +1,18 @@
 /**
  * Responds to requests for `members` and `peoplesearches` of Stonegate's own API.
  */
-import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
-import { malformed } from '../../kubernetes/body-fields.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { parseJSON } from '../../lib/parse-json.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { actingIdentity } from '../../proxy/as-identity.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import { readBody } from '../../proxy/request/read-body.ts';
+import {
+  isDryRun,
+  type OwnBodyOptions,
+  ownKind,
+  readDeleteOptions,
+  readOwnSpec,
+} from '../../proxy/own-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
 import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
@@ -59,8 +60,7 @@ export function createMembersHandler(
     }
     const change = changeOptions(outgoing);
     if (exchange.method === 'DELETE') {
-      const { force, dryRun } = await readDeleteOptions(outgoing, bodies);
-      const options = { ...change, force, dryRun: dryRun || change.dryRun };
+      const options = { ...change, ...(await readDeleteOptions(outgoing, bodies)) };
       const { notes } = await service.remove(identity, namespace, name, options);
       return withWarnings(deletedOwnObject(KIND, name), notes);
     }
@@ -104,21 +104,6 @@ function changeOptions(outgoing: Outgoing): ChangeOptions & { readonly dryRun: b
   return {
     origin: { auditID, clientAddress: sourceIPs[0] },
     signal: exchange.signal,
-    // Whatever it says, nothing must be changed.
-    dryRun: (firstParameter(info.rawQuery, 'dryRun') ?? '') !== '',
+    dryRun: isDryRun(info),
   };
-}
-
-/** `kubectl delete --force` sends no grace period. */
-const deleteOptionsSchema = z.object({
-  gracePeriodSeconds: z.number().nullish(),
-  dryRun: z.array(z.string()).nullish(),
-});
-
-/** @throws StatusError BodyMalformed, BodyTooLarge, BodyTimeout */
-async function readDeleteOptions({ exchange }: Outgoing, { limits, clock }: OwnBodyOptions) {
-  const body = await readBody(exchange, { ...limits, what: 'a deletion' }, clock);
-  const data = body.length === 0 ? {} : parseJSON(body.toString(), deleteOptionsSchema);
-  if (data === undefined) throw malformed('it is no DeleteOptions');
-  return { force: data.gracePeriodSeconds === 0, dryRun: (data.dryRun ?? []).length > 0 };
 }

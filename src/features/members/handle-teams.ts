@@ -4,10 +4,15 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
+import {
+  isDryRun,
+  type OwnBodyOptions,
+  ownKind,
+  readDeleteOptions,
+  readOwnObject,
+} from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
@@ -44,11 +49,11 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
     const { resourceVersion, name: named = '' } = metadata ?? {};
     if (name !== '' && named !== name)
       throw new StatusError('BodyMalformed', 'the name of the object does not match the name on the URL');
-    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info.rawQuery) };
+    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info) };
   }
 
   return async (outgoing) => {
-    const { exchange, info, tenant } = outgoing;
+    const { exchange, tenant } = outgoing;
     const caller: TeamCaller = {
       ...reviewSubject(outgoing, mode.reviewTenant),
       ...{ tenant, signal: exchange.signal },
@@ -61,7 +66,8 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
       case 'PUT':
         return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
       case 'DELETE': {
-        const { metadata } = await teams.delete(caller, name, isDryRun(info.rawQuery));
+        const { dryRun } = await readDeleteOptions(outgoing, options);
+        const { metadata } = await teams.delete(caller, name, dryRun);
         return deletedOwnObject(SHOWN, name, metadata.uid);
       }
       default:
@@ -70,8 +76,4 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
         );
     }
   };
-}
-
-function isDryRun(query: string): boolean {
-  return (firstParameter(query, 'dryRun') ?? '') !== '';
 }

@@ -15,8 +15,6 @@ export function membersPath(namespace: string, id?: string): string {
 }
 
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
-/** Words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
-export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 
 /** What may be a name of RBAC, and travels in a header. */
 const name = z

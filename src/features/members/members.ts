@@ -9,11 +9,11 @@ import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import { GIVEN_BY_MANAGE, LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { LEVELS, type MemberType } from './member-v1alpha1.ts';
+import type { MemberType } from './member-v1alpha1.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
 interface TeamMembers {

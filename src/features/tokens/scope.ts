@@ -4,22 +4,20 @@
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { Question, ResourceQuestion, TokenScope } from '../../kubernetes/token-scope.ts';
-import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import { CLUSTER_ROLES, LEVELS, READ_VERBS, WRITE_VERBS } from '../../rbac/cluster-roles.ts';
 import { ESCALATION_WORDS, type EscalationWord, escalationOf } from '../../rbac/escalating.ts';
 import { ruleAllows } from '../../rbac/rules.ts';
 import type { TokenRule } from './access-token-v1alpha1.ts';
 
-const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 export type Level = (typeof LEVELS)[number];
 
-const READ = ['get', 'list', 'watch'];
 const EVERYTHING = { apiGroups: ['*'], resources: ['*'] };
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+const READ = { verbs: READ_VERBS, ...EVERYTHING };
 
 const LEVEL_RULES: Readonly<Record<Level, readonly PolicyRule[]>> = {
-  read: [{ verbs: READ, ...EVERYTHING }],
-  control: [{ verbs: READ, ...EVERYTHING }, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
-  edit: [{ verbs: [...READ, ...WRITE], ...EVERYTHING }],
+  read: [READ],
+  control: [READ, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
+  edit: [{ verbs: [...READ_VERBS, ...WRITE_VERBS], ...EVERYTHING }],
   manage: [{ verbs: ['*'], ...EVERYTHING }],
 };
 
@@ -161,7 +159,7 @@ export function scopeNotes({ scopes, rules = [] }: ScopeSpec): string[] {
   const read = scopes.map(readScope).filter((scope) => scope !== undefined);
   const writes =
     read.some(({ kind }) => kind === 'edit' || kind === 'manage' || kind === 'session') ||
-    rules.some(({ verbs }) => verbs.some((verb) => verb === '*' || WRITE.includes(verb)));
+    rules.some(({ verbs }) => verbs.some((verb) => verb === '*' || WRITE_VERBS.includes(verb)));
   return [
     ...(writes
       ? [
