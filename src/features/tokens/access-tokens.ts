@@ -61,11 +61,11 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
-    const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
+    const { id, uid, createdAt, spec, expiresAt, owner, lastUsedAt } = token;
     const ended = endOf(token, clock.now());
     const blocked = blockOf(token, lifetimes);
     const reason = ended?.reason ?? blocked;
-    const notes = scopeNotes(token);
+    const notes = scopeNotes(spec);
     return {
       // kubectl waits until an object of this UID is gone after it has deleted it.
       metadata: {
@@ -73,12 +73,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         uid: token.revoked === undefined ? uid : '',
         creationTimestamp: timestamp(createdAt),
       },
-      spec: {
-        ...(description !== undefined && { description }),
-        scopes,
-        ...(rules && { rules }),
-        expirationSeconds: Math.round((expiresAt - createdAt) / 1_000),
-      },
+      spec: { ...spec, expirationSeconds: Math.round((expiresAt - createdAt) / 1_000) },
       status: {
         ...(secret !== undefined && { token: secret }),
         state: ended?.state ?? (blocked === undefined ? 'active' : 'blocked'),
@@ -133,15 +128,13 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const live = owned(identity).filter((token) => endOf(token, now) === undefined);
       if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
       const { id, text, digest } = newSecret('sgt_', random);
-      const { description, scopes, rules } = spec;
+      const { expirationSeconds: _, ...given } = spec;
       const expiresAt = Math.min(
         now + lifetime,
         identity.accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY,
       );
       const stored: StoredTokenSpec = {
-        ...(description !== undefined && { description }),
-        scopes,
-        ...(rules && { rules }),
+        ...given,
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
@@ -162,7 +155,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     },
     async rotate(identity, name, overlapSeconds, signal) {
       const token = named(identity, name);
-      assertWithin(identity, token);
+      assertWithin(identity, token.spec);
       const now = clock.now();
       const ended = endOf(token, now);
       if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);

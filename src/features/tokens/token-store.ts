@@ -25,9 +25,7 @@ export interface AccessToken {
   readonly ownerKey: string;
   readonly identity: Identity;
   readonly signedInAt: number;
-  readonly description: string | undefined;
-  readonly scopes: readonly string[];
-  readonly rules: StoredTokenSpec['rules'];
+  readonly spec: Pick<StoredTokenSpec, 'description' | 'scopes' | 'rules'>;
   readonly expiresAt: number;
   /** The newest last; `until` is Infinity for it. */
   readonly secrets: readonly { readonly digest: Buffer; readonly until: number }[];
@@ -85,7 +83,13 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   put({ id, token }: ReadToken): void {
-    const before = this.#remove(id);
+    const before = this.#tokens.get(id);
+    if (before !== undefined) {
+      this.#tokens.delete(id);
+      const owned = this.#byOwner.get(before.ownerKey);
+      owned?.delete(before);
+      if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
+    }
     if (token !== undefined) {
       this.#tokens.set(id, token);
       const owned = this.#byOwner.get(token.ownerKey) ?? new Set();
@@ -96,7 +100,7 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   delete({ id }: ReadToken): void {
-    if (this.#remove(id) !== undefined) this.#options.onEnded(id);
+    this.put({ id, revision: 0 });
   }
 
   beginList(): InformerList<ReadToken> {
@@ -109,19 +113,9 @@ export class TokenStore implements InformerStore<ReadToken> {
         }
       },
       end: () => {
-        for (const id of [...this.#tokens.keys()]) if (!listed.has(id)) this.delete({ id, revision: 0 });
+        for (const token of this.#tokens.values()) if (!listed.has(token.id)) this.delete(token);
       },
     };
-  }
-
-  #remove(id: string): AccessToken | undefined {
-    const token = this.#tokens.get(id);
-    if (token === undefined) return undefined;
-    this.#tokens.delete(id);
-    const owned = this.#byOwner.get(token.ownerKey);
-    owned?.delete(token);
-    if (owned?.size === 0) this.#byOwner.delete(token.ownerKey);
-    return token;
   }
 }
 
@@ -140,10 +134,10 @@ export function readToken({ value }: ReceivedObject): ReadToken {
   const { data } = storedTokenSchema.safeParse(value);
   const createdAt = typeof creationTimestamp === 'string' ? parseTimestamp(creationTimestamp) : undefined;
   if (data === undefined || createdAt === undefined || typeof uid !== 'string') return { id: name, revision };
-  const { spec, status = {} } = data;
-  const { tenant, owner, description, scopes, rules, revoked } = spec;
-  const identity = parseJSON(status.signIn?.identity ?? spec.identity, identitySchema);
-  const expiresAt = parseTimestamp(spec.expires);
+  const { status = {} } = data;
+  const { tenant, owner, identity: stored, expires, secrets, revoked, ...spec } = data.spec;
+  const identity = parseJSON(status.signIn?.identity ?? stored, identitySchema);
+  const expiresAt = parseTimestamp(expires);
   if (identity === undefined || expiresAt === undefined) return { id: name, revision };
   const token = {
     id: name,
@@ -155,11 +149,9 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     ownerKey: ownerKey(identity),
     identity,
     signedInAt: status.signIn === undefined ? createdAt : (parseTimestamp(status.signIn.at) ?? 0),
-    description,
-    scopes,
-    rules,
+    spec,
     expiresAt,
-    secrets: spec.secrets.map(({ digest, until }) => ({
+    secrets: secrets.map(({ digest, until }) => ({
       digest: Buffer.from(digest, 'hex'),
       until: until === undefined ? Number.POSITIVE_INFINITY : (parseTimestamp(until) ?? 0),
     })),
