@@ -65,6 +65,10 @@ export interface ShownToken {
   readonly status: Output<typeof accessTokenStatusSchema>;
 }
 
+export function scopesOf({ spec: { scopes, rules = [] } }: Pick<ShownToken, 'spec'>): string {
+  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
+}
+
 export const OWN_ACCESS_TOKENS: OwnResource = {
   name: 'accesstokens',
   singularName: 'accesstoken',

@@ -14,6 +14,7 @@ import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { quotaPlace } from '../quota/feature.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 import { tokenResources } from './handle-tokens.ts';
@@ -67,10 +68,7 @@ export function createTokens(
   const { tokens: section, tenancy } = loaded.configuration;
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
-  const place = {
-    ...(tenancy.mode === 'arktos' && { tenant: tenancy.systemTenant }),
-    namespace: section.namespace,
-  };
+  const place = quotaPlace(section, tenancy);
   const objects = createObjects(upstream);
   const known = build.generation.component(KNOWN_TOKENS, {
     fingerprint: [loaded.configuration.upstream.server, section.namespace, tenancy],

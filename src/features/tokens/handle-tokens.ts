@@ -19,6 +19,7 @@ import {
   OWN_ROTATIONS,
   rotationSpecSchema,
   type ShownToken,
+  scopesOf,
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
@@ -87,8 +88,4 @@ function secretResponse(kind: string, made: ShownToken, spec: object = made.spec
   const response = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...made, spec });
   const headers = [['Content-Type', JSON_TYPE] as const, ['Cache-Control', 'no-store'] as const];
   return withWarnings({ ...response, headers }, warnings);
-}
-
-function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {
-  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
 }

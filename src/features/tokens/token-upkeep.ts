@@ -7,7 +7,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { isKnownFromSignIn, type Owners, ownerKey } from '../../identity/owners.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -37,7 +37,6 @@ export class TokenUpkeep {
   /** Identities that were seen: a cached credential has the same object at each request. */
   readonly #seen = new WeakSet<Identity>();
   readonly #stopping = new AbortController();
-  #timer: Timer | undefined;
   #sweptAt = 0;
   #running: Promise<void> = Promise.resolve();
 
@@ -46,12 +45,11 @@ export class TokenUpkeep {
   }
 
   start(): void {
-    this.#later();
+    this.#running = this.#run();
   }
 
   stop(): Promise<void> {
     this.#stopping.abort();
-    this.#timer?.cancel();
     return this.#running;
   }
 
@@ -89,16 +87,16 @@ export class TokenUpkeep {
     this.#pending.set(id, { ...this.#pending.get(id), ...status });
   }
 
-  #later(): void {
-    this.#timer = this.#options.clock.after(PACE, () => {
-      this.#running = this.#run().finally(() => {
-        if (!this.#stopping.signal.aborted) this.#later();
-      });
-    });
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await pause(this.#options.clock, PACE, signal);
+      if (!signal.aborted) await this.#work();
+    }
   }
 
-  /** One write at most. Never rejects. */
-  async #run(): Promise<void> {
+  /** One write at most, but for the sweep. */
+  async #work(): Promise<void> {
     const { clock, logger } = this.#options;
     try {
       const [next] = this.#pending;

@@ -57,10 +57,10 @@ export async function answerOwnObjects<T extends OwnObject>(
   const { exchange, info } = outgoing;
   const verb = name === '' ? 'list' : 'get';
   const form = responseForm(exchange.headers, info.rawQuery, { verb, kind: kind.kind });
+  const isList = name === '';
+  const objects = isList ? await selected(outgoing, kind, load) : [named(name, kind, await load())];
   const document =
-    name === ''
-      ? listDocument(kind, await selected(outgoing, kind, load), form, now)
-      : objectDocument(kind, named(name, kind, await load()), form, now);
+    form.kind === 'table' ? tableOf(kind, objects, form, now) : documentOf(kind, objects, isList, form);
   const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
   const body = Buffer.from(`${JSON.stringify(document, null, indent)}\n`);
   return { status: 200, headers: JSON_HEADERS, body };
@@ -110,44 +110,26 @@ export function deletedOwnObject(
   return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
-function objectDocument<T extends OwnObject>(
+function documentOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
-  object: T,
-  form: ResponseForm,
-  now: number,
+  objects: readonly T[],
+  isList: boolean,
+  form: Exclude<ResponseForm, TableForm>,
 ): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: kind.kind, apiVersion: kind.apiVersion, ...object };
-    case 'metadata':
-      return partialOf(object, form.version);
-    case 'table':
-      return tableOf(kind, [object], form, now);
-  }
+  const isWhole = form.kind === 'objects';
+  const { kind: name, apiVersion } = isWhole ? kind : partialKind(form);
+  const items = isWhole ? objects : objects.map((object) => partialOf(object, form));
+  return isList
+    ? { kind: `${name}List`, apiVersion, metadata: {}, items }
+    : { kind: name, apiVersion, ...items[0] };
 }
 
-function listDocument<T extends OwnObject>(
-  kind: OwnObjectKind<T>,
-  items: readonly T[],
-  form: ResponseForm,
-  now: number,
-): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: {}, items };
-    case 'metadata': {
-      const { version } = form;
-      const partials = items.map((object) => partialOf(object, version));
-      const apiVersion = `meta.k8s.io/${version}`;
-      return { kind: 'PartialObjectMetadataList', apiVersion, metadata: {}, items: partials };
-    }
-    case 'table':
-      return tableOf(kind, items, form, now);
-  }
+function partialKind({ version }: { readonly version: string }) {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
 }
 
-function partialOf({ metadata }: OwnObject, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
+function partialOf({ metadata }: OwnObject, form: { readonly version: string }): object {
+  return { ...partialKind(form), metadata };
 }
 
 type TableForm = Extract<ResponseForm, { kind: 'table' }>;
@@ -155,7 +137,7 @@ type TableForm = Extract<ResponseForm, { kind: 'table' }>;
 function tableOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
   objects: readonly T[],
-  { version, include }: TableForm,
+  form: TableForm,
   now: number,
 ): object {
   const { apiVersion, columns } = kind;
@@ -166,15 +148,15 @@ function tableOf<T extends OwnObject>(
       ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
-      include === 'None'
+      form.include === 'None'
         ? null
-        : include === 'Object'
+        : form.include === 'Object'
           ? { kind: kind.kind, apiVersion, ...object }
-          : partialOf(object, version),
+          : partialOf(object, form),
   }));
   return {
     kind: 'Table',
-    apiVersion: `meta.k8s.io/${version}`,
+    apiVersion: `meta.k8s.io/${form.version}`,
     metadata: {},
     columnDefinitions: [
       ARKTOS_NAME,
