@@ -2,7 +2,6 @@
  * The requests for teams of Stonegate's own API, in the forms of the API server.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
@@ -33,11 +32,8 @@ const SHOWN: OwnObjectKind<ShownTeam> = {
   ...IDENTITY,
   resource: 'teams',
   columns: [
-    {
-      ...column('Members', 'How many users are in the team'),
-      cell: ({ spec }) => String(spec.members.length),
-    },
-    { ...column('Managers', 'Who may change the team'), cell: ({ spec }) => spec.managers.join(', ') },
+    ['Members', 'How many users are in the team', ({ spec }) => String(spec.members.length)],
+    ['Managers', 'Who may change the team', ({ spec }) => spec.managers.join(', ')],
   ],
 };
 

@@ -3,7 +3,6 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
@@ -28,11 +27,11 @@ const KIND: OwnObjectKind<ShownToken> = {
   kind: 'AccessToken',
   resource: 'accesstokens',
   columns: [
-    { ...column('Scopes', 'What it may do'), cell: scopesOf },
-    { ...column('State', 'Whether it counts'), cell: ({ status }) => status.state },
-    { ...column('Expires', 'When it ends'), cell: ({ status }) => status.expirationTimestamp },
-    { ...column('Last Used', 'To the hour'), cell: ({ status }) => status.lastUsedTimestamp ?? '<never>' },
-    { ...column('Description', 'What it is for'), cell: ({ spec }) => spec.description ?? '' },
+    ['Scopes', 'What it may do', scopesOf],
+    ['State', 'Whether it counts', ({ status }) => status.state],
+    ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],
+    ['Last Used', 'To the hour', ({ status }) => status.lastUsedTimestamp ?? '<never>'],
+    ['Description', 'What it is for', ({ spec }) => spec.description ?? ''],
   ],
 };
 const SHOWN_ONCE =
