@@ -6,6 +6,7 @@
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
+import { createMemberships } from '../features/members/team-feature.ts';
 import type { PageSources } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
@@ -34,7 +35,7 @@ import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.t
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import { memoizedMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
@@ -85,7 +86,9 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const { provisioning, policies, responseMemory, streams } = options;
   const { clock } = runtime;
   const { body: bodyTimeout } = server.timeouts;
-  const mode = memoizedMode(createTenancyMode(configuration));
+  const named = memoizedMode(createTenancyMode(configuration));
+  const memberships = createMemberships(build);
+  const mode = memberships ? withGroups(named, memberships.groupsOf) : named;
   const upstreamRights = createOwnRights(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);

@@ -52,15 +52,23 @@ interface APIErrorDetails {
   readonly remarks?: readonly string[];
 }
 
+/** Without one a body is posted, and no body is a GET. */
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
 /**
  * @param path below the server's address
- * @param body posted as JSON; without it the request is a GET
+ * @param body sent as JSON
  * @returns the JSON of a 2xx response
  * @throws StonegateAPIError
  */
-export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+export async function askStonegate(
+  address: StonegateAddress,
+  path: string,
+  body?: object,
+  method?: Method,
+): Promise<unknown> {
   try {
-    return await ask(address, path, body);
+    return await ask(address, path, body, method);
   } catch (error) {
     if (!(error instanceof StonegateAPIError) || error.status !== 401) throw error;
     const { message, status, remarks } = error;
@@ -95,13 +103,14 @@ async function whyRefused({
  * credential is sent.
  */
 export function askUnverified(url: string, path: string): Promise<unknown> {
-  return ask({ url, ca: undefined }, path, undefined, false);
+  return ask({ url, ca: undefined }, path, undefined, 'GET', false);
 }
 
 async function ask(
   address: StonegateAddress,
   path: string,
   body: object | undefined,
+  method: Method = body === undefined ? 'GET' : 'POST',
   rejectUnauthorized = true,
 ): Promise<unknown> {
   const url = safeURL(address.url);
@@ -124,7 +133,7 @@ async function ask(
       headers,
       body: response,
     } = await pool.request({
-      method: body === undefined ? 'GET' : 'POST',
+      method,
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
@@ -155,8 +164,9 @@ export async function askFor<Answer extends OwnObject>(
   address: StonegateAddress,
   path: string,
   body?: object,
+  method?: Method,
 ): Promise<Answer> {
-  const answer = await askStonegate(address, path, body);
+  const answer = await askStonegate(address, path, body, method);
   if (isOfKind<Answer>(answer, kind)) return answer;
   throw new StonegateAPIError(`${address.url} is no Stonegate`);
 }

@@ -37,6 +37,10 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  teams: {
+    does: 'list, make and change the teams of your tenant',
+    load: async () => (await import('./teams.ts')).teams,
+  },
   explain: {
     does: 'say what would become of a request, and why',
     load: async () => {

@@ -24,6 +24,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...publishingRules(configuration),
       ...quotaRules(configuration),
       ...tokensRules(configuration),
+      ...membersRules(configuration),
       ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
@@ -222,6 +223,18 @@ function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
       'bindings.credential',
       bindings.credential === undefined,
       'is required with tokens: what impersonates must not also make credentials',
+    ],
+  ];
+}
+
+function membersRules({ members, bindings, access }: StonegateConfiguration): Rule[] {
+  if (members === undefined) return [];
+  return [
+    ['access.index', !access.index, 'expected true with members: they are read from the RBAC index'],
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with members: what impersonates must not also write teams and invitations',
     ],
   ];
 }

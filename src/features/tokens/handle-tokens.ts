@@ -2,15 +2,18 @@
  * Access tokens in Stonegate's own API.
  */
 
+import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
+import type { Identity } from '../../tenancy/identity.ts';
 import {
   accessTokenSpecSchema,
   OWN_ACCESS_TOKENS,
@@ -43,7 +46,8 @@ export function tokenResources(
     {
       ...OWN_ACCESS_TOKENS,
       async handle(outgoing) {
-        const { exchange, proven } = outgoing;
+        const { exchange } = outgoing;
+        const proven = ownIdentity(outgoing);
         const { name } = routeAs(outgoing, 'own-api');
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
@@ -60,13 +64,24 @@ export function tokenResources(
     },
     {
       ...OWN_ROTATIONS,
-      async handle({ exchange, proven }) {
+      async handle(outgoing) {
+        const { exchange } = outgoing;
+        const proven = ownIdentity(outgoing);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
         return secretResponse('AccessTokenRotation', { ...rotated, spec: { name, overlapSeconds } });
       },
     },
   ];
+}
+
+/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
+function ownIdentity({ proven, impersonator }: Outgoing): Identity {
+  if (impersonator === undefined) return proven;
+  throw new StatusError(
+    'ImpersonationForbidden',
+    'impersonation is refused: users make access tokens for themselves alone',
+  );
 }
 
 /** It has a secret: nothing on the way may store it. */

@@ -140,6 +140,9 @@ with the conditions under which it is needed. Placeholders are replaced by the c
     {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" (list "list" "watch")) -}}
   {{- end -}}
 {{- end -}}
+{{- range $section, $more := $rbac.sections -}}
+  {{- if hasKey $given $section -}}{{- $rules = concat $rules $more -}}{{- end -}}
+{{- end -}}
 {{- if dig "quota" "keystoneLimits" dict $given -}}{{- $rules = concat $rules $rbac.quotaProvisioning -}}{{- end -}}
 {{- if $given.publishing -}}
   {{- $rules = concat $rules (get $rbac.publishing $given.tenancy.mode) (include "stonegate.publishedKindRules" . | fromJsonArray) -}}
