@@ -14,6 +14,7 @@ import { createExplain, type Explain } from '../features/explain/explain-request
 import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createInvitationFeature } from '../features/members/invitation-feature.ts';
 import { createTeamFeature } from '../features/members/team-feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
@@ -87,6 +88,7 @@ export function createFeatures(
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
     teams,
+    createInvitationFeature(build, parts, access, teams.source),
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];

@@ -107,6 +107,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
     authenticators: [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators],
     subjects: createAccessSubjects(asUser),
     ownBodies,
+    owners,
   };
   const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, tokens, () => stages);
   const extensions = combineFeatures(features);

@@ -37,6 +37,10 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  invite: {
+    does: 'invite to a namespace or a team, and accept an invitation',
+    load: async () => (await import('./invite.ts')).invite,
+  },
   teams: {
     does: 'list, make and change the teams of your tenant',
     load: async () => (await import('./teams.ts')).teams,

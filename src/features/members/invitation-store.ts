@@ -1,0 +1,83 @@
+/**
+ * The invitations of the cluster in this process, from an informer, for lists. Whether one may be accepted is
+ * decided on the stored object itself.
+ */
+import { ownerKey } from '../../identity/owners.ts';
+import { ObjectStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
+import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
+import { metadataOf } from '../../kubernetes/object-format.ts';
+import { parseTimestamp } from '../../lib/go-time.ts';
+import { parseJSON } from '../../lib/parse-json.ts';
+import { type Identity, identitySchema } from '../../tenancy/identity.ts';
+import type { OwnedObjects } from '../owner-upkeep.ts';
+import {
+  type StoredInvitationSpec,
+  storedInvitationSchema,
+  type Target,
+  targetOf,
+} from './invitation-v1alpha1.ts';
+
+/** All times are in milliseconds since the epoch. */
+export interface Invitation extends Pick<StoredInvitationSpec, 'tenant' | 'inviter' | 'email' | 'digest'> {
+  readonly id: string;
+  readonly uid: string;
+  readonly identity: Identity;
+  readonly ownerKey: string;
+  readonly signedInAt: number;
+  readonly invitedAt: number;
+  readonly target: Target;
+  readonly expiresAt: number;
+  readonly ended: StoredInvitationSpec['ended'];
+}
+
+/** @returns undefined for an object that is no invitation */
+export function readInvitation(value: unknown): Invitation | undefined {
+  const { name, uid } = metadataOf(value);
+  const { data } = storedInvitationSchema.safeParse(value);
+  if (data === undefined || typeof name !== 'string' || typeof uid !== 'string') return undefined;
+  const { spec, status } = data;
+  const { tenant, inviter, email, digest, ended } = spec;
+  const identity = parseJSON(status?.signIn?.identity ?? spec.identity, identitySchema);
+  const expiresAt = parseTimestamp(spec.expires);
+  const target = targetOf(spec);
+  if (identity === undefined || expiresAt === undefined || target === undefined) return undefined;
+  const invitedAt = parseTimestamp(spec.invited) ?? 0;
+  const signedInAt = parseTimestamp(status?.signIn?.at ?? spec.invited) ?? 0;
+  return {
+    ...{ id: name, uid, tenant, inviter, digest, target, identity, expiresAt, invitedAt, signedInAt, ended },
+    ...(email !== undefined && { email }),
+    ownerKey: ownerKey(identity),
+  };
+}
+
+/** When it ended, and in which state it is; undefined while it may be accepted. */
+export function endOf(
+  { ended, expiresAt }: Pick<Invitation, 'ended' | 'expiresAt'>,
+  now: number,
+): { readonly state: 'accepted' | 'withdrawn' | 'refused' | 'expired'; readonly reason: string; readonly at: number } | undefined {
+  if (ended !== undefined) return { ...ended, at: parseTimestamp(ended.at) ?? expiresAt };
+  return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
+}
+
+/** Of one tenant. */
+const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
+
+export type InvitationStore = OwnedObjects<Invitation> & { readonly filled: ObjectStore<Invitation> };
+
+/** @param onLeftOut called for a tenant that has too many: its lists are empty */
+export function createInvitationStore(onLeftOut: (tenant: string) => void): InvitationStore {
+  const filled = new ObjectStore<Invitation>({ bounds: BOUNDS, onLeftOut });
+  const values = () => filled.values();
+  return {
+    filled,
+    values,
+    get: (id) => values().find((one) => one.id === id),
+    ofOwner: (key) => values().filter((one) => one.ownerKey === key),
+  };
+}
+
+/** An informer's object, under the tenant that the invitation is of. @throws MalformedObject */
+export function storableInvitation(object: ReceivedObject): StorableObject<Invitation> {
+  const storable = storableObjects(readInvitation)(object);
+  return { ...storable, tenant: storable.value?.tenant ?? '' };
+}
