@@ -64,8 +64,14 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
     const given = specOf(values);
     const isKnown = action === undefined || ACTIONS.some((known) => known === action);
     const needsSubject = action !== undefined && action !== 'list';
-    if (!isKnown || needsSubject === (subject === undefined) || (action === undefined) !== (given !== undefined))
-      throw new UsageError('expected: invite -n NAMESPACE --role ROLE, --team TEAM, list, withdraw ID, accept LINK');
+    if (
+      !isKnown ||
+      needsSubject === (subject === undefined) ||
+      (action === undefined) !== (given !== undefined)
+    )
+      throw new UsageError(
+        'expected: invite -n NAMESPACE --role ROLE, --team TEAM, list, withdraw ID, accept LINK',
+      );
     const destination = await destinationOf(values, env);
     if (given !== undefined) {
       const body = { kind: 'Invitation', apiVersion, spec: given };
@@ -79,7 +85,12 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
       );
       await print(list, format, () => tableOf(list.items), io.stdout);
     } else if (action === 'withdraw') {
-      await askStonegate(destination, `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`, undefined, 'DELETE');
+      await askStonegate(
+        destination,
+        `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`,
+        undefined,
+        'DELETE',
+      );
       note(`the invitation ${subject} is withdrawn`);
     } else {
       const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };

@@ -20,8 +20,14 @@ const ALICE = keystoneIdentity('alice');
 const index = fc.nat({ max: 9 });
 const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('invite'), email: fc.boolean() }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('accept'), of: index, by: fc.nat({ max: 2 }), on: index }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('show'), of: index, by: fc.nat({ max: 2 }), on: index }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('accept'), of: index, by: fc.nat({ max: 2 }), on: index }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('show'), of: index, by: fc.nat({ max: 2 }), on: index }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('withdraw'), of: index, on: index }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('lose') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('regain') }) },
@@ -34,7 +40,7 @@ const round = fc.record({
   hours: fc.constantFrom(0, 1, 100),
 });
 
-type Step = (typeof step) extends fc.Arbitrary<infer S> ? S : never;
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 interface Offered {
   readonly secret: string;
@@ -61,7 +67,12 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
           const username = `${by === 2 ? 'globex' : 'acme'}:${NAMES[by]}`;
           const isGiven = world.gifts
             .slice(before)
-            .some((gift) => 'namespace' in gift.target && gift.target.namespace === one.namespace && gift.username === username);
+            .some(
+              (gift) =>
+                'namespace' in gift.target &&
+                gift.target.namespace === one.namespace &&
+                gift.username === username,
+            );
           if (!offer.accepted || !isGiven) throw new Error('accepted, but not given');
         } catch (error) {
           assertExpected(error, world.outage !== undefined);
@@ -122,7 +133,9 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
         if (gift !== undefined && gift.at >= withdrawnAt) throw new Error('given after it was withdrawn');
         const may = email ? ['acme:bob'] : ['acme:bob', 'acme:carol'];
         if (gift !== undefined && !may.includes(gift.username)) throw new Error(`given to ${gift.username}`);
-        const stored = world.stored().find(({ target }) => 'namespace' in target && target.namespace === namespace);
+        const stored = world
+          .stored()
+          .find(({ target }) => 'namespace' in target && target.namespace === namespace);
         if (stored?.ended?.state === 'accepted' && gift === undefined) throw new Error('accepted, not given');
       }
 

@@ -1,10 +1,11 @@
 /**
  * Invitations on several replicas with one API server in memory, which gives what an inviter may give.
  */
-import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
+
+import { StatusError } from '../../src/errors/status-error.ts';
 import { readInvitation } from '../../src/features/members/invitation-store.ts';
 import { STORED_INVITATIONS, type Target } from '../../src/features/members/invitation-v1alpha1.ts';
-import { StatusError } from '../../src/errors/status-error.ts';
+import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createRateLimiter } from '../../src/limits/rate-limiter.ts';

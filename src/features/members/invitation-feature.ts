@@ -15,7 +15,13 @@ import { connectInformers } from '../connect-informers.ts';
 import { OwnerUpkeep } from '../owner-upkeep.ts';
 import { quotaPlace } from '../quota/feature.ts';
 import { invitationResources } from './handle-invitations.ts';
-import { createInvitationStore, endOf, type Invitation, type InvitationStore, storableInvitation } from './invitation-store.ts';
+import {
+  createInvitationStore,
+  endOf,
+  type Invitation,
+  type InvitationStore,
+  storableInvitation,
+} from './invitation-store.ts';
 import { createInvitationTargets } from './invitation-targets.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS, STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 import { createInvitations, type Invitations, MOST_PER_HOUR } from './invitations.ts';

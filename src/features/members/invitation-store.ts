@@ -54,7 +54,13 @@ export function readInvitation(value: unknown): Invitation | undefined {
 export function endOf(
   { ended, expiresAt }: Pick<Invitation, 'ended' | 'expiresAt'>,
   now: number,
-): { readonly state: 'accepted' | 'withdrawn' | 'refused' | 'expired'; readonly reason: string; readonly at: number } | undefined {
+):
+  | {
+      readonly state: 'accepted' | 'withdrawn' | 'refused' | 'expired';
+      readonly reason: string;
+      readonly at: number;
+    }
+  | undefined {
   if (ended !== undefined) return { ...ended, at: parseTimestamp(ended.at) ?? expiresAt };
   return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
 }

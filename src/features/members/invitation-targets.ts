@@ -44,7 +44,8 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     if (homeOf(inviter) !== '' && !isLevel(role))
       throw malformed('spec.role: only read, control, edit and manage can be given');
     const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
-    const send = (request: Parameters<IdentityRequests['send']>[1]) => requests.send(inviter, request, signal);
+    const send = (request: Parameters<IdentityRequests['send']>[1]) =>
+      requests.send(inviter, request, signal);
     await addBinding(member, role, { namespace, dryRun, send: (sent) => send({ ...sent, origin }) });
   }
 

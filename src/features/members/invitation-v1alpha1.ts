@@ -26,7 +26,11 @@ const target = {
     .regex(/^(?!\.{1,2}$)[^/%\p{Cc}]*$/u)
     .exactOptional()
     .describe('read, control, edit or manage; or the name of another ClusterRole, not on Arktos.'),
-  team: z.string().regex(LABEL).exactOptional().describe('The team to join, instead of a namespace and a role.'),
+  team: z
+    .string()
+    .regex(LABEL)
+    .exactOptional()
+    .describe('The team to join, instead of a namespace and a role.'),
 };
 
 export const invitationSpecSchema = z.strictObject({
@@ -36,7 +40,9 @@ export const invitationSpecSchema = z.strictObject({
     .max(254)
     .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u)
     .exactOptional()
-    .describe('The verified e-mail address that the invited person signs in with. Anyone of the tenant without it.'),
+    .describe(
+      'The verified e-mail address that the invited person signs in with. Anyone of the tenant without it.',
+    ),
 });
 
 export type InvitationSpec = Output<typeof invitationSpecSchema>;
@@ -47,11 +53,15 @@ export type Target = { readonly namespace: string; readonly role: string } | { r
 /** @returns undefined unless it names either a team or a role in a namespace */
 export function targetOf({ namespace, role, team }: InvitationSpec): Target | undefined {
   if (namespace === undefined && role === undefined) return team === undefined ? undefined : { team };
-  return namespace === undefined || role === undefined || team !== undefined ? undefined : { namespace, role };
+  return namespace === undefined || role === undefined || team !== undefined
+    ? undefined
+    : { namespace, role };
 }
 
 const invitationStatusSchema = z.object({
-  link: text('What the invited person opens, or gives to "stonegate invite accept". Shown once.').exactOptional(),
+  link: text(
+    'What the invited person opens, or gives to "stonegate invite accept". Shown once.',
+  ).exactOptional(),
   state: z.enum(['open', 'accepted', 'withdrawn', 'refused', 'expired']),
   reason: text('Why it is not open.').exactOptional(),
   inviter: text('The user with whose rights it is accepted.'),

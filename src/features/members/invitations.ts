@@ -113,7 +113,8 @@ export function createInvitations(options: InvitationsOptions) {
   ) {
     const { spec } = storedInvitationSchema.parse(object);
     const ended = { at: timestamp(clock.now()), state, reason };
-    return objects.update(STORED_INVITATIONS, place, { ...object, spec: { ...spec, ended } }, signal);
+    const changed: StoredObject = { ...object, spec: { ...spec, ended } };
+    return objects.update(STORED_INVITATIONS, place, changed, signal);
   }
 
   /**
@@ -175,7 +176,11 @@ export function createInvitations(options: InvitationsOptions) {
     },
 
     /** @throws StatusError BodyMalformed, InvitationRateExceeded, OwnerUnusable, and what refuses the target */
-    async invite(identity: Identity, spec: InvitationSpec, request: InvitationRequest): Promise<ShownInvitation> {
+    async invite(
+      identity: Identity,
+      spec: InvitationSpec,
+      request: InvitationRequest,
+    ): Promise<ShownInvitation> {
       const target = targetOf(spec);
       if (target === undefined) throw malformed('spec: expected namespace and role, or team');
       const owner = owners.ownerOf(identity);
@@ -267,9 +272,14 @@ interface Asked {
 }
 
 /** Whether who asks may accept the invitation, whatever its inviter may. */
-export function isFor(invitation: Invitation, { secret, tenant, verifiedEmail }: Asked, now: number): boolean {
+export function isFor(
+  invitation: Invitation,
+  { secret, tenant, verifiedEmail }: Asked,
+  now: number,
+): boolean {
   const [given, expected] = [digestOfSecret(secret), invitation.digest].map((text) => Buffer.from(text));
-  if (given?.length !== expected?.length || !given || !expected || !timingSafeEqual(given, expected)) return false;
+  if (given?.length !== expected?.length || !given || !expected || !timingSafeEqual(given, expected))
+    return false;
   if (invitation.tenant !== tenant || endOf(invitation, now) !== undefined) return false;
   return invitation.email === undefined || isSameAddress(invitation.email, verifiedEmail);
 }

@@ -89,7 +89,11 @@ t.test('D435 invitations are answered in the same way whoever an address belongs
   for (const email of ['bob@example.com', 'nobody@example.com', 'gina@globex.example', 'alice@example.com']) {
     const { metadata, spec, status } = await invite({ ...EDIT, email });
     t.match(spec, { ...EDIT, email });
-    answers.push(JSON.stringify({ metadata, spec, status }).replaceAll(/"(?:sg|https:|[a-z0-9]{8}")[^"]*"?/g, '').replace(email, ''));
+    answers.push(
+      JSON.stringify({ metadata, spec, status })
+        .replaceAll(/"(?:sg|https:|[a-z0-9]{8}")[^"]*"?/g, '')
+        .replace(email, ''),
+    );
   }
   t.equal(new Set(answers).size, 1, answers.join('\n'));
 });
