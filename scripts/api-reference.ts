@@ -10,6 +10,7 @@ import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alph
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
 import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
+import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { pluralOf } from '../src/kubernetes/custom-resource.ts';
@@ -28,6 +29,8 @@ const OWN_RESOURCES = [
   OWN_TEAMS,
   OWN_INVITATIONS,
   OWN_ACCEPTANCES,
+  MEMBERS,
+  PEOPLE_SEARCHES,
 ];
 
 const RIGHTS = {

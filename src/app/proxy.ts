@@ -21,6 +21,7 @@ import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
+import { createIdentityRequests } from '../proxy/as-identity.ts';
 import type { ServingStages } from '../proxy/delivery.ts';
 import { combineFeatures, type Provisioner } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
@@ -101,11 +102,14 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const owners = createConfiguredOwners(build, credentials, roles);
   const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies });
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
+  const subjects = createAccessSubjects(asUser);
+  const bodyRules = () => stages.bodyRules;
   const parts = {
     ...{ clock, mode, upstream, reviewer, discovery, reasonOf, policies, provisioning },
     ...{ streams, responseMemory },
     authenticators: [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators],
-    subjects: createAccessSubjects(asUser),
+    subjects,
+    asIdentity: createIdentityRequests({ ...asUser, subjects, fetcher: upstream, bodyRules }),
     ownBodies,
     owners,
   };

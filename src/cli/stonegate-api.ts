@@ -26,6 +26,8 @@ export interface StonegateAddress {
   readonly authorization?: string | undefined;
   /** When its token expires, in milliseconds since the epoch, if that is known beside the token. */
   readonly tokenExpiresAt?: number | undefined;
+  /** Takes the warnings of responses. */
+  readonly onWarning?: ((text: string) => void) | undefined;
   /** The client's certificate and key, PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
@@ -138,6 +140,7 @@ async function ask(
       headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
+    for (const text of warningsIn(headers.warning)) address.onWarning?.(text);
     return readResponse(statusCode, await response.text(), headers['audit-id'], url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
@@ -145,6 +148,14 @@ async function ask(
   } finally {
     await pool.destroy();
   }
+}
+
+/** The texts that Stonegate sends. RFC 7234 §5.5. */
+function warningsIn(values: string | string[] = []): string[] {
+  return [values].flat().flatMap((value) => {
+    const text = readJSON(/^299 - (".*")$/.exec(value)?.[1] ?? '');
+    return typeof text === 'string' ? [text] : [];
+  });
 }
 
 /** An object of Stonegate's own API. */

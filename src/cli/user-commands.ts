@@ -37,6 +37,10 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  members: {
+    does: 'list and change who has which role in a namespace',
+    load: async () => (await import('./members.ts')).members,
+  },
   invite: {
     does: 'invite to a namespace or a team, and accept an invitation',
     load: async () => (await import('./invite.ts')).invite,

@@ -23,6 +23,9 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   secrets: [rule('', ['secrets'])],
   exec: [
     rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
+    rule('*', ['*'], ['proxy']),
+    // A volume can be a folder of a node.
+    rule('', ['persistentvolumes'], WRITE),
     // On nodes each is a right at the kubelet.
     rule('', [
       'nodes/log',

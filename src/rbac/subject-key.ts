@@ -17,7 +17,7 @@ export type SubjectKey = string;
 const USER = 'user:';
 const GROUP = 'group:';
 
-function userKey(username: string): SubjectKey {
+export function userKey(username: string): SubjectKey {
   return `${USER}${username}`;
 }
 

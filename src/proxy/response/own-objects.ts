@@ -12,11 +12,11 @@ import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/list
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS } from './own-responses.ts';
+import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
-  readonly metadata: OwnObjectMeta;
+  readonly metadata: { readonly name: string; readonly creationTimestamp: string | null };
   readonly spec: object;
   readonly status: object;
 }
@@ -37,6 +37,17 @@ export interface OwnObjectKind<T extends OwnObject> {
   readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
+  /** Whether its objects are never created: they have no age. */
+  readonly isAgeless?: true;
+}
+
+/** The object with its kind, as the response to a change of it. */
+export function writtenObject<T extends OwnObject>(
+  status: number,
+  { kind, apiVersion }: Pick<OwnObjectKind<T>, 'kind' | 'apiVersion'>,
+  object: T,
+): UpstreamResponse {
+  return jsonResponse(status, { kind, apiVersion, ...object });
 }
 
 /**
@@ -150,7 +161,7 @@ function tableOf<T extends OwnObject>(
     cells: [
       object.metadata.name,
       ...columns.map(({ cell }) => cell(object)),
-      ageAt(now, object.metadata.creationTimestamp),
+      ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
       include === 'None'
@@ -163,7 +174,11 @@ function tableOf<T extends OwnObject>(
     kind: 'Table',
     apiVersion: `meta.k8s.io/${version}`,
     metadata: {},
-    columnDefinitions: [ARKTOS_NAME, ...columns.map(({ cell: _, ...definition }) => definition), ARKTOS_AGE],
+    columnDefinitions: [
+      ARKTOS_NAME,
+      ...columns.map(({ cell: _, ...definition }) => definition),
+      ...(kind.isAgeless === true ? [] : [ARKTOS_AGE]),
+    ],
     rows,
   };
 }
