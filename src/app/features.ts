@@ -14,9 +14,9 @@ import { createExplain, type Explain } from '../features/explain/explain-request
 import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createMembers } from '../features/members/feature.ts';
 import { createInvitationFeature } from '../features/members/invitation-feature.ts';
 import { createMemberships, createTeamFeature } from '../features/members/team-feature.ts';
-import { createMembers } from '../features/members/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';

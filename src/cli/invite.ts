@@ -26,7 +26,7 @@ const USAGE = `Usage: stonegate invite -n NAMESPACE --role ROLE [--email ADDRESS
        stonegate invite withdraw ID
        stonegate invite show|accept LINK
 
-Prints a link with which one person of your tenant gets a role in a namespace,
+Prints a link with which one user of your tenant gets a role in a namespace,
 or joins a team, within seven days. It counts with the rights that you have
 when it is accepted. Whoever has the link can accept, unless an address is
 given. show says who invites to what; accept accepts.

@@ -63,7 +63,12 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
 /** The custom resources of both modes. */
-export const DEFINITIONS = [TENANT_QUOTA_DEFINITION, ACCESS_TOKEN_DEFINITION, TEAM_DEFINITION, INVITATION_DEFINITION];
+export const DEFINITIONS = [
+  TENANT_QUOTA_DEFINITION,
+  ACCESS_TOKEN_DEFINITION,
+  TEAM_DEFINITION,
+  INVITATION_DEFINITION,
+];
 
 const OPTIONS = {
   config: { type: 'string' },

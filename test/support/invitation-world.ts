@@ -4,7 +4,7 @@
 
 import { StatusError } from '../../src/errors/status-error.ts';
 import { readInvitation } from '../../src/features/members/invitation-store.ts';
-import { STORED_INVITATIONS, type Target } from '../../src/features/members/invitation-v1alpha1.ts';
+import type { Target } from '../../src/features/members/invitation-v1alpha1.ts';
 import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -52,7 +52,7 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
 
   function describe({ tenantOrigin, subject }: Identity) {
     const tenant = tenantOrigin.from === 'domain' ? tenantOrigin.domain.name : 'acme';
-    const name = subject.kind === 'keystone' ? subject.userName : 'somebody';
+    const name = subject.kind === 'keystone' ? subject.userName : 'carol';
     return {
       tenant: toTenantName(tenant),
       user: { username: `${tenant}:${name}`, uid: '', groups: [], extra: {} },
@@ -100,8 +100,6 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
 
   return world;
 }
-
-export const STORED = STORED_INVITATIONS;
 
 /** The secret at the end of the link. */
 export function secretOf({ status: { link = '' } }: Awaited<ReturnType<Invitations['invite']>>): string {

@@ -1,8 +1,10 @@
 /**
- * The invitations of the cluster in this process, from an informer, for lists. Whether one may be accepted is
- * decided on the stored object itself.
+ * What a stored invitation says: until when it may be accepted, and by whom. The invitations of the cluster are
+ * known in this process, from an informer, for lists; an acceptance is decided on the stored object itself.
  */
+import { timingSafeEqual } from 'node:crypto';
 import { ownerKey } from '../../identity/owners.ts';
+import { digestOfSecret } from '../../identity/secret-token.ts';
 import { ObjectStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
 import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
@@ -63,6 +65,35 @@ export function endOf(
   | undefined {
   if (ended !== undefined) return { ...ended, at: parseTimestamp(ended.at) ?? expiresAt };
   return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
+}
+
+interface Asked {
+  readonly secret: string;
+  readonly tenant: string;
+  readonly verifiedEmail: string | undefined;
+}
+
+/** Whether who asks may accept the invitation, whatever its inviter may. */
+export function isFor(
+  invitation: Invitation,
+  { secret, tenant, verifiedEmail }: Asked,
+  now: number,
+): boolean {
+  const given = Buffer.from(digestOfSecret(secret));
+  const stored = Buffer.from(invitation.digest);
+  if (given.length !== stored.length || !timingSafeEqual(given, stored)) return false;
+  if (invitation.tenant !== tenant || endOf(invitation, now) !== undefined) return false;
+  return invitation.email === undefined || isSameAddress(invitation.email, verifiedEmail);
+}
+
+/** Only the domain of an address is the same in any case: RFC 5321 §2.4. */
+function isSameAddress(one: string, other: string | undefined): boolean {
+  return other !== undefined && normalized(one) === normalized(other);
+}
+
+function normalized(address: string): string {
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
 }
 
 /** Of one tenant. */

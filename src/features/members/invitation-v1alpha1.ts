@@ -41,7 +41,7 @@ export const invitationSpecSchema = z.strictObject({
     .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u)
     .exactOptional()
     .describe(
-      'The verified e-mail address that the invited person signs in with. Anyone of the tenant without it.',
+      'The verified e-mail address with which the invited user signs in. Without it, every user of the tenant may accept.',
     ),
 });
 
@@ -60,7 +60,7 @@ export function targetOf({ namespace, role, team }: InvitationSpec): Target | un
 
 const invitationStatusSchema = z.object({
   link: text(
-    'What the invited person opens, or gives to "stonegate invite accept". Shown once.',
+    'What the invited user opens, or gives to "stonegate invite accept". Shown once.',
   ).exactOptional(),
   state: z.enum(['open', 'accepted', 'withdrawn', 'refused', 'expired']),
   reason: text('Why it is not open.').exactOptional(),
@@ -84,7 +84,7 @@ export const OWN_INVITATIONS: OwnResource = {
   methods: ['GET', 'POST', 'DELETE'],
   inTenant: true,
   description:
-    'Invitation lets one person of your tenant have a role in a namespace, or join a team, within seven days. Deleting it withdraws it; it stays listed for 30 days.',
+    'Invitation lets one user of your tenant have a role in a namespace, or join a team, within seven days. Deleting it withdraws it; it stays listed for 30 days.',
   schemas: { spec: invitationSpecSchema, status: invitationStatusSchema },
 };
 
@@ -100,7 +100,7 @@ const offerSchema = z.object({
   expirationTimestamp: z.string(),
 });
 
-/** What the invited person sees. */
+/** What the invited user sees. */
 export type Offer = Output<typeof offerSchema>;
 
 export const OWN_ACCEPTANCES: OwnResource = {
@@ -115,9 +115,12 @@ export const OWN_ACCEPTANCES: OwnResource = {
   schemas: { spec: acceptanceSpecSchema, status: offerSchema },
 };
 
-/** What is stored. Times are in RFC 3339. */
+/** What is stored. Times are in RFC 3339. An API server does not take every pattern of the above. */
 const storedSpecSchema = z.object({
-  ...invitationSpecSchema.shape,
+  namespace: z.string().exactOptional(),
+  role: z.string().exactOptional(),
+  team: z.string().exactOptional(),
+  email: z.string().exactOptional(),
   tenant: text('The tenant of the inviter, and of who may accept.'),
   inviter: text('The user name of the inviter.'),
   identity: text("The inviter's identity at the invitation, as JSON."),

@@ -1,11 +1,10 @@
 /**
  * Invites to a namespace or a team, and accepts: what Stonegate's own API and the portal call. Whether an
- * invited person exists is never asked. What is accepted is given with the rights that the inviter has then.
+ * invited user exists is never asked. What is accepted is given with the rights that the inviter has then.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
-import { digestOfSecret, idOfSecret, newSecret } from '../../identity/secret-token.ts';
+import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
 import { malformed } from '../../kubernetes/body-fields.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
@@ -19,7 +18,7 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
-import { endOf, type Invitation, type InvitationStore, readInvitation } from './invitation-store.ts';
+import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } from './invitation-store.ts';
 import {
   type InvitationSpec,
   type Offer,
@@ -64,7 +63,7 @@ export interface InvitationsOptions {
   readonly targets: InvitationTargets;
   /** Of invitations, by inviter. */
   readonly rate: Pick<RateLimiter, 'take' | 'wait'>;
-  /** What the invited person gets, from the secret. */
+  /** What the invited user gets, from the secret. */
   readonly linkTo: (secret: string) => string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'bytes'>;
@@ -265,35 +264,6 @@ const LIFETIME = 7 * 24 * 3_600_000;
 /** Invitations of one user. */
 export const MOST_PER_HOUR = 20;
 
-interface Asked {
-  readonly secret: string;
-  readonly tenant: string;
-  readonly verifiedEmail: string | undefined;
-}
-
-/** Whether who asks may accept the invitation, whatever its inviter may. */
-export function isFor(
-  invitation: Invitation,
-  { secret, tenant, verifiedEmail }: Asked,
-  now: number,
-): boolean {
-  const [given, expected] = [digestOfSecret(secret), invitation.digest].map((text) => Buffer.from(text));
-  if (given?.length !== expected?.length || !given || !expected || !timingSafeEqual(given, expected))
-    return false;
-  if (invitation.tenant !== tenant || endOf(invitation, now) !== undefined) return false;
-  return invitation.email === undefined || isSameAddress(invitation.email, verifiedEmail);
-}
-
-/** Only the domain of an address is the same in any case: RFC 5321 §2.4. */
-function isSameAddress(one: string, other: string | undefined): boolean {
-  return other !== undefined && normalized(one) === normalized(other);
-}
-
-function normalized(address: string): string {
-  const at = address.lastIndexOf('@');
-  return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
-}
-
 /** Whether the inviter cannot give it, rather than that nobody can be asked now. */
 function isRefusal(error: unknown): error is StatusError {
   return error instanceof StatusError && error.http < 500 && error.http !== 409 && error.http !== 429;
@@ -308,7 +278,7 @@ function refusalOf({ message, cause, code }: StatusError): string {
 function noInvitation(): StatusError {
   return new StatusError(
     'NotFound',
-    'there is no such invitation for you: it was used or withdrawn, has expired, is for another person, or never was',
+    'there is no such invitation for you: it was used or withdrawn, has expired, is for another user, or never was',
   );
 }
 

@@ -46,7 +46,7 @@ function stateOf(world: InvitationWorld) {
   return world.stored().map(({ ended }) => ended?.state ?? 'open');
 }
 
-t.test('the invited person sees who invites to what, and gets it', async (t) => {
+t.test('the invited user sees who invites to what, and gets it', async (t) => {
   const { world, invitations, invite, accept, show } = setUp();
   const made = await invite();
   t.match(made, { spec: EDIT, status: { state: 'open', inviter: 'acme:alice' } });
@@ -83,10 +83,10 @@ t.test('who may not give it now cannot invite', async (t) => {
   t.same(world.stored(), []);
 });
 
-t.test('D435 invitations are answered in the same way whoever an address belongs to', async (t) => {
+t.test('D435 invitations are answered in the same way, whose an address is', async (t) => {
   const { invite } = setUp();
   const answers = [];
-  for (const email of ['bob@example.com', 'nobody@example.com', 'gina@globex.example', 'alice@example.com']) {
+  for (const email of ['bob@example.com', 'nora@example.com', 'gina@globex.example', 'alice@example.com']) {
     const { metadata, spec, status } = await invite({ ...EDIT, email });
     t.match(spec, { ...EDIT, email });
     answers.push(
@@ -194,9 +194,9 @@ t.test('the inviter, and who may give the same, see and withdraw it', async (t) 
     const made = await invite();
     const { name } = made.metadata;
     t.equal((await invitations.list(identity)).length, 1);
-    for (const stranger of [CAROL, keystoneIdentity('manager', { home: 'globex', uid: 'uid-of-another' })]) {
-      t.same(await invitations.list(stranger), []);
-      t.match(await refusal(invitations.withdraw(stranger, name, REQUEST)), { code: 'NotFound' });
+    for (const other of [CAROL, keystoneIdentity('manager', { home: 'globex', uid: 'uid-of-another' })]) {
+      t.same(await invitations.list(other), []);
+      t.match(await refusal(invitations.withdraw(other, name, REQUEST)), { code: 'NotFound' });
     }
     await invitations.withdraw(identity, name, REQUEST);
     t.same(stateOf(world), ['withdrawn']);
