@@ -16,7 +16,7 @@ import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createMembers } from '../features/members/feature.ts';
 import { createInvitationFeature } from '../features/members/invitation-feature.ts';
-import { createMemberships, createTeamFeature } from '../features/members/team-feature.ts';
+import { createTeamFeature } from '../features/members/team-feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
@@ -88,9 +88,9 @@ export function createFeatures(
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
+    createMembers(build, parts, access),
     teams,
     createInvitationFeature(build, parts, access, teams.source),
-    createMembers(build, parts, access, createMemberships(build)?.index),
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];

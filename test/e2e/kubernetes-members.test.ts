@@ -2,18 +2,15 @@
  * Members of a namespace at a real kube-apiserver: who sees them, and that changes have the rights of the
  * user who makes them.
  */
-import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import t from 'tap';
 import { members as membersCommand } from '../../src/cli/members.ts';
 import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
+import { startMembersSite } from '../support/kubernetes/members-site.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
-import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
 import { printedBy } from '../support/printed-io.ts';
-import { serveTestbed } from '../support/stonegate.ts';
 
 const binaries = findAllKubectls();
 const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
@@ -31,14 +28,7 @@ interface ShownMember {
 }
 
 t.test('members of a namespace', { skip: missing }, async (t) => {
-  const { kubernetes, testbed } = await prepareKubernetesSite(t, {
-    configuration: {
-      access: { index: true },
-      bindings: { credential: { tokenFile: 'provisioner-token' } },
-      members: {},
-    },
-  });
-  await writeFile(join(dirname(testbed.configFile), 'provisioner-token'), 'unused');
+  const { kubernetes, testbed, stonegate } = await startMembersSite(t);
   for (const [name, rules] of TENANT_CLUSTER_ROLES)
     await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
   for (const name of ['acme-web', 'acme-lab', 'globex-lab'])
@@ -52,7 +42,6 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     role: manage,
     subjects: ['user:globex:bob'],
   });
-  const stonegate = await serveTestbed(t, testbed);
   const { keystone } = testbed;
   const tokenOf = (name: string, tenant = 'acme') => keystone.issue(keystone.directory.user(tenant, name));
   const alice = stonegate.keystoneToken('alice');
@@ -199,6 +188,13 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
       member('acme:alice', 'edit', { force: true }),
     );
     t.equal(dryRun.status, 200);
+    t.match(await kubernetes.ask(kubernetes.admin, `${BINDINGS}/owners`), { status: 200 });
+    const target = { server: stonegate.url, ca: stonegate.authority.cert, token: alice };
+    const kubectl = createKubectl(binaries.at(-1) ?? '', target);
+    t.teardown(() => kubectl.close());
+    const words = ['delete', 'member', id, '-n', 'acme-web', '--dry-run=server'];
+    t.match(await kubectl.run(words), { code: 1, stderr: /the last one who may manage/ });
+    t.match(await kubectl.run([...words, '--force']), { code: 0 });
     t.match(await kubernetes.ask(kubernetes.admin, `${BINDINGS}/owners`), { status: 200 });
     t.equal((await ask(alice, 'POST', MEMBERS, member('edith', 'manage'))).status, 201);
     await hasRole('acme:edith', 'manage');

@@ -1,6 +1,7 @@
 /**
  * Members of namespaces, and the search for users.
  */
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
@@ -8,9 +9,9 @@ import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { createKeystoneNames } from '../who-can/feature.ts';
 import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
-import type { TeamDirectory } from './members.ts';
 import { createMembersService, type MembersService } from './members-service.ts';
 import { createPeopleSearch, type PeopleSearch } from './search-people.ts';
+import { createMemberships } from './team-feature.ts';
 
 export interface Members extends Feature {
   /** For the portal; undefined without the section `members`. */
@@ -22,19 +23,21 @@ const WITHOUT: readonly OwnResource[] = [MEMBERS, PEOPLE_SEARCHES].map((resource
   unavailable: "need the section members, which Stonegate's operator adds",
 }));
 
-const NO_TEAMS: TeamDirectory = { groupsOf: () => [], teamsOf: () => [] };
-
 /** @param access undefined if the configuration has no RBAC index */
 export function createMembers(
-  { loaded, runtime: { clock }, keystone }: FeatureBuild,
+  build: FeatureBuild,
   { mode, ownBodies, asIdentity }: ProxyParts,
   access: AccessIndex | undefined,
-  teams = NO_TEAMS,
 ): Members {
+  const { loaded, runtime, keystone } = build;
   const { members } = loaded.configuration;
-  if (members === undefined || access === undefined) return { ownResources: WITHOUT };
+  const memberships = createMemberships(build);
+  if (members === undefined || memberships === undefined || access === undefined)
+    return { ownResources: WITHOUT };
   const directory = keystone?.client.directory;
-  const names = directory && createKeystoneNames({ directory, clock });
+  const names = directory && createKeystoneNames({ directory, ...runtime });
+  const { groupsOf, index } = memberships;
+  const teams = { groupsOf, teamsOf: (tenant: TenantName) => index.teamsOf(tenant) };
   const options = { access, mode, requests: asIdentity, teams, keystone: names };
   const service = createMembersService(options);
   const searchPeople = createPeopleSearch({ ...options, inviteAnyone: members.inviteAnyone });

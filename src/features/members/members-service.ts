@@ -6,6 +6,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { malformed } from '../../kubernetes/body-fields.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
@@ -30,9 +31,9 @@ import {
   membersIn,
   roleWord,
   type TeamDirectory,
-  teamGroup,
   type Way,
 } from './members.ts';
+import { groupOf } from './team-v1alpha1.ts';
 
 export interface MembersOptions {
   readonly access: AccessIndex;
@@ -59,6 +60,9 @@ export interface WithNotes<T> {
 }
 
 export type MembersService = ReturnType<typeof createMembersService>;
+
+/** Bindings of one member that are read at a time. */
+const READS = 8;
 
 /**
  * Every function throws StatusError NotFound as for a namespace that does not exist, if the user may not get
@@ -98,7 +102,7 @@ export function createMembersService(options: MembersOptions) {
     const own = others.filter(
       ({ binding, team }) => replaces && team === undefined && binding.namespace === namespace,
     );
-    const read = await Promise.all(own.map(({ binding }) => readBinding(binding.name, writer)));
+    const read = await mapWithConcurrency(own, READS, ({ binding }) => readBinding(binding.name, writer));
     const stored = read.filter((binding) => binding !== undefined);
     const managed = new Set(
       stored.filter(({ metadata }) => hasManagedLabel(metadata)).map(({ metadata }) => metadata.name),
@@ -213,7 +217,7 @@ function keyNamed(
     case 'Group':
       return groupKey(name);
     case 'Team':
-      return groupKey(teamGroup(tenant, name));
+      return groupKey(groupOf({ tenant, name }));
     case 'ServiceAccount': {
       const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
       if (serviceAccountOf(username) !== undefined) return userKey(username);

@@ -7,17 +7,14 @@ import { hash } from 'node:crypto';
 import { malformed } from '../../kubernetes/body-fields.ts';
 import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
-import {
-  isReservedNamespace,
-  SERVICE_ACCOUNT_PREFIX,
-  TEAM_GROUP_PREFIX,
-} from '../../kubernetes/reserved-names.ts';
+import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
 import { LEVELS, type MemberType } from './member-v1alpha1.ts';
+import { groupOf } from './team-v1alpha1.ts';
 
 interface TeamMembers {
   readonly name: string;
@@ -62,7 +59,7 @@ export interface MembersPlace {
   readonly teams: TeamDirectory;
 }
 
-/** Sorted by type and name. */
+/** Sorted by id, hence by type. */
 export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMember[] {
   const ways = waysIn(objects, place);
   const { tenant, teams } = place;
@@ -74,11 +71,7 @@ export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMem
     );
     return memberOf(key, [...own, ...byTeams], place);
   });
-  return members.sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
-}
-
-function sortKey({ type, name }: MemberName): string {
-  return `${type} ${name}`;
+  return members.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 export function memberOf(
@@ -125,14 +118,9 @@ function isOfOther(key: SubjectKey, tenant: TenantName): boolean {
   return kind === 'user' && !name.startsWith(`${tenant}:`) && !name.startsWith('system:');
 }
 
-/** The group that a RoleBinding names to give a team a role. */
-export function teamGroup(tenant: TenantName, name: string): string {
-  return `${TEAM_GROUP_PREFIX}${tenant}:${name}`;
-}
-
 function memberNameOf(key: SubjectKey, tenant: TenantName): MemberName {
   const { kind, name } = subjectOfKey(key);
-  const team = teamGroup(tenant, '');
+  const team = groupOf({ tenant, name: '' });
   if (kind === 'group' && name.startsWith(team)) return { type: 'Team', name: name.slice(team.length) };
   if (kind === 'group') return { type: 'Group', name };
   return name.startsWith(SERVICE_ACCOUNT_PREFIX)

@@ -5,8 +5,8 @@
 import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { keysOfBinding, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import { teamGroup } from './members.ts';
 import { type MembersOptions, viewAs } from './members-service.ts';
+import { groupOf } from './team-v1alpha1.ts';
 
 const MAX_PEOPLE = 20;
 
@@ -41,7 +41,7 @@ export function createPeopleSearch({ inviteAnyone, ...options }: PeopleSearchOpt
         }
     const groups = new Set(teams.groupsOf(tenant, user.username));
     for (const { spec } of teams.teamsOf(tenant))
-      if (inviteAnyone || groups.has(teamGroup(tenant, spec.name)))
+      if (inviteAnyone || groups.has(groupOf({ tenant, name: spec.name })))
         for (const name of spec.members) take(name);
     return [...found].sort().slice(0, MAX_PEOPLE);
   };

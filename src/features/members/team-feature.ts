@@ -109,7 +109,7 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
   const { mode, subjects } = parts;
   const teams = createTeams({
     ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
-    objects: createObjects(upstream),
+    objectsOf: (account) => createObjects(upstream, account),
     place: quotaPlace(members, tenancy),
   });
   return {

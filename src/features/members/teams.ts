@@ -10,6 +10,7 @@ import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts'
 import type { Objects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { labelProblem } from '../../kubernetes/reserved-names.ts';
+import type { Account } from '../../kubernetes/upstream-request.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import { OWN_GROUP, OWN_VERSION } from '../../proxy/own-api.ts';
@@ -37,7 +38,8 @@ export interface TeamCaller extends ReviewSubject {
 export interface TeamsOptions {
   readonly mode: Pick<TenancyMode, 'memberName'>;
   readonly reviewer: AccessReviewer;
-  readonly objects: Objects;
+  /** @param account of the tenant, which is charged */
+  readonly objectsOf: (account: Account) => Objects;
   readonly place: Place;
   readonly index: TeamIndex;
   /** Whether the index is complete. */
@@ -70,7 +72,7 @@ export type Teams = ReturnType<typeof createTeams>;
 
 /** Every function throws a StatusError: NotFound, AccessDenied, and what reviews and writes throw. */
 export function createTeams(options: TeamsOptions) {
-  const { mode, reviewer, objects, place, index, isCurrent, teamMembers, clock } = options;
+  const { mode, reviewer, objectsOf, place, index, isCurrent, teamMembers, clock } = options;
 
   function may(caller: TeamCaller, verb: string, name = ''): Promise<boolean> {
     const { home: tenant, signal } = caller;
@@ -89,8 +91,8 @@ export function createTeams(options: TeamsOptions) {
     verb: string,
     isEntitled: (team: Team, username: string) => boolean,
   ): Promise<{ readonly team: Team; readonly object: StoredObject }> {
-    const { tenant, user, signal } = caller;
-    const object = await objects.get(TEAMS, place, storedName(tenant, name), signal);
+    const { tenant, user, account, signal } = caller;
+    const object = await objectsOf(account).get(TEAMS, place, storedName(tenant, name), signal);
     const team = readTeam(object);
     if (object === undefined || team?.spec.tenant !== tenant) throw ownObjectNotFound(name, KIND);
     if (isEntitled(team, user.username) || (await may(caller, verb, name))) return { team, object };
@@ -155,7 +157,7 @@ export function createTeams(options: TeamsOptions) {
 
     /** @throws StatusError AlreadyExists, ObjectInvalid */
     async create(caller: TeamCaller, change: TeamChange): Promise<ShownTeam> {
-      const { tenant, signal } = caller;
+      const { tenant, account, signal } = caller;
       const { name, isDryRun } = change;
       if (!(await may(caller, 'create'))) throw refused(caller, 'create', '');
       const problem = labelProblem(name);
@@ -168,7 +170,7 @@ export function createTeams(options: TeamsOptions) {
       const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
       const isTaken = isDryRun
         ? teams.some((other) => other.spec.name === name)
-        : (await objects.create(TEAMS, place, team, signal)) === 'exists';
+        : (await objectsOf(account).create(TEAMS, place, team, signal)) === 'exists';
       if (isTaken) throw conflict(name, 'already exists');
       if (!isDryRun) return written(caller, name);
       return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
@@ -182,6 +184,7 @@ export function createTeams(options: TeamsOptions) {
       const spec = completed(caller, change, team);
       if (isDryRun) return shownTeam({ ...team, spec });
       const changed = { ...object, spec };
+      const objects = objectsOf(caller.account);
       if ((await objects.update(TEAMS, place, changed, caller.signal)) === 'conflict') throw conflict(name);
       return written(caller, name);
     },
@@ -190,6 +193,7 @@ export function createTeams(options: TeamsOptions) {
     async delete(caller: TeamCaller, name: string, isDryRun: boolean): Promise<ShownTeam> {
       const { team, object } = await find(caller, name, 'delete', () => false);
       if (isDryRun) return shownTeam(team);
+      const objects = objectsOf(caller.account);
       if ((await objects.delete(TEAMS, place, object, caller.signal)) === 'conflict') throw conflict(name);
       await caughtUp(caller, name, (known) => known?.metadata.uid !== team.metadata.uid);
       return shownTeam(team);

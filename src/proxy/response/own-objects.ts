@@ -12,7 +12,7 @@ import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/list
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
+import { JSON_HEADERS } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
@@ -39,15 +39,6 @@ export interface OwnObjectKind<T extends OwnObject> {
   readonly phase?: (object: T) => string;
   /** Whether its objects are never created: they have no age. */
   readonly isAgeless?: true;
-}
-
-/** The object with its kind, as the response to a change of it. */
-export function writtenObject<T extends OwnObject>(
-  status: number,
-  { kind, apiVersion }: Pick<OwnObjectKind<T>, 'kind' | 'apiVersion'>,
-  object: T,
-): UpstreamResponse {
-  return jsonResponse(status, { kind, apiVersion, ...object });
 }
 
 /**

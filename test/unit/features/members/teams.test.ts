@@ -38,7 +38,7 @@ function site(rights: readonly string[] = ['acme:alice *'], mode = shared) {
     allowed: rights.includes(`${name} ${verb}`) || rights.includes(`${name} *`),
   });
   const teams = createTeams({
-    ...{ mode, objects, index, place: PLACE, teamMembers: 3 },
+    ...{ mode, objectsOf: () => objects, index, place: PLACE, teamMembers: 3 },
     isCurrent: () => known.isCurrent,
     reviewer: {
       review: ({ username }, asked) =>
