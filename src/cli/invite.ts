@@ -28,8 +28,8 @@ const USAGE = `Usage: stonegate invite -n NAMESPACE --role ROLE [--email ADDRESS
 
 Prints a link with which one user of your tenant gets a role in a namespace,
 or joins a team, within seven days. It counts with the rights that you have
-when it is accepted. Whoever has the link can accept, unless an address is
-given. show says who invites to what; accept accepts.
+when it is accepted. Every user who has the link can accept, unless an
+address is given. show says who invites to what; accept accepts.
   stonegate invite -n web --role edit --email bob@example.com
   stonegate invite accept https://portal.example.com/invitation/sgi_...
 

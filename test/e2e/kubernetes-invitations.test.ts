@@ -86,7 +86,7 @@ t.test('invitations', { skip: missing }, async (t) => {
   const isBound = async (user: string) =>
     (await bindings()).some(({ subjects }) => subjects.some(({ name }) => name === user));
 
-  await t.test('one of two people who accept at once at two replicas gets it', async (t) => {
+  await t.test('one of two users who accept at once at two replicas gets it', async (t) => {
     const secret = await secretFor(EDIT);
     const statuses = await Promise.all([accept(erin, secret), accept(frank, secret, replica)]);
     t.same(statuses.map(({ status }) => status).sort(), [201, 404]);
@@ -109,12 +109,7 @@ t.test('invitations', { skip: missing }, async (t) => {
   });
 
   await t.test('D435 nothing tells whether an invited address exists', async (t) => {
-    const addresses = [
-      'carol@acme.example',
-      'nora@acme.example',
-      'bob@globex.example',
-      'alice@acme.example',
-    ];
+    const addresses = ['carol@acme.example', 'nora@acme.example', 'bob@globex.example', 'alice@acme.example'];
     const answers = [];
     for (const email of addresses) {
       const { status, headers, json } = await invite(alice, { ...EDIT, email });

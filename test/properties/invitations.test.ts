@@ -1,6 +1,6 @@
 /**
- * An invitation is accepted at most once, by whom it is for, before it ends, with a right that its inviter has
- * then; whatever inviters, invited people, replicas and the API server do at the same time.
+ * An invitation is accepted at most once, by whom it is for, before it ends, with a right that its inviter
+ * has then; whatever inviters, invited users, replicas and the API server do at the same time.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 const EMAIL = 'bob@example.com';
 const NAMES = ['bob', 'carol', 'dave'] as const;
 const DESIGNATED = keystoneIdentity('bob', { verifiedEmail: EMAIL });
-const PEOPLE = [DESIGNATED, keystoneIdentity('carol'), keystoneIdentity('dave', { home: 'globex' })];
+const INVITED = [DESIGNATED, keystoneIdentity('carol'), keystoneIdentity('dave', { home: 'globex' })];
 const ALICE = keystoneIdentity('alice');
 
 const index = fc.nat({ max: 9 });
@@ -60,7 +60,7 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
       const replica = (on: number): Invitations => replicas[on % 2] ?? world.addReplica();
 
       async function accept(one: Offered, by: number, on: number): Promise<void> {
-        const identity = PEOPLE[by] ?? DESIGNATED;
+        const identity = INVITED[by] ?? DESIGNATED;
         const before = world.gifts.length;
         try {
           const offer = await replica(on).accept(identity, one.secret, REQUEST);
@@ -107,7 +107,7 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
         } else if ('by' in step && step.do === 'accept') await accept(one, step.by, step.on);
         else if ('by' in step)
           await replica(step.on)
-            .show(PEOPLE[step.by] ?? DESIGNATED, one.secret, REQUEST)
+            .show(INVITED[step.by] ?? DESIGNATED, one.secret, REQUEST)
             .catch((error) => assertExpected(error, false));
       }
 

@@ -75,11 +75,11 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
     return createInvitations({
       ...{ clock, owners, describe, random: systemRandom, place: PLACE },
       store: { values: world.stored },
-      objects: {
+      objectsOf: () => ({
         get: (...args) => turn().then(() => objects.get(...args)),
         create: (...args) => turn().then(() => objects.create(...args)),
         update: (...args) => turn().then(() => objects.update(...args)),
-      },
+      }),
       rate: createRateLimiter({ perSecond: 20 / 3_600, burst: 20, clock }),
       linkTo: (secret) => `https://portal.example.com/invitation/${secret}`,
       targets: {

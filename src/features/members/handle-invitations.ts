@@ -1,17 +1,14 @@
 /**
  * Invitations in Stonegate's own API.
  */
-import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, secretResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import {
   acceptanceSpecSchema,
   type InvitationSpec,
@@ -22,8 +19,9 @@ import {
 } from './invitation-v1alpha1.ts';
 import type { InvitationRequest, Invitations } from './invitations.ts';
 
+const apiVersion = 'stonegate.dev/v1alpha1';
 const KIND: OwnObjectKind<ShownInvitation> = {
-  apiVersion: 'stonegate.dev/v1alpha1',
+  apiVersion,
   kind: 'Invitation',
   resource: 'invitations',
   columns: [
@@ -48,11 +46,15 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const request = requestOf(outgoing);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, INVITATION, bodies);
-          return secretResponse('Invitation', await invitations.invite(identity, spec, request));
+          return secretResponse({
+            kind: KIND.kind,
+            apiVersion,
+            ...(await invitations.invite(identity, spec, request)),
+          });
         }
         if (exchange.method === 'DELETE') {
           await invitations.withdraw(identity, name, request);
-          return withdrawn(name);
+          return deletedResponse(KIND.resource, name);
         }
         return answerOwnObjects(outgoing, name || undefined, KIND, bodies.clock.now(), () =>
           invitations.list(identity),
@@ -66,42 +68,14 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
         const answer = accept === true ? invitations.accept : invitations.show;
         const status = await answer(identity, token, requestOf(outgoing));
-        return secretResponse('InvitationAcceptance', { status });
+        return secretResponse({ kind: OWN_ACCEPTANCES.kind, apiVersion, status });
       },
     },
   ];
 }
 
-/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
-function ownIdentity({ proven, impersonator }: Outgoing): Identity {
-  if (impersonator === undefined) return proven;
-  throw new StatusError(
-    'ImpersonationForbidden',
-    'impersonation is refused: users invite, and accept, for themselves alone',
-  );
-}
-
 function requestOf({ exchange, auditID, sourceIPs }: Outgoing): InvitationRequest {
   return { origin: { auditID, clientAddress: sourceIPs[0] }, signal: exchange.signal };
-}
-
-/** Nothing on the way may store it: it has a secret, or is an answer to one. */
-function secretResponse(kind: string, object: object): UpstreamResponse {
-  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...object });
-  return {
-    status,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-    ],
-    body,
-  };
-}
-
-/** kubectl waits until no object of this UID is left, and an invitation that was withdrawn has none. */
-function withdrawn(name: string): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
 function describeTarget({ namespace, role, team }: InvitationSpec): string {

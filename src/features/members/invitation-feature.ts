@@ -88,7 +88,8 @@ export function createInvitationFeature(
   });
   const invitations = createInvitations({
     ...runtime,
-    ...{ store, objects, place, owners, rate },
+    ...{ store, place, owners, rate },
+    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
     describe(identity: Identity) {
       const tenant = mode.tenantOf(identity);
       return { tenant, user: mode.userOf(identity, tenant) };

@@ -1,6 +1,6 @@
 /**
- * What a stored invitation says: until when it may be accepted, and by whom. The invitations of the cluster are
- * known in this process, from an informer, for lists; an acceptance is decided on the stored object itself.
+ * What a stored invitation says: until when it may be accepted, and by whom. This process knows
+ * all invitations from an informer, for lists; an acceptance is decided on the stored object itself.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { ownerKey } from '../../identity/owners.ts';

@@ -8,6 +8,7 @@ import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
 import { malformed } from '../../kubernetes/body-fields.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
@@ -56,7 +57,8 @@ export interface InvitationTargets {
 
 export interface InvitationsOptions {
   readonly store: Pick<InvitationStore, 'values'>;
-  readonly objects: Pick<Objects, 'get' | 'create' | 'update'>;
+  /** The API server, charged to the tenant. */
+  readonly objectsOf: (tenant: TenantName) => Pick<Objects, 'get' | 'create' | 'update'>;
   readonly place: Place;
   readonly owners: Owners;
   readonly describe: (identity: Identity) => KubernetesIdentity;
@@ -79,7 +81,7 @@ const UNINTERRUPTED = new AbortController().signal;
 
 /** The functions throw a StatusError also for what the API server does not answer. */
 export function createInvitations(options: InvitationsOptions) {
-  const { store, objects, place, owners, describe, targets, rate, linkTo, clock, random } = options;
+  const { store, objectsOf, place, owners, describe, targets, rate, linkTo, clock, random } = options;
 
   function shown(invitation: Invitation, link?: string): ShownInvitation {
     const { id, uid, target, email, inviter, invitedAt, expiresAt } = invitation;
@@ -97,14 +99,15 @@ export function createInvitations(options: InvitationsOptions) {
     };
   }
 
-  async function read(id: string, signal: AbortSignal) {
-    const object = await objects.get(STORED_INVITATIONS, place, id, signal);
+  async function read(tenant: TenantName, id: string, signal: AbortSignal) {
+    const object = await objectsOf(tenant).get(STORED_INVITATIONS, place, id, signal);
     const invitation = readInvitation(object);
     return object && invitation && { object, invitation };
   }
 
   /** Ends it unless another request has changed it. */
   function end(
+    tenant: TenantName,
     object: StoredObject,
     state: 'accepted' | 'withdrawn' | 'refused',
     reason: string,
@@ -113,7 +116,7 @@ export function createInvitations(options: InvitationsOptions) {
     const { spec } = storedInvitationSchema.parse(object);
     const ended = { at: timestamp(clock.now()), state, reason };
     const changed: StoredObject = { ...object, spec: { ...spec, ended } };
-    return objects.update(STORED_INVITATIONS, place, changed, signal);
+    return objectsOf(tenant).update(STORED_INVITATIONS, place, changed, signal);
   }
 
   /**
@@ -125,18 +128,18 @@ export function createInvitations(options: InvitationsOptions) {
   async function open(identity: Identity, secret: string, request: InvitationRequest) {
     const { signal } = request;
     const id = idOfSecret('sgi_', secret);
-    const found = id === undefined ? undefined : await read(id, signal);
     const { tenant, user } = describe(identity);
+    const found = id === undefined ? undefined : await read(tenant, id, signal);
     const asked = { secret, tenant, verifiedEmail: identity.verifiedEmail };
     if (found === undefined || !isFor(found.invitation, asked, clock.now())) throw noInvitation();
     try {
       const inviter = await owners.current(found.invitation);
       if (describe(inviter).tenant !== tenant) throw unauthorized('the inviter is of another tenant now');
       await targets.give(inviter, found.invitation.target, user.username, { ...request, dryRun: true });
-      return { ...found, inviter, username: user.username };
+      return { ...found, tenant, inviter, username: user.username };
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      await end(found.object, 'refused', refusalOf(error), signal);
+      await end(tenant, found.object, 'refused', refusalOf(error), signal);
       throw noInvitation();
     }
   }
@@ -155,26 +158,26 @@ export function createInvitations(options: InvitationsOptions) {
      */
     async accept(identity: Identity, secret: string, request: InvitationRequest): Promise<Offer> {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const { object, invitation, inviter, username } = await open(identity, secret, request);
-        const claim = await end(object, 'accepted', `accepted by ${username}`, request.signal);
+        const { object, invitation, tenant, inviter, username } = await open(identity, secret, request);
+        const claim = await end(tenant, object, 'accepted', `accepted by ${username}`, request.signal);
         if (claim !== 'updated') continue;
         try {
           const change = { ...request, signal: UNINTERRUPTED, dryRun: false };
           await targets.give(inviter, invitation.target, username, change);
           return offerOf(invitation, true);
         } catch (error) {
-          const claimed = await read(invitation.id, UNINTERRUPTED);
+          const claimed = await read(tenant, invitation.id, UNINTERRUPTED);
           const reason = isRefusal(error)
             ? refusalOf(error)
             : `${username} accepted it, but it is not known whether the API server did so: invite again`;
-          if (claimed !== undefined) await end(claimed.object, 'refused', reason, UNINTERRUPTED);
+          if (claimed !== undefined) await end(tenant, claimed.object, 'refused', reason, UNINTERRUPTED);
           throw isRefusal(error) ? noInvitation() : error;
         }
       }
       throw noInvitation();
     },
 
-    /** @throws StatusError BodyMalformed, InvitationRateExceeded, OwnerUnusable, and what refuses the target */
+    /** @throws StatusError BodyMalformed, OwnerUnusable, InvitationRateExceeded; what refuses the target */
     async invite(
       identity: Identity,
       spec: InvitationSpec,
@@ -203,7 +206,7 @@ export function createInvitations(options: InvitationsOptions) {
       };
       const metadata = { name: id };
       const object = { apiVersion: TENANCY_API_VERSION, kind: 'Invitation', metadata, spec: stored };
-      const outcome = await objects.create(STORED_INVITATIONS, place, object, request.signal);
+      const outcome = await objectsOf(tenant).create(STORED_INVITATIONS, place, object, request.signal);
       const invitation = readInvitation({ ...object, metadata: { ...metadata, uid: id } });
       // An id has 41 bits of chance.
       if (outcome === 'exists' || invitation === undefined)
@@ -226,7 +229,7 @@ export function createInvitations(options: InvitationsOptions) {
     async withdraw(identity: Identity, id: string, { signal }: InvitationRequest): Promise<void> {
       const { tenant, user } = describe(identity);
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-        const found = await read(id, signal);
+        const found = await read(tenant, id, signal);
         if (found?.invitation.tenant !== tenant) break;
         const isVisible = await visibleTo(identity, [found.invitation]);
         if (!isVisible(found.invitation)) break;
@@ -234,7 +237,7 @@ export function createInvitations(options: InvitationsOptions) {
         if (ended?.state === 'accepted')
           throw new StatusError('Conflict', `it cannot be withdrawn any more: it was ${ended.reason}`);
         if (ended !== undefined) return;
-        const outcome = await end(found.object, 'withdrawn', `withdrawn by ${user.username}`, signal);
+        const outcome = await end(tenant, found.object, 'withdrawn', `withdrawn by ${user.username}`, signal);
         if (outcome === 'updated') return;
       }
       throw ownObjectNotFound(id, KIND);
@@ -264,7 +267,7 @@ const LIFETIME = 7 * 24 * 3_600_000;
 /** Invitations of one user. */
 export const MOST_PER_HOUR = 20;
 
-/** Whether the inviter cannot give it, rather than that nobody can be asked now. */
+/** Whether the inviter cannot give it, rather than that no backend can be asked now. */
 function isRefusal(error: unknown): error is StatusError {
   return error instanceof StatusError && error.http < 500 && error.http !== 409 && error.http !== 429;
 }
