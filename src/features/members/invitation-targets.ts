@@ -13,7 +13,7 @@ import { allows } from '../../rbac/decide.ts';
 import { userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { addBinding } from './change-members.ts';
+import { addBinding, type BindingWriter } from './change-members.ts';
 import type { Target } from './invitation-v1alpha1.ts';
 import type { InvitationTargets } from './invitations.ts';
 import { isLevel, memberID } from './members.ts';
@@ -44,9 +44,8 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     if (homeOf(inviter) !== '' && !isLevel(role))
       throw malformed('spec.role: only read, control, edit and manage can be given');
     const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
-    const send = (request: Parameters<IdentityRequests['send']>[1]) =>
-      requests.send(inviter, request, signal);
-    await addBinding(member, role, { namespace, dryRun, send: (sent) => send({ ...sent, origin }) });
+    const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
+    await addBinding(member, role, { namespace, dryRun, send });
   }
 
   async function giveMembership(
