@@ -102,7 +102,7 @@ function secretResponse(kind: string, made: ShownToken, spec: object = made.spec
   };
 }
 
-/** kubectl waits until no object of this UID is left, and a revoked token has none. */
+/** kubectl waits until no object has this UID: none has it. */
 function deleted(name: string): UpstreamResponse {
   const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
   return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
