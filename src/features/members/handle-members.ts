@@ -13,8 +13,8 @@ import {
   readOwnSpec,
 } from '../../proxy/own-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { deletedResponse, jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import { type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
 import type { ChangeOptions, MembersService } from './members-service.ts';
@@ -59,7 +59,7 @@ export function createMembersHandler(
     if (exchange.method === 'DELETE') {
       const options = { ...change, ...(await readDeleteOptions(outgoing, bodies)) };
       const { notes } = await service.remove(identity, namespace, name, options);
-      return withWarnings(deletedOwnObject(KIND, name), notes);
+      return withWarnings(deletedResponse(KIND.resource, name), notes);
     }
     const { force = false, ...spec } = await readOwnSpec(exchange, MEMBER, bodies, namespace);
     const isNew = exchange.method === 'POST';

@@ -13,8 +13,8 @@ import {
   readOwnObject,
 } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { deletedResponse, jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
@@ -63,8 +63,7 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
         return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
       case 'DELETE': {
         const { dryRun } = await readDeleteOptions(outgoing, options);
-        const { metadata } = await teams.delete(caller, name, dryRun);
-        return deletedOwnObject(SHOWN, name, metadata.uid);
+        return deletedResponse('teams', name, (await teams.delete(caller, name, dryRun)).metadata.uid);
       }
       default:
         return answerOwnObjects(outgoing, name, SHOWN, clock.now(), async () =>

@@ -12,7 +12,7 @@ import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/list
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
+import { JSON_HEADERS } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
@@ -97,17 +97,6 @@ export function ownObjectNotFound(
   return new StatusError('NotFound', `${plural} ${JSON.stringify(name)} not found`, {
     details: { name, kind: resource, ...(group && { group }) },
   });
-}
-
-/** The response to a deletion. @param uid kubectl waits until no object of the name has it */
-export function deletedOwnObject(
-  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
-  name: string,
-  uid?: string,
-): UpstreamResponse {
-  const [group] = apiVersion.split('/');
-  const details = { name, group, kind: resource, uid };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
 function documentOf<T extends OwnObject>(
