@@ -5,6 +5,7 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { Owners } from '../../identity/owners.ts';
+import type { Informer } from '../../kubernetes/informer.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
@@ -19,7 +20,7 @@ import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 import { tokenResources } from './handle-tokens.ts';
 import { createScopeAuthorizer } from './scope-authorizer.ts';
 import { createTokenAuthenticator } from './token-authenticator.ts';
-import { readToken, TokenStore } from './token-store.ts';
+import { type ReadToken, readToken, TokenStore } from './token-store.ts';
 import { TokenUpkeep } from './token-upkeep.ts';
 
 /**
@@ -31,6 +32,7 @@ const STALE_AFTER = 120_000;
 interface KnownTokens {
   readonly store: TokenStore;
   readonly informers: Informers;
+  readonly informer: Readonly<Pick<Informer<ReadToken>, 'isFailing' | 'provenAt'>>;
 }
 
 const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
@@ -84,30 +86,30 @@ export function createTokens(
       };
       const store = new TokenStore({ clock, onEnded });
       const informers = new Informers({ ...runtime, upstream, name: 'tokens' });
-      informers.add({ path: collectionPath(STORED_TOKENS, place), read: readToken, store });
-      return { store, informers };
+      const path = collectionPath(STORED_TOKENS, place);
+      return { store, informers, informer: informers.add({ path, read: readToken, store }) };
     },
   });
   connectInformers(build.generation, known, upstream);
-  const { store, informers } = known;
+  const { store, informer } = known;
   const upkeep = build.generation.component(UPKEEP, {
     uses: [known, upstream],
     create: () => new TokenUpkeep({ ...runtime, store, objects, place, owners }),
   });
-  const { resource } = STORED_TOKENS;
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const describe = (identity: Parameters<TenancyMode['tenantOf']>[0]) => {
     const tenant = mode.tenantOf(identity);
     return { tenant, user: mode.userOf(identity, tenant) };
   };
   const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
-  const isStale = () => clock.now() - (informers.provenAt(resource) ?? 0) > STALE_AFTER;
+  const isStale = () => clock.now() - (informer.provenAt ?? 0) > STALE_AFTER;
   return {
     tokens,
     authenticator: createTokenAuthenticator({
       ...checks,
       mode,
       isStale,
+      isFailing: () => informer.isFailing,
       used: (token) => upkeep.used(token),
     }),
     feature: {

@@ -17,6 +17,7 @@ import type { AccessToken, TokenStore } from './token-store.ts';
 import { longestLife, type TokensConfiguration } from './tokens-configuration.ts';
 
 const PREFIX = 'sgt_';
+const TOKEN_ANNOTATION = 'stonegate.dev/access-token';
 
 export interface TokenCheckOptions {
   readonly lifetimes: TokensConfiguration['lifetimes'];
@@ -27,6 +28,8 @@ export interface TokenAuthenticatorOptions extends TokenCheckOptions {
   readonly store: Pick<TokenStore, 'get' | 'wait'>;
   /** Whether the store has not been proven for so long that a revocation may be missing. */
   readonly isStale: () => boolean;
+  /** Whether the API server sends no news: a token that is not known may be a new one. */
+  readonly isFailing: () => boolean;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
   readonly used: (token: AccessToken) => void;
@@ -41,7 +44,7 @@ const digestOf = memoizeByReference(({ token }: TokenCredential) => {
 });
 
 export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Authenticator {
-  const { store, isStale, owners, mode, clock, used } = options;
+  const { store, isStale, isFailing, owners, mode, clock, used } = options;
   const identityOf = memoizeByReference((token: AccessToken) =>
     memoizeByReference((owner: Identity) => withScope(token, owner, mode)),
   );
@@ -61,6 +64,18 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
     return owner instanceof Promise ? owner.then(identityOf(token)) : identityOf(token)(owner);
   }
 
+  function explained(token: AccessToken, digest: Buffer): Promise<Identity> | Identity {
+    try {
+      const identity = accept(token, digest);
+      if (!(identity instanceof Promise)) return identity;
+      return identity.catch((error: unknown) => {
+        throw annotated(token.id, error);
+      });
+    } catch (error) {
+      throw annotated(token.id, error);
+    }
+  }
+
   return {
     name: 'access-token',
     takes: 'access tokens',
@@ -69,16 +84,23 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
       if (credential.kind !== 'bearer') throw unauthorized('an access token is sent as a bearer token alone');
       const given = digestOf(credential);
       if (given === undefined) throw unauthorized('the access token has a typo');
-      if (isStale())
+      const token = store.get(given.id);
+      if (isStale() || (token === undefined && isFailing()))
         throw new StatusError(
           'TokensUnavailable',
           'Service Unavailable: the API server has sent no news of access tokens for too long',
         );
-      const token = store.get(given.id);
-      if (token !== undefined) return accept(token, given.digest);
-      return store.wait(given.id).then((found) => accept(found, given.digest));
+      if (token === undefined) return store.wait(given.id).then((found) => explained(found, given.digest));
+      return explained(token, given.digest);
     },
   };
+}
+
+/** The audit log says which token was refused, and why; the client learns neither. */
+function annotated(id: string, error: unknown): unknown {
+  if (!(error instanceof StatusError)) return error;
+  const reason = typeof error.cause === 'string' ? error.cause : error.message;
+  return error.annotated({ [TOKEN_ANNOTATION]: id, 'stonegate.dev/reason': reason });
 }
 
 function isEqual(one: Buffer, other: Buffer): boolean {
@@ -120,6 +142,6 @@ function withScope(
     ...owner,
     accessToken: createTokenScope(token.id, token, reviewTenant(tenant) ?? ''),
     expiresAt: token.expiresAt,
-    auditAnnotations: { ...owner.auditAnnotations, 'stonegate.dev/access-token': token.id },
+    auditAnnotations: { ...owner.auditAnnotations, [TOKEN_ANNOTATION]: token.id },
   };
 }
