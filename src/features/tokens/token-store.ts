@@ -166,7 +166,7 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     owner,
     ownerKey: ownerKey(identity),
     identity,
-    signedInAt: status.signIn === undefined ? createdAt : (parseTimestamp(status.signIn.at) ?? 0),
+    signedInAt: parseTimestamp(status.signIn?.at ?? spec.signedIn) ?? 0,
     description,
     scopes,
     rules,

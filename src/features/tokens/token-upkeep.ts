@@ -11,7 +11,8 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import { STORED_TOKENS } from './access-token-v1alpha1.ts';
+import { STORED_TOKENS, storedTokenSchema } from './access-token-v1alpha1.ts';
+import { deleteToken } from './access-tokens.ts';
 import { endOf } from './token-authenticator.ts';
 import type { AccessToken, TokenStore } from './token-store.ts';
 
@@ -26,19 +27,26 @@ export interface TokenUpkeepOptions {
 
 /** All in milliseconds. Between two writes: five in a second. */
 const PACE = 200;
+/** After a failure. */
+const PAUSE = 10_000;
 const HOUR = 3_600_000;
 /** For how long ended tokens stay listed. */
 const LISTED_FOR = 30 * 24 * HOUR;
 
-type Work = { readonly kind: 'used' } | { readonly kind: 'signed-in'; readonly owner: Identity };
+/** `at` is RFC 3339: it may be written much later. */
+type Work = { readonly at: string } & (
+  | { readonly kind: 'used' }
+  | { readonly kind: 'signed-in'; readonly owner: Identity }
+);
 
 export class TokenUpkeep {
   readonly #options: TokenUpkeepOptions;
-  readonly #pending = new Map<string, Map<Work['kind'], Work>>();
+  readonly #pending = new Map<string, ReadonlyMap<Work['kind'], Work>>();
   /** Identities that were seen: a cached credential has the same object at each request. */
   readonly #seen = new WeakSet<Identity>();
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
+  #pause = PACE;
   #sweptAt = 0;
   #running: Promise<void> = Promise.resolve();
 
@@ -57,7 +65,8 @@ export class TokenUpkeep {
   }
 
   used(token: AccessToken): void {
-    if (this.#options.clock.now() - token.lastUsedAt >= HOUR) this.#add(token, { kind: 'used' });
+    const now = this.#options.clock.now();
+    if (now - token.lastUsedAt >= HOUR) this.#add(token, { kind: 'used', at: timestamp(now) });
   }
 
   /** A request with another credential than an access token. */
@@ -70,8 +79,11 @@ export class TokenUpkeep {
     if (owner === undefined || !isKnownFromSignIn(owner)) return;
     const now = clock.now();
     for (const token of tokens)
-      if (endOf(token, now) === undefined && isNews(token, owner, now))
-        this.#add(token, { kind: 'signed-in', owner });
+      if (
+        endOf(token, now) === undefined &&
+        (isNews(token, owner, now) || this.#pending.get(token.id)?.has('signed-in'))
+      )
+        this.#add(token, { kind: 'signed-in', owner, at: timestamp(now) });
   }
 
   /** @returns undefined for a credential of less than the whole user */
@@ -85,12 +97,11 @@ export class TokenUpkeep {
   }
 
   #add({ id }: AccessToken, work: Work): void {
-    const ofToken = this.#pending.get(id) ?? new Map();
-    this.#pending.set(id, ofToken.set(work.kind, work));
+    this.#pending.set(id, new Map([...(this.#pending.get(id) ?? []), [work.kind, work]]));
   }
 
   #later(): void {
-    this.#timer = this.#options.clock.after(PACE, () => {
+    this.#timer = this.#options.clock.after(this.#pause, () => {
       this.#running = this.#run().finally(() => {
         if (!this.#stopping.signal.aborted) this.#later();
       });
@@ -100,36 +111,43 @@ export class TokenUpkeep {
   /** One write at most. Never rejects. */
   async #run(): Promise<void> {
     const { clock, logger } = this.#options;
+    const [next] = this.#pending;
+    this.#pause = PACE;
     try {
-      const [next] = this.#pending;
       if (next !== undefined) {
-        this.#pending.delete(next[0]);
-        await this.#write(...next);
+        const [id, work] = next;
+        // What is not written is tried again after all others, with what has become known meanwhile.
+        this.#pending.delete(id);
+        this.#pending.set(id, work);
+        const outcome = await this.#write(id, work);
+        if (outcome !== 'conflict' && this.#pending.get(id) === work) this.#pending.delete(id);
       } else if (clock.now() - this.#sweptAt >= HOUR) {
         this.#sweptAt = clock.now();
         await this.#sweep();
       }
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
+      this.#pause = PAUSE;
       logger.warn({ error }, 'access tokens: what became known of a token could not be written');
     }
   }
 
-  async #write(id: string, work: ReadonlyMap<Work['kind'], Work>): Promise<void> {
+  async #write(id: string, work: ReadonlyMap<Work['kind'], Work>) {
     const { store, objects, place, clock } = this.#options;
     const token = store.get(id);
-    if (token === undefined || endOf(token, clock.now()) !== undefined) return;
-    const now = timestamp(clock.now());
-    const signIn = work.get('signed-in');
-    const status = {
-      ...(work.has('used') && { lastUsed: now }),
-      ...(signIn?.kind === 'signed-in' && {
-        signIn: { at: now, identity: JSON.stringify(signIn.owner) },
-      }),
-    };
+    if (token === undefined || endOf(token, clock.now()) !== undefined) return 'gone';
     const { signal } = this.#stopping;
     const object = await objects.get(STORED_TOKENS, place, id, signal);
-    if (object !== undefined) await objects.updateStatus(STORED_TOKENS, place, object, status, signal);
+    const stored = storedTokenSchema.safeParse(object).data?.status?.signIn?.at ?? '';
+    const used = work.get('used');
+    const signIn = work.get('signed-in');
+    const status = {
+      ...(used && { lastUsed: used.at }),
+      // Another process may have seen a later one.
+      ...(signIn?.kind === 'signed-in' &&
+        stored <= signIn.at && { signIn: { at: signIn.at, identity: JSON.stringify(signIn.owner) } }),
+    };
+    return object && objects.updateStatus(STORED_TOKENS, place, object, status, signal);
   }
 
   /** Deletes what ended long ago. */
@@ -139,9 +157,7 @@ export class TokenUpkeep {
       const ended = endOf(token, clock.now());
       if (ended === undefined || clock.now() - ended.at < LISTED_FOR) continue;
       if (this.#stopping.signal.aborted) return;
-      const { signal } = this.#stopping;
-      const object = await objects.get(STORED_TOKENS, place, token.id, signal);
-      if (object?.metadata.uid === token.uid) await objects.delete(STORED_TOKENS, place, object, signal);
+      await deleteToken(objects, place, token, this.#stopping.signal);
     }
   }
 }
