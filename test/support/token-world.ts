@@ -90,6 +90,8 @@ export function createTokenWorld() {
   };
 
   function createReplica() {
+    /** When the API server was last heard of. */
+    const news = { isFailing: false, provenAt: Number.POSITIVE_INFINITY };
     const store = new TokenStore({ clock, onEnded: () => {} });
     const upkeep = () =>
       new TokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
@@ -118,8 +120,7 @@ export function createTokenWorld() {
         authenticator: createTokenAuthenticator({
           ...checks,
           mode,
-          isStale: () => false,
-          isFailing: () => false,
+          informer: news,
           used: (token) => running.used(token),
         }),
         tokens: createAccessTokens({ ...checks, objects, place: PLACE, describe, random: systemRandom }),
@@ -128,6 +129,7 @@ export function createTokenWorld() {
     const running = upkeep();
     running.start();
     return {
+      news,
       parts: parts(),
       upkeep: running,
       /** Of tokens that were revoked when their objects were delivered. */

@@ -23,16 +23,10 @@ import { createTokenAuthenticator } from './token-authenticator.ts';
 import { type ReadToken, readToken, TokenStore } from './token-store.ts';
 import { TokenUpkeep } from './token-upkeep.ts';
 
-/**
- * Milliseconds without a sign of life of the API server after which a revocation may be missing: a bookmark
- * comes each minute, and one may be late by a minute.
- */
-const STALE_AFTER = 120_000;
-
 interface KnownTokens {
   readonly store: TokenStore;
   readonly informers: Informers;
-  readonly informer: Readonly<Pick<Informer<ReadToken>, 'isFailing' | 'provenAt'>>;
+  readonly informer: Informer<ReadToken>;
 }
 
 const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
@@ -102,14 +96,12 @@ export function createTokens(
     return { tenant, user: mode.userOf(identity, tenant) };
   };
   const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
-  const isStale = () => clock.now() - (informer.provenAt ?? 0) > STALE_AFTER;
   return {
     tokens,
     authenticator: createTokenAuthenticator({
       ...checks,
       mode,
-      isStale,
-      isFailing: () => informer.isFailing,
+      informer,
       used: (token) => upkeep.used(token),
     }),
     feature: {

@@ -8,14 +8,20 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { Credential } from '../../identity/credential.ts';
 import type { Owners } from '../../identity/owners.ts';
 import { digestOfSecret, idOfSecret } from '../../identity/secret-token.ts';
+import type { Informer } from '../../kubernetes/informer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createTokenScope, scopeProblem } from './scope.ts';
-import type { AccessToken, TokenStore } from './token-store.ts';
+import { type AccessToken, identityOf, type TokenStore } from './token-store.ts';
 import { longestLife, type TokensConfiguration } from './tokens-configuration.ts';
 
+/**
+ * Milliseconds without a sign of life of the API server after which a revocation may be missing: a bookmark
+ * comes each minute, and one may be late by a minute.
+ */
+const STALE_AFTER = 120_000;
 const PREFIX = 'sgt_';
 const TOKEN_ANNOTATION = 'stonegate.dev/access-token';
 
@@ -26,10 +32,8 @@ export interface TokenCheckOptions {
 
 export interface TokenAuthenticatorOptions extends TokenCheckOptions {
   readonly store: Pick<TokenStore, 'get' | 'wait'>;
-  /** Whether the store has not been proven for so long that a revocation may be missing. */
-  readonly isStale: () => boolean;
-  /** Whether the API server sends no news: a token that is not known may be a new one. */
-  readonly isFailing: () => boolean;
+  /** It fills the store. While it is failing, a token that is not known may be a new one. */
+  readonly informer: Readonly<Pick<Informer<never>, 'isFailing' | 'provenAt'>>;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
   readonly used: (token: AccessToken) => void;
@@ -44,8 +48,8 @@ const digestOf = memoizeByReference(({ token }: TokenCredential) => {
 });
 
 export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Authenticator {
-  const { store, isStale, isFailing, owners, mode, clock, used } = options;
-  const identityOf = memoizeByReference((token: AccessToken) =>
+  const { store, informer, owners, mode, clock, used } = options;
+  const scopedOf = memoizeByReference((token: AccessToken) =>
     memoizeByReference((owner: Identity) => withScope(token, owner, mode)),
   );
 
@@ -60,8 +64,9 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
     if (blocked !== undefined)
       throw new StatusError('TokenBlocked', `the access token ${token.id} is blocked: ${blocked}`);
     used(token);
-    const owner = owners.current(token);
-    return owner instanceof Promise ? owner.then(identityOf(token)) : identityOf(token)(owner);
+    const { signedInAt } = token;
+    const owner = owners.current({ identity: identityOf(token), signedInAt });
+    return owner instanceof Promise ? owner.then(scopedOf(token)) : scopedOf(token)(owner);
   }
 
   function explained(token: AccessToken, digest: Buffer): Promise<Identity> | Identity {
@@ -85,7 +90,8 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
       const given = digestOf(credential);
       if (given === undefined) throw unauthorized('the access token has a typo');
       const token = store.get(given.id);
-      if (isStale() || (token === undefined && isFailing()))
+      const isStale = clock.now() - (informer.provenAt ?? 0) > STALE_AFTER;
+      if (isStale || (token === undefined && informer.isFailing))
         throw new StatusError(
           'TokensUnavailable',
           'Service Unavailable: the API server has sent no news of access tokens for too long',

@@ -14,7 +14,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import { STORED_TOKENS, storedTokenSchema } from './access-token-v1alpha1.ts';
 import { deleteToken } from './access-tokens.ts';
 import { endOf } from './token-authenticator.ts';
-import type { AccessToken, TokenStore } from './token-store.ts';
+import { type AccessToken, identityOf, type TokenStore } from './token-store.ts';
 
 export interface TokenUpkeepOptions {
   readonly store: TokenStore;
@@ -163,8 +163,8 @@ export class TokenUpkeep {
 }
 
 /** Other groups, or an hour since the last sign-in that is known. */
-function isNews({ identity, signedInAt }: AccessToken, owner: Identity, now: number): boolean {
+function isNews(token: AccessToken, owner: Identity, now: number): boolean {
   const facts = ({ groups, extra, verifiedEmail }: Identity) =>
     JSON.stringify([groups, extra, verifiedEmail]);
-  return facts(identity) !== facts(owner) || now - signedInAt >= HOUR;
+  return facts(identityOf(token)) !== facts(owner) || now - token.signedInAt >= HOUR;
 }
