@@ -49,6 +49,7 @@ const digestOf = memoizeByReference(({ token }: TokenCredential) => {
 
 export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Authenticator {
   const { store, informer, owners, mode, clock, used } = options;
+  const blockedBecause = memoizeByReference((token: AccessToken) => blockOf(token, options.lifetimes));
   const scopedOf = memoizeByReference((token: AccessToken) =>
     memoizeByReference((owner: Identity) => withScope(token, owner, mode)),
   );
@@ -60,7 +61,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
     const ended = endOf(token, now);
     if (ended !== undefined)
       throw unauthorized(`the access token ${token.id} is ${ended.state}: ${ended.reason}`);
-    const blocked = blockOf(token, options.lifetimes);
+    const blocked = blockedBecause(token);
     if (blocked !== undefined)
       throw new StatusError('TokenBlocked', `the access token ${token.id} is blocked: ${blocked}`);
     used(token);

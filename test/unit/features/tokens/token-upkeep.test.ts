@@ -35,3 +35,25 @@ t.test('D429 expired and revoked tokens stay listed with the reason for 30 days'
   t.equal(listed().size, 0);
   t.equal(world.objects.all().length, 0);
 });
+
+t.test('what a sign-in takes away is written before when tokens were used', async (t) => {
+  const world = createTokenWorld();
+  const { carol, replica } = world;
+  const { parts } = replica(0);
+  const { signal } = new AbortController();
+  const make = async (owner: 'alice' | 'carol') => {
+    const spec = { scopes: ['read'], expirationSeconds: 3_600 };
+    const { status } = await parts.tokens.create(world.signIn(owner, 0), spec, signal);
+    return status.token ?? '';
+  };
+  const used = [];
+  for (let count = 0; count < 10; count += 1) used.push(await make('alice'));
+  const secret = await make('carol');
+  replica(0).deliver();
+  for (const each of used) await world.authenticate(0, each);
+  carol.groups = [];
+  world.signIn('carol', 0);
+  // Two writes.
+  await world.pass(0);
+  t.same((await world.authenticate(0, secret))?.groups, []);
+});
