@@ -8,6 +8,8 @@ import {
 import { POLICY_DEFINITIONS } from '../src/features/cross-tenant/crd-manifests.ts';
 import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
+import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { pluralOf } from '../src/kubernetes/custom-resource.ts';
@@ -23,6 +25,9 @@ const OWN_RESOURCES = [
   ...Object.values(WHO_CAN_RESOURCES),
   EXPLANATIONS,
   OWN_QUOTAS,
+  MEMBERS,
+  PEOPLE_SEARCHES,
+  OWN_TEAMS,
 ];
 
 const RIGHTS = {

@@ -14,6 +14,8 @@ import { createExplain, type Explain } from '../features/explain/explain-request
 import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createMembers } from '../features/members/feature.ts';
+import { createTeamFeature } from '../features/members/team-feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
@@ -64,6 +66,7 @@ export function createFeatures(
     index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
   const accessRules = access && createAccessRules(build, parts, access);
   const quotas = createShownQuotas(build.loaded.configuration, parts);
+  const teams = createTeamFeature(build, parts);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -84,6 +87,8 @@ export function createFeatures(
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
+    createMembers(build, parts, access),
+    teams,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];

@@ -6,6 +6,7 @@
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
+import { createMemberships } from '../features/members/team-feature.ts';
 import type { PageSources } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
@@ -20,6 +21,7 @@ import { INSPECTED_BODIES } from '../limits/memory-bounds.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
+import { createIdentityRequests } from '../proxy/as-identity.ts';
 import type { ServingStages } from '../proxy/delivery.ts';
 import { combineFeatures, type Provisioner } from '../proxy/feature.ts';
 import { LastModes } from '../proxy/impersonation/impersonation-modes.ts';
@@ -34,7 +36,7 @@ import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.t
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import { writeStatus } from '../server/status-writer.ts';
-import { memoizedMode } from '../tenancy/tenancy-mode.ts';
+import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
 import { createFeatures } from './features.ts';
 import { createRoles } from './keystone.ts';
@@ -85,7 +87,9 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const { provisioning, policies, responseMemory, streams } = options;
   const { clock } = runtime;
   const { body: bodyTimeout } = server.timeouts;
-  const mode = memoizedMode(createTenancyMode(configuration));
+  const named = memoizedMode(createTenancyMode(configuration));
+  const memberships = createMemberships(build);
+  const mode = memberships ? withGroups(named, memberships.groupsOf) : named;
   const upstreamRights = createOwnRights(build);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);
@@ -98,11 +102,14 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const owners = createConfiguredOwners(build, credentials, roles);
   const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies });
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
+  const subjects = createAccessSubjects(asUser);
+  const bodyRules = () => stages.bodyRules;
   const parts = {
     ...{ clock, mode, upstream, reviewer, discovery, reasonOf, policies, provisioning },
     ...{ streams, responseMemory },
     authenticators: [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators],
-    subjects: createAccessSubjects(asUser),
+    subjects,
+    asIdentity: createIdentityRequests({ ...asUser, subjects, fetcher: upstream, bodyRules }),
     ownBodies,
   };
   const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, tokens, () => stages);

@@ -17,6 +17,7 @@ import {
   type MembershipLog,
 } from '../features/cross-tenant/feature.ts';
 import { createServedKeystoneQuota } from '../features/keystone-limits/feature.ts';
+import { createTeamReadiness } from '../features/members/team-feature.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
@@ -89,6 +90,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
     createQuotaRules(build, build.provisioningUpstream),
   );
   const indexReadiness = createIndexReadiness(build, process.startedAt);
+  const teamReadiness = createTeamReadiness(build, process.startedAt);
   return {
     api: proxy.serve,
     recheck: proxy.recheck,
@@ -97,7 +99,12 @@ export function createServing(components: Build, process: ServingProcess): Servi
     portal: portal && counted(portal, inFlight),
     webhook: webhook && counted(webhook.serve, inFlight),
     admission: admission && counted(admission, inFlight),
-    checks: [proxy.authentication, ...(indexReadiness ? [indexReadiness] : []), ...(webhook?.checks ?? [])],
+    checks: [
+      proxy.authentication,
+      ...(indexReadiness ? [indexReadiness] : []),
+      ...(teamReadiness ? [teamReadiness] : []),
+      ...(webhook?.checks ?? []),
+    ],
     upstream: build.upstream,
     syncRules: webhook?.syncRules,
     drops: build.shared.drops,

@@ -16,6 +16,7 @@ import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
+import { TEAM_DEFINITION } from '../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTA_DEFINITION } from '../features/quota/tenant-quota-manifests.ts';
 import { ACCESS_TOKEN_DEFINITION } from '../features/tokens/access-token-v1alpha1.ts';
 import { definitionOf } from '../kubernetes/custom-resource.ts';
@@ -52,8 +53,8 @@ kubectl apply -f -
   --help                   this text
 
 stonegate manifests crds [--mode MODE] prints the custom resources of quotas,
-access tokens and, in arktos mode (the default), of cross-tenant policies and
-administrations.
+access tokens and teams and, in arktos mode (the default), of cross-tenant
+policies and administrations.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
@@ -61,7 +62,7 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
 /** The custom resources of both modes. */
-export const DEFINITIONS = [TENANT_QUOTA_DEFINITION, ACCESS_TOKEN_DEFINITION];
+export const DEFINITIONS = [TENANT_QUOTA_DEFINITION, ACCESS_TOKEN_DEFINITION, TEAM_DEFINITION];
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -158,7 +159,7 @@ async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
 
 /** What Stonegate needs for everything that is configured. */
 export function needsOf(configuration: StonegateConfiguration): Needs {
-  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota, tokens } =
+  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota, tokens, members } =
     configuration;
   const policies = enabledPolicies(configuration);
   return {
@@ -170,6 +171,7 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     projectQuotas: quota?.keystoneLimits !== undefined,
     countedKinds: quota?.count,
     tokens: tokens !== undefined,
+    teams: members !== undefined,
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },

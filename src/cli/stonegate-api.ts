@@ -26,6 +26,8 @@ export interface StonegateAddress {
   readonly authorization?: string | undefined;
   /** When its token expires, in milliseconds since the epoch, if that is known beside the token. */
   readonly tokenExpiresAt?: number | undefined;
+  /** Takes the warnings of responses. */
+  readonly onWarning?: ((text: string) => void) | undefined;
   /** The client's certificate and key, PEM. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom the requests are made, if it is another than the credential's. */
@@ -52,15 +54,23 @@ interface APIErrorDetails {
   readonly remarks?: readonly string[];
 }
 
+/** Without one a body is posted, and no body is a GET. */
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
 /**
  * @param path below the server's address
- * @param body posted as JSON; without it the request is a GET
+ * @param body sent as JSON
  * @returns the JSON of a 2xx response
  * @throws StonegateAPIError
  */
-export async function askStonegate(address: StonegateAddress, path: string, body?: object): Promise<unknown> {
+export async function askStonegate(
+  address: StonegateAddress,
+  path: string,
+  body?: object,
+  method?: Method,
+): Promise<unknown> {
   try {
-    return await ask(address, path, body);
+    return await ask(address, path, body, method);
   } catch (error) {
     if (!(error instanceof StonegateAPIError) || error.status !== 401) throw error;
     const { message, status, remarks } = error;
@@ -95,13 +105,14 @@ async function whyRefused({
  * credential is sent.
  */
 export function askUnverified(url: string, path: string): Promise<unknown> {
-  return ask({ url, ca: undefined }, path, undefined, false);
+  return ask({ url, ca: undefined }, path, undefined, 'GET', false);
 }
 
 async function ask(
   address: StonegateAddress,
   path: string,
   body: object | undefined,
+  method: Method = body === undefined ? 'GET' : 'POST',
   rejectUnauthorized = true,
 ): Promise<unknown> {
   const url = safeURL(address.url);
@@ -124,11 +135,12 @@ async function ask(
       headers,
       body: response,
     } = await pool.request({
-      method: body === undefined ? 'GET' : 'POST',
+      method,
       path: `${url.pathname.replace(/\/+$/, '')}${path}`,
       headers: headersOf(address, body !== undefined).flat(),
       body: body === undefined ? null : JSON.stringify(body),
     });
+    for (const text of warningsIn(headers.warning)) address.onWarning?.(text);
     return readResponse(statusCode, await response.text(), headers['audit-id'], url);
   } catch (error) {
     if (error instanceof StonegateAPIError) throw error;
@@ -138,8 +150,16 @@ async function ask(
   }
 }
 
+/** The texts that Stonegate sends. RFC 7234 §5.5. */
+function warningsIn(values: string | string[] = []): string[] {
+  return [values].flat().flatMap((value) => {
+    const text = readJSON(/^299 - (".*")$/.exec(value)?.[1] ?? '');
+    return typeof text === 'string' ? [text] : [];
+  });
+}
+
 /** An object of Stonegate's own API. */
-interface OwnObject {
+export interface OwnObject {
   readonly kind: string;
   readonly apiVersion: string;
 }
@@ -155,8 +175,9 @@ export async function askFor<Answer extends OwnObject>(
   address: StonegateAddress,
   path: string,
   body?: object,
+  method?: Method,
 ): Promise<Answer> {
-  const answer = await askStonegate(address, path, body);
+  const answer = await askStonegate(address, path, body, method);
   if (isOfKind<Answer>(answer, kind)) return answer;
   throw new StonegateAPIError(`${address.url} is no Stonegate`);
 }

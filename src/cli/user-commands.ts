@@ -37,6 +37,18 @@ export const USER_COMMANDS = {
     does: 'say what your tenant may use, and what it uses',
     load: async () => (await import('./quota.ts')).quota,
   },
+  members: {
+    does: 'list and change who has which role in a namespace',
+    load: async () => (await import('./members.ts')).members,
+  },
+  token: {
+    does: 'make and end access tokens, which may do less than you',
+    load: async () => (await import('./token.ts')).token,
+  },
+  teams: {
+    does: 'list, make and change the teams of your tenant',
+    load: async () => (await import('./teams.ts')).teams,
+  },
   explain: {
     does: 'say what would become of a request, and why',
     load: async () => {

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { admissionSchema } from '../features/admission/admission-configuration.ts';
 import { bindingsSchema } from '../features/bindings/bindings-configuration.ts';
 import { authorizationSchema } from '../features/cross-tenant/authorization-configuration.ts';
+import { membersSchema } from '../features/members/members-configuration.ts';
 import { portalSchema } from '../features/portal/portal-configuration.ts';
 import { publishingSchema } from '../features/publishing/publishing-configuration.ts';
 import { quotaSchema } from '../features/quota/quota-configuration.ts';
@@ -36,6 +37,7 @@ import { serverSchema, upstreamSchema } from './server-configuration.ts';
 export type * from '../features/admission/admission-configuration.ts';
 export type * from '../features/bindings/bindings-configuration.ts';
 export type * from '../features/cross-tenant/authorization-configuration.ts';
+export type * from '../features/members/members-configuration.ts';
 export type * from '../features/portal/portal-configuration.ts';
 export type * from '../features/publishing/publishing-configuration.ts';
 export type * from '../features/quota/quota-configuration.ts';
@@ -226,6 +228,9 @@ const sections = z.strictObject({
   tokens: tokensSchema
     .exactOptional()
     .describe('Access tokens that users make for themselves, with less than their rights. Off without it.'),
+  members: membersSchema
+    .exactOptional()
+    .describe('What users see and change of who may do what in their namespaces. Off without it.'),
   audit: z
     .strictObject({
       file: z

@@ -23,6 +23,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...accessRules(configuration),
       ...publishingRules(configuration),
       ...quotaRules(configuration),
+      ...membersRules(configuration),
       ...tokensRules(configuration),
       ...namespaceRules(configuration),
     ]),
@@ -211,6 +212,18 @@ function quotaRules({ quota, bindings, authentication }: StonegateConfiguration)
       'authentication.keystone.serviceCredential',
       quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
       'is required with quota.keystoneLimits: only a service on the system is shown all limits',
+    ],
+  ];
+}
+
+function membersRules({ members, bindings, access }: StonegateConfiguration): Rule[] {
+  if (members === undefined) return [];
+  return [
+    ['access.index', !access.index, 'expected true with members: they are read from the RBAC index'],
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with members: what impersonates must not also write teams and invitations',
     ],
   ];
 }

@@ -33,6 +33,8 @@ export const CODES = {
   NotAcceptable: { http: 406, reason: 'NotAcceptable' },
   HeaderTimeout: { http: 408, reason: 'Timeout' },
   BodyTimeout: { http: 408, reason: 'Timeout' },
+  AlreadyExists: { http: 409, reason: 'AlreadyExists' },
+  Conflict: { http: 409, reason: 'Conflict' },
   ResourceExpired: { http: 410, reason: 'Expired' },
   BodyTooLarge: { http: 413, reason: 'RequestEntityTooLarge' },
   ListTooLarge: { http: 413, reason: 'RequestEntityTooLarge' },

@@ -19,6 +19,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
+import type { IdentityRequests } from '../proxy/as-identity.ts';
 import type { Provisioner } from '../proxy/feature.ts';
 import type { OwnBodyOptions } from '../proxy/own-body.ts';
 import type { ReasonOf } from '../proxy/rbac-reasons.ts';
@@ -71,6 +72,7 @@ export interface ProxyParts {
   readonly reviewer: AccessReviewer;
   readonly authenticators: readonly Authenticator[];
   readonly subjects: AccessSubjects;
+  readonly asIdentity: IdentityRequests;
   readonly discovery: Discovery;
   readonly reasonOf: ReasonOf | undefined;
   readonly policies: Policies | undefined;

@@ -28,6 +28,9 @@ export const SERVICE_ACCOUNTS_PREFIX = 'system:serviceaccounts:';
  */
 export const TENANT_GROUP_PREFIX = 'stonegate:tenant:';
 
+/** Precedes the tenant, `:` and the name of a team in the group of its members. */
+export const TEAM_GROUP_PREFIX = 'stonegate:team:';
+
 /** What a guest's name begins with behind the entered tenant: no user's name within a tenant does. */
 export const GUEST_PREFIX = 'guest:';
 

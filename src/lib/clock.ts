@@ -38,6 +38,20 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
+/** Milliseconds between two looks. */
+const LOOK_INTERVAL = 20;
+
+/** Looks again until it is so, or the time is over, or the signal is aborted. */
+export async function waitUntil(
+  isSo: () => boolean,
+  clock: Clock,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = clock.now() + milliseconds;
+  while (!isSo() && clock.now() < end && !signal.aborted) await pause(clock, LOOK_INTERVAL, signal);
+}
+
 /**
  * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`
  * @param late why

@@ -74,6 +74,9 @@ const DOCUMENTS: ReadonlyMap<string, OwnDocument> = new Map([
   [OWN_OPENAPI_PATH, 'openapi'],
 ]);
 const READ: readonly string[] = ['GET', 'HEAD'];
+/** Methods of paths that name an object alone, and of those that name none. */
+const OF_OBJECTS = ['PUT', 'DELETE'];
+const OF_LISTS = ['POST'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** @param all resources of the features, with those that are not served */
@@ -98,7 +101,10 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
       const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
       if (resource === undefined || !info.isResourceRequest || name === undefined)
         throw new StatusError('NotFound', NOT_FOUND);
-      const { methods, verbs } = resource;
+      const { verbs } = resource;
+      const methods = resource.methods.filter(
+        (each) => !(name === '' ? OF_OBJECTS : OF_LISTS).includes(each),
+      );
       const isWatched = info.verb === 'watch' && hasObjects(resource) && !verbs.includes('watch');
       if (isWatched || !methods.includes(method)) throw notAllowed(resource.name, methods);
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace, name };

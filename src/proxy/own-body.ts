@@ -17,21 +17,29 @@ export interface OwnBodyOptions {
   readonly clock: Clock;
 }
 
+const metadataSchema = z.object({
+  name: z.string().optional(),
+  namespace: z.string().optional(),
+  resourceVersion: z.string().optional(),
+});
+
+/** An object as a client sends it. */
+export interface GivenObject<S> {
+  readonly metadata?: z.output<typeof metadataSchema> | null | undefined;
+  readonly spec: S;
+}
+
 export interface OwnKind<S> {
   /** Names it in refusals: `an explanation`. */
   readonly what: string;
-  readonly schema: z.ZodType<{
-    readonly metadata?: { readonly namespace?: string | undefined } | null | undefined;
-    readonly spec: S;
-  }>;
+  readonly schema: z.ZodType<GivenObject<S>>;
 }
 
 export function ownKind<S>(kind: string, what: string, spec: z.ZodType<S>): OwnKind<S> {
-  const metadata = z.object({ namespace: z.string().optional() }).nullish();
   const schema = z.object({
     kind: z.literal(kind),
     apiVersion: z.literal('stonegate.dev/v1alpha1'),
-    metadata,
+    metadata: metadataSchema.nullish(),
     spec,
   });
   return { what, schema };
@@ -43,17 +51,21 @@ const LIMITS = { depth: 8, nodes: 10_000 };
 const WRONG_NAMESPACE =
   'the namespace of the provided object does not match the namespace sent on the request';
 
+/** @returns the object's `spec`, as `readOwnObject` reads it */
+export async function readOwnSpec<S>(...given: Parameters<typeof readOwnObject<S>>): Promise<S> {
+  return (await readOwnObject(...given)).spec;
+}
+
 /**
  * @param namespace of the path; that of the object may be absent
- * @returns the object's `spec`
  * @throws StatusError MediaTypeUnsupported, BodyMalformed, BodyTooLarge, BodyTimeout
  */
-export async function readOwnSpec<S>(
+export async function readOwnObject<S>(
   exchange: Exchange,
   { what, schema }: OwnKind<S>,
   { limits, clock }: OwnBodyOptions,
   namespace = '',
-): Promise<S> {
+): Promise<GivenObject<S>> {
   bodyType(exchange.headers, [[JSON_TYPE, 'json']]);
   const body = parseBody(await readBody(exchange, { ...limits, what }, clock), 'json', LIMITS);
   const { data, error } = schema.safeParse(body);
@@ -61,7 +73,7 @@ export async function readOwnSpec<S>(
   const named = data.metadata?.namespace ?? '';
   if (namespace !== '' && named !== '' && named !== namespace)
     throw new StatusError('BodyMalformed', WRONG_NAMESPACE);
-  return data.spec;
+  return data;
 }
 
 /** The first problem. The names of unknown fields, and what is below the known ones, are the client's. */

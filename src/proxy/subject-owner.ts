@@ -3,9 +3,11 @@
  * cannot be distinguished from another tenant's counts as one.
  */
 
+import type { TenantName } from '../kubernetes/request-info.ts';
 import {
   SERVICE_ACCOUNT_PREFIX,
   SERVICE_ACCOUNTS_PREFIX,
+  TEAM_GROUP_PREFIX,
   TENANT_GROUP_PREFIX,
 } from '../kubernetes/reserved-names.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
@@ -13,7 +15,11 @@ import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
 import { type SubjectKey, subjectOfKey } from '../rbac/subject-key.ts';
 import type { SubjectGrant } from '../rbac/who-can.ts';
-import { projectGroup, readKeystoneGroup } from '../tenancy/keystone-groups.ts';
+import type { Identity } from '../tenancy/identity.ts';
+import { keystoneGroupInWords, projectGroup, readKeystoneGroup } from '../tenancy/keystone-groups.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { NO_TENANT } from '../tenancy/tenant-name.ts';
+import { escapeNamePart } from '../tenancy/user-name.ts';
 
 /** The user who asks. */
 export interface Viewer {
@@ -29,6 +35,27 @@ export interface Viewer {
   readonly namePrefix: string | undefined;
   /** Whether an operator asks, with Stonegate's own credential, which reads every role and binding. */
   readonly isOperator?: boolean;
+}
+
+/**
+ * The facts about the asking user that decide which names the user may see.
+ *
+ * @param user with the groups that count where names are asked for
+ */
+export function viewerOf(
+  { subject, tenantOrigin, accessToken }: Pick<Identity, 'subject' | 'tenantOrigin' | 'accessToken'>,
+  { username, groups }: Pick<RBACUser, 'username' | 'groups'>,
+  tenant: TenantName,
+  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
+): Viewer {
+  const home = mode.reviewTenant(tenant) ?? '';
+  return {
+    user: { tenant: home, username, groups, scope: accessToken },
+    tenant: tenant === NO_TENANT ? '' : tenant,
+    isSystem: home !== '' && mode.isSystem(tenant),
+    domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
+    namePrefix: subject.kind === 'keystone' ? `${escapeNamePart(subject.scopeDomain.name)}:` : undefined,
+  };
 }
 
 /** A Keystone project or domain with its names. */
@@ -71,7 +98,7 @@ export class SubjectFilter {
   }
 
   /** Whether the subject may be named: it is the user's own, or the user may list the binding. */
-  shows({ key, binding }: SubjectGrant): boolean {
+  shows({ key, binding }: Pick<SubjectGrant, 'key' | 'binding'>): boolean {
     return (
       this.seesAll || this.viewer.user.tenant !== '' || this.#isOwn(key) || this.mayList(binding.namespace)
     );
@@ -106,8 +133,17 @@ export class SubjectFilter {
   }
 
   /** Whether the viewer may see the name of the Keystone project or domain. */
-  mayName(scope: NamedScope): boolean {
+  #mayName(scope: NamedScope): boolean {
     return this.seesAll || scope.domainID === this.viewer.domainID;
+  }
+
+  /** `role member on project web`; undefined if Keystone's names are not known. */
+  displayName(group: string): string | undefined {
+    const { scopes } = this.#options;
+    return keystoneGroupInWords(group, (kind, id) => {
+      const known = (kind === 'project' ? scopes?.projects : scopes?.domains)?.get(id);
+      return known && this.#mayName(known) ? known.name : undefined;
+    });
   }
 
   #may(verb: string, resource: string, namespace: string, name: string): boolean {
@@ -135,6 +171,8 @@ export class SubjectFilter {
     const { tenant, domainID, user } = this.viewer;
     if (name.startsWith(TENANT_GROUP_PREFIX))
       return tenant !== '' && name === `${TENANT_GROUP_PREFIX}${tenant}`;
+    if (name.startsWith(TEAM_GROUP_PREFIX))
+      return tenant !== '' && name.startsWith(`${TEAM_GROUP_PREFIX}${tenant}:`);
     const group = readKeystoneGroup(name);
     if (group === undefined) return false;
     if (group.kind === 'system') return true;

@@ -87,6 +87,7 @@ export function createArktosMode({
       groups: [],
       extra: {},
     }),
+    memberName: (wanted, tenant) => nameInTenant(tenant, wanted, isSystem(tenant)),
     route(info, method, tenant, user) {
       if (isSystem(tenant)) return systemRoute(info);
       const ownTenant = showsOwnTenant ? ownTenantRoute(info, method, tenant) : undefined;

@@ -93,6 +93,11 @@ export function createSharedMode({
         : // It is a namespace's, not a tenant's: who may act as it, the namespace's rolebindings say.
           { username: wanted, serviceAccount, groups: [], extra: {} };
     },
+    // Keystone's parts of a name have no colon: with one, or a source's prefix, it is whole.
+    memberName: (wanted, tenant) =>
+      wanted.includes(':') || reservedNamePrefixes.some((prefix) => wanted.startsWith(prefix))
+        ? nameBelow('', wanted)
+        : nameInTenant(wanted, tenant),
     route(info) {
       const target = { path: info.rawPath, query: info.rawQuery };
       const review = selfReviewOf(info);

@@ -101,6 +101,13 @@ export interface TenancyMode {
    */
   impersonationTarget(wanted: string, tenant: TenantName): ImpersonationTarget;
   /**
+   * The whole name of a user of the tenant, of any source, as bindings and teams have it.
+   *
+   * @param wanted perhaps without what all names of the tenant begin with
+   * @throws StatusError ImpersonationForbidden or IdentityUnusable
+   */
+  memberName(wanted: string, tenant: TenantName): string;
+  /**
    * Decides how a request is served. Other tenants are refused by the authorizer, not here.
    *
    * @throws StatusError PathForbidden for what is no tenant's
@@ -154,5 +161,30 @@ export function memoizedMode(mode: TenancyMode): TenancyMode {
     tenantOf,
     userOf: (identity, tenant) =>
       tenant === tenantOf(identity) ? userOf(identity) : mode.userOf(identity, tenant),
+  };
+}
+
+/** @returns the same array for the same user as long as the groups are the same */
+export type GroupsOf = (tenant: TenantName, username: string) => readonly string[];
+
+/**
+ * Adds groups of Stonegate's own to the users whom the mode names. A user of the API server itself has the
+ * groups that the API server gives.
+ */
+export function withGroups(mode: TenancyMode, groupsOf: GroupsOf): TenancyMode {
+  // Headers and the like are stored by user: the same user has to be the same object.
+  const extended = memoizeByReference((user: UserInfo) =>
+    memoizeByReference(
+      (groups: readonly string[]): UserInfo => ({ ...user, groups: [...user.groups, ...groups] }),
+    ),
+  );
+  return {
+    ...mode,
+    userOf(identity, tenant) {
+      const user = mode.userOf(identity, tenant);
+      if (identity.subject.kind === 'upstream' || identity.subject.kind === 'anonymous') return user;
+      const groups = groupsOf(tenant, user.username);
+      return groups.length === 0 ? user : extended(user)(groups);
+    },
   };
 }

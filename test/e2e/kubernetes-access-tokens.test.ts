@@ -5,7 +5,7 @@ import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
-import { madeToken } from '../support/token-client.ts';
+import { madeToken, posted } from '../support/token-client.ts';
 
 const PODS = '/api/v1/namespaces/web/pods';
 const json = { 'content-type': 'application/json' };
@@ -54,6 +54,23 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
       t.notMatch(nodes.body, /access token/);
     },
   );
+
+  await t.test('D419 a self review answers for the token, not for its owner', async (t) => {
+    const { secret } = await site.make(alice, 'namespace/web/read');
+    const allowed = async (verb: string, namespace: string) => {
+      const resourceAttributes = { verb, namespace, resource: 'pods' };
+      const review = {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { resourceAttributes },
+      };
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      return (await stonegate.ask(secret, path, posted(review))).json().status;
+    };
+    t.match(await allowed('list', 'web'), { allowed: true });
+    t.match(await allowed('create', 'web'), { allowed: false });
+    t.match(await allowed('list', 'lab'), { allowed: false });
+  });
 
   await t.test('rotation keeps the former secret for a while', async (t) => {
     const { secret, name } = await site.make(alice, 'namespace/web/read');

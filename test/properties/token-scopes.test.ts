@@ -1,183 +1,108 @@
 /**
- * The scopes of access tokens, whatever they are and whatever is asked: they unite, they only narrow, and
- * what escalates needs its word.
+ * Whatever Stonegate itself says of the rights of an access token is what its owner may do and its scope
+ * allows.
  */
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  createTokenScope,
-  readScope,
-  type ScopeSpec,
-  scopeProblem,
-} from '../../src/features/tokens/scope.ts';
-import type { Question, ResourceQuestion } from '../../src/kubernetes/token-scope.ts';
-import { ESCALATION_WORDS, escalationOf } from '../../src/rbac/escalating.ts';
+import { compileAccessRules } from '../../src/features/access-rules/access-rules.ts';
+import { scopedRules } from '../../src/features/self-reviews/scoped-rules.ts';
+import type { StoredNamespace } from '../../src/kubernetes/rbac-v1.ts';
+import { type ResourceQuestion, type SubjectByNamespace, subjectIn } from '../../src/rbac/attributes.ts';
+import { allows, grantsOf } from '../../src/rbac/decide.ts';
+import { isAllowedIn, type NamespacesQuestion, namespacesAllowed } from '../../src/rbac/enumerate.ts';
+import type { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { ruleAllows } from '../../src/rbac/rules.ts';
+import { rulesAllow } from '../support/evaluate-rules.ts';
+import { questions, rbacObjects, scopes, subjects, withScope } from '../support/random-rbac.ts';
+import { indexOf } from '../support/rbac-objects.ts';
 
-const HOME = 'acme';
-const LEVELS = ['read', 'control', 'edit', 'manage'];
-const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'bind'];
-const GROUPS = ['', 'apps', 'rbac.authorization.k8s.io', 'stonegate.dev', 'example.com'];
-const RESOURCES = ['pods', 'secrets', 'roles', 'serviceaccounts', 'accesstokens', 'namespaces', 'widgets'];
-const NAMESPACES = ['web', 'lab'];
+interface Token {
+  readonly index: RBACIndex;
+  readonly subject: SubjectByNamespace;
+  /** Whether the owner may do it and the scope allows it. */
+  readonly may: (question: ResourceQuestion) => boolean;
+}
 
-const level = fc.constantFrom(...LEVELS);
-const grantingScope = fc.oneof(
-  fc.constantFrom('userinfo', 'read', 'session'),
-  level.map((one) => `tenant/${one}`),
-  fc.tuple(fc.constantFrom(...NAMESPACES), level).map(([namespace, one]) => `namespace/${namespace}/${one}`),
-);
-const words = fc.subarray(ESCALATION_WORDS.map((word) => `+${word}`));
-const some = (texts: readonly string[]) => fc.subarray([...texts], { minLength: 1 });
-const rule = fc.record(
-  {
-    verbs: some([...VERBS, '*']),
-    apiGroups: some([...GROUPS, '*']),
-    resources: some([...RESOURCES, '*', 'pods/exec', '*/token', 'secrets/*']),
-    namespaces: some([...NAMESPACES, '*']),
-    resourceNames: some(['one', 'two']),
-  },
-  { requiredKeys: ['verbs', 'apiGroups', 'resources', 'namespaces'] },
-);
-const spec = fc.record({
-  scopes: fc.tuple(fc.array(grantingScope, { maxLength: 3 }), words).map((parts) => parts.flat()),
-  rules: fc.array(rule, { maxLength: 2 }),
-}) satisfies fc.Arbitrary<ScopeSpec>;
-
-const resourceQuestion: fc.Arbitrary<ResourceQuestion> = fc.record({
-  verb: fc.constantFrom(...VERBS),
-  apiGroup: fc.constantFrom(...GROUPS),
-  resource: fc.constantFrom(...RESOURCES),
-  subresource: fc.constantFrom('', '', '', 'exec', 'token', 'status'),
-  namespace: fc.constantFrom('', ...NAMESPACES, 'other'),
-  name: fc.constantFrom('', 'one'),
-  tenant: fc.constantFrom(HOME, HOME, HOME, 'globex'),
-});
-const question: fc.Arbitrary<Question> = fc.oneof(
-  { weight: 6, arbitrary: resourceQuestion },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      verb: fc.constantFrom('get', 'post'),
-      path: fc.constantFrom('/api', '/metrics', '/logs/a', '/version', '/custom'),
-    }),
-  },
-);
-
-const allows = (scope: ScopeSpec, asked: Question) => createTokenScope('t', scope, HOME).allows(asked);
-const RUNS = { numRuns: 2_000 };
-
-t.test(
-  'D413 a rule that covers what escalates only by a wildcard does not allow it without the word',
-  async (t) => {
-    const base = { apiGroup: '', subresource: '', namespace: 'web', name: '', tenant: HOME };
-    const everything = { verbs: ['*'], apiGroups: ['*'], namespaces: ['*'] };
-    const cases: readonly [resources: string[], word: string, asked: Partial<ResourceQuestion>][] = [
-      [['*/token'], '+tokens', { verb: 'create', resource: 'serviceaccounts', subresource: 'token' }],
-      [['*'], '+secrets', { verb: 'list', resource: 'secrets' }],
-      [['secrets'], '+secrets', { verb: 'list', resource: 'secrets' }],
-      [['*'], '+exec', { verb: 'create', resource: 'pods', subresource: 'exec' }],
-      [['pods/*', '*/exec'], '+exec', { verb: 'create', resource: 'pods', subresource: 'exec' }],
-      [['*'], '+rbac', { verb: 'bind', resource: 'roles', apiGroup: 'rbac.authorization.k8s.io' }],
-      [['*'], '+impersonate', { verb: 'impersonate', resource: 'users' }],
-      [['*'], '+tokens', { verb: 'approve', resource: 'signers', apiGroup: 'certificates.k8s.io' }],
-    ];
-    for (const [resources, word, asked] of cases) {
-      const rules = [{ ...everything, resources }];
-      const question = { verb: 'get', resource: '', ...base, ...asked };
-      t.notOk(allows({ scopes: [], rules }, question), `${resources} without ${word}`);
-      t.ok(allows({ scopes: [word], rules }, question), `${resources} with ${word}`);
-    }
-  },
-);
-
-t.test('the scopes of a token allow together what one of them allows, and no more', async () => {
-  fc.assert(
-    fc.property(spec, question, ({ scopes, rules }, asked) => {
-      const given = scopes.filter((scope) => !scope.startsWith('+'));
-      const withWords = scopes.filter((scope) => scope.startsWith('+'));
-      const alone = [
-        ...given.map((scope) => ({ scopes: [scope, ...withWords] })),
-        ...rules.map((one) => ({ scopes: withWords, rules: [one] })),
-        { scopes: withWords },
-      ];
-      return allows({ scopes, rules }, asked) === alone.some((one) => allows(one, asked));
-    }),
-    RUNS,
-  );
-});
-
-t.test('a word only adds what escalates, and only its own', async () => {
+function everyToken(check: (token: Token, asked: readonly ResourceQuestion[]) => void) {
   fc.assert(
     fc.property(
-      spec,
-      fc.constantFrom(...ESCALATION_WORDS),
-      resourceQuestion,
-      ({ scopes, rules }, word, asked) => {
-        const without = allows({ scopes: scopes.filter((scope) => scope !== `+${word}`), rules }, asked);
-        const withWord = allows({ scopes: [...scopes, `+${word}`], rules }, asked);
-        return withWord === without || (withWord && escalationOf(asked) === word);
+      rbacObjects,
+      subjects,
+      scopes,
+      fc.array(questions, { minLength: 20, maxLength: 60 }),
+      (objects, owner, scope, asked) => {
+        const index = indexOf(...objects);
+        const may = (question: ResourceQuestion) =>
+          scope.allows(question) && allows(index, subjectIn(owner, question.namespace), question);
+        check({ index, subject: withScope(owner, scope), may }, asked);
       },
     ),
-    RUNS,
+    { numRuns: 200 },
   );
+}
+
+function require(isTrue: boolean, question: object, said: unknown): void {
+  if (!isTrue) throw new Error(`${JSON.stringify(question)}: ${JSON.stringify(said)}`);
+}
+
+t.test('a decision about an access token needs both', async () => {
+  everyToken(({ index, subject, may }, asked) => {
+    for (const question of asked) {
+      const said = allows(index, subjectIn(subject, question.namespace), question);
+      require(said === may(question), question, said);
+    }
+  });
 });
 
-t.test('a level has the levels below it, and a session all of them', async () => {
-  const places = ['tenant', ...NAMESPACES.map((namespace) => `namespace/${namespace}`)];
-  fc.assert(
-    fc.property(fc.constantFrom(...places), fc.nat({ max: 3 }), words, question, (place, at, word, asked) => {
-      const [lower, higher] = [`${place}/${LEVELS[at]}`, LEVELS[at + 1]];
-      const above = higher === undefined ? 'session' : `${place}/${higher}`;
-      return !allows({ scopes: [lower, ...word] }, asked) || allows({ scopes: [above, ...word] }, asked);
-    }),
-    RUNS,
-  );
+t.test('the namespaces in which an access token allows something need both', async () => {
+  everyToken(({ index, subject, may }, asked) => {
+    const existing: readonly StoredNamespace[] = [...index.objectsOf('').namespaces.values()];
+    for (const { namespace: _, name, ...rest } of asked) {
+      const question: NamespacesQuestion = { ...rest, name: name === '' ? '' : 'namespace' };
+      const found = namespacesAllowed(index, subject, question);
+      for (const { name: place } of existing) {
+        const expected = may({ ...question, namespace: place, name: name === '' ? '' : place });
+        require(found.includes(place) === expected, { ...question, place }, found);
+        const one = isAllowedIn(index, subjectIn(subject, place), question, place, 'all');
+        require(one === expected, { ...question, place }, one);
+      }
+    }
+  });
 });
 
-t.test('scopes of a namespace say nothing of another one, and of reading nothing about writing', async () => {
-  fc.assert(
-    fc.property(level, words, resourceQuestion, (one, word, asked) => {
-      const inWeb = allows({ scopes: [`namespace/web/${one}`, ...word] }, asked);
-      const always = allows({ scopes: ['userinfo'] }, asked);
-      return !inWeb || always || (asked.namespace === 'web' && asked.tenant === HOME);
-    }),
-    RUNS,
-  );
-  fc.assert(
-    fc.property(words, resourceQuestion, (word, asked) => {
-      const reads = ['get', 'list', 'watch'].includes(asked.verb);
-      return reads || !allows({ scopes: ['read', ...word] }, asked);
-    }),
-    RUNS,
-  );
-});
+t.test(
+  'a document of access rules allows no more, and exactly that unless a wildcard is too wide',
+  async () => {
+    everyToken(({ index, subject, may }, asked) => {
+      const all = compileAccessRules(index, subject, { verb: '*' });
+      for (const question of asked) {
+        const { verb, apiGroup, resource, subresource, namespace } = question;
+        const kind = subresource === '' ? resource : `${resource}/${subresource}`;
+        const place = namespace !== '' && { namespace };
+        const narrowed = compileAccessRules(index, subject, { verb, apiGroup, resource: kind, ...place });
+        require(!narrowed.isTooWide, question, narrowed);
+        const expected = may(question);
+        require(rulesAllow(narrowed.rules, question) === expected, question, narrowed);
+        const said = rulesAllow(all.rules, question);
+        require(said === expected || (expected && all.isTooWide), question, all);
+      }
+    });
+  },
+);
 
-t.test('what is allowed in a namespace is allowed somewhere', async () => {
-  fc.assert(
-    fc.property(spec, resourceQuestion, (scope, asked) => {
-      const everywhere = { ...asked, namespace: '' };
-      return !allows(scope, asked) || createTokenScope('t', scope, HOME).allowsSomewhere(everywhere);
-    }),
-    RUNS,
-  );
-});
-
-t.test('a text that is no scope blocks the token, and would widen nothing if it did not', async () => {
-  const parts = ['namespace', 'tenant', 'web', 'manage', 'session', '*', 'Read', '', '+rbac', '%2a', ' '];
-  const text = fc.oneof(
-    fc.string(),
-    fc.array(fc.constantFrom(...parts), { maxLength: 4 }).map((some) => some.join('/')),
-  );
-  const FORM =
-    /^(userinfo|read|session|\+(secrets|exec|rbac|impersonate|tokens)|(tenant|namespace\/[a-z0-9-]{1,63})\/(read|control|edit|manage))$/;
-  fc.assert(
-    fc.property(spec, text, question, ({ scopes, rules }, unknown, asked) => {
-      if (readScope(unknown) !== undefined) return FORM.test(unknown);
-      const widened = { scopes: [...scopes, unknown], rules };
-      return (
-        scopeProblem(widened) !== undefined && allows(widened, asked) === allows({ scopes, rules }, asked)
-      );
-    }),
-    RUNS,
-  );
+t.test('the rules in a self review allow no more, and exactly that unless they are incomplete', async () => {
+  everyToken(({ index, subject, may }, asked) => {
+    for (const question of asked) {
+      const { namespace, tenant } = question;
+      const { scope, ...owner } = subjectIn(subject, namespace);
+      if (scope === undefined || owner.groups.includes('system:masters')) return;
+      const granted = [...grantsOf(index.objectsOf(''), owner, namespace, new Set())];
+      const rules = granted.flatMap(({ role }) => role.rules.map((rule) => ({ resources: [], ...rule })));
+      const status = { resourceRules: rules, nonResourceRules: [], incomplete: false };
+      const { resourceRules, incomplete } = scopedRules(status, scope, { namespace, tenant });
+      const said = resourceRules.some((rule) => ruleAllows(rule, question));
+      const expected = may(question);
+      require(said === expected || (expected && incomplete), question, resourceRules);
+    }
+  });
 });

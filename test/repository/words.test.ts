@@ -54,7 +54,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/cli/provisioner-manifests.ts': ['# Whoever holds this credential can give itself'],
   'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
-  // `--people` is the name of an option, and of the field that it sets.
+  // `people` is the name of a field, and of the option that sets it.
   'docs/who-can.md': ['people'],
   'docs/reference/api.md': ['people'],
   'test/unit/features/who-can/handle-who-can.test.ts': ['people'],
@@ -66,6 +66,9 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/features/who-can/who-can-v1alpha1.ts': ['people'],
   'src/features/who-can/who-can.ts': ['people'],
   'src/features/who-can/keystone-names.ts': ['people'],
+  'src/features/members/member-v1alpha1.ts': ['people'],
+  'src/features/members/handle-members.ts': ['people'],
+  'test/e2e/kubernetes-members.test.ts': ['people'],
   'src/proxy/request/body-yaml.ts': ["'a number cannot be kept exactly: send JSON'"],
   'src/features/portal/problem.ts': ["text: 'Sessions cannot be kept at the moment."],
 };

@@ -57,6 +57,7 @@ export const openMode: TenancyMode = {
     extra: {},
   }),
   impersonationTarget: (wanted) => ({ username: `acme:${wanted}`, groups: [], extra: {} }),
+  memberName: (wanted) => `acme:${wanted}`,
   route: (info) => ({ kind: 'forward', path: info.rawPath, query: info.rawQuery }),
   reviewTenant: () => undefined,
   isSystem: () => false,

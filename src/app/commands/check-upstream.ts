@@ -15,6 +15,7 @@ import {
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
@@ -157,11 +158,12 @@ async function policyWarnings(
   const enabled = enabledPolicies(configuration);
   const resources = resourcesOfPolicies(enabled);
   const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
-  const { quota, tokens } = configuration;
+  const { quota, tokens, members } = configuration;
   const expected = [
     ...ownKinds,
     ...(quota === undefined ? [] : [TENANT_QUOTAS.resource]),
     ...(tokens === undefined ? [] : [STORED_TOKENS.resource]),
+    ...(members === undefined ? [] : [TEAMS.resource]),
   ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
     (await missingDefinitions(fetcher, expected, signal)).map((resource) => {
@@ -182,6 +184,7 @@ async function policyWarnings(
 const CONSEQUENCES: ReadonlyMap<string, readonly [field: string, consequence: string]> = new Map([
   [TENANT_QUOTAS.resource, ['quota', 'tenants create nothing that the admission webhook asks a quota about']],
   [STORED_TOKENS.resource, ['tokens', 'no user can make or use an access token']],
+  [TEAMS.resource, ['members', 'there are no teams']],
 ]);
 
 const NO_WEBHOOK = warning(

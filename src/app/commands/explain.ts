@@ -13,9 +13,10 @@ import type { LoadedConfiguration } from '../../config/load.ts';
 import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
+import { createMemberships, type Memberships } from '../../features/members/team-feature.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
 import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import { ResponseMemory } from '../../limits/response-memory.ts';
@@ -37,6 +38,8 @@ interface Explaining {
   /** Undefined if the configuration has no index. */
   readonly access: AccessIndex | undefined;
   readonly rights: PolledUpstreamRights;
+  /** Undefined if the configuration has no teams. */
+  readonly memberships: Memberships | undefined;
   /** Undefined if the configuration has no policies. */
   readonly updates: PolicyUpdates | undefined;
 }
@@ -63,10 +66,12 @@ const explainWith: ExplainWith = async (file, spec, note) => {
         policies: policies?.policies,
       });
       const access = createAccessIndex(build);
-      return { explainRequest, rights: createOwnRights(build), access, updates: policies?.updates };
+      const memberships = createMemberships(build);
+      const rights = createOwnRights(build);
+      return { explainRequest, rights, access, memberships, updates: policies?.updates };
     });
     generations.start();
-    const { explainRequest, rights, access, updates } = generations.current;
+    const { explainRequest, rights, access, memberships, updates } = generations.current;
     await Promise.all([
       access &&
         until(
@@ -74,6 +79,8 @@ const explainWith: ExplainWith = async (file, spec, note) => {
           (progressed) => access.index.subscribe({ progressed }),
           runtime.clock,
         ),
+      memberships &&
+        waitUntil(memberships.isCurrent, runtime.clock, INDEX_TIMEOUT, new AbortController().signal),
       updates &&
         until(
           () => isCurrent(updates),

@@ -46,14 +46,17 @@ function gvkOf({ kind }: OwnResource) {
 }
 
 function schemaOf(resource: OwnResource): Schema {
-  const { description, schemas } = resource;
+  const { description, schemas, verbs } = resource;
+  const metadata = verbs.includes('list')
+    ? ANY_OBJECT
+    : { ...ANY_OBJECT, description: 'Nothing is stored, so none of it counts.' };
   return {
     type: 'object',
     description,
     properties: {
       apiVersion: text('The version of the object: stonegate.dev/v1alpha1.'),
       kind: text('The kind of the object.'),
-      metadata: { ...ANY_OBJECT, description: 'Nothing is stored, so none of it counts.' },
+      metadata,
       ...(schemas === undefined ? BODY_FIELDS : fieldsOf(schemas)),
     },
     [GVK]: [gvkOf(resource)],

@@ -26,7 +26,7 @@ import { createRBACInformers } from './rbac-informers.ts';
 import { Verifier } from './verifier.ts';
 
 /** Milliseconds after the start of the process for which it is not ready without a complete index. */
-const READY_TIMEOUT = 60_000;
+export const READY_TIMEOUT = 60_000;
 
 const OFF =
   'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';

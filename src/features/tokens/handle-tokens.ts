@@ -7,6 +7,7 @@ import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { HeaderField } from '../../lib/header-list.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
@@ -35,6 +36,8 @@ const KIND: OwnObjectKind<ShownToken> = {
     { ...column('Description', 'What it is for'), cell: ({ spec }) => spec.description ?? '' },
   ],
 };
+const SHOWN_ONCE =
+  'the secret is only in this response: kubectl create -o jsonpath={.status.token} prints it';
 const TOKEN = ownKind('AccessToken', 'an access token', accessTokenSpecSchema);
 const ROTATION = ownKind('AccessTokenRotation', 'a rotation', rotationSpecSchema);
 
@@ -69,7 +72,7 @@ export function tokenResources(
         const proven = ownIdentity(outgoing);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
-        return secretResponse('AccessTokenRotation', { ...rotated, spec: { name, overlapSeconds } });
+        return secretResponse('AccessTokenRotation', rotated, { name, overlapSeconds });
       },
     },
   ];
@@ -84,20 +87,22 @@ function ownIdentity({ proven, impersonator }: Outgoing): Identity {
   );
 }
 
-/** It has a secret: nothing on the way may store it. */
-function secretResponse(kind: string, object: object): UpstreamResponse {
-  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...object });
+/** It has a secret: nothing on the way may store it. kubectl prints warnings, but not the object unasked. */
+function secretResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
+  const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
+  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...made, spec });
   return {
     status,
     headers: [
       ['Content-Type', JSON_TYPE],
       ['Cache-Control', 'no-store'],
+      ...warnings.map((text): HeaderField => ['Warning', `299 - ${JSON.stringify(text)}`]),
     ],
     body,
   };
 }
 
-/** kubectl waits until no object of this UID is left, and a revoked token has none. */
+/** kubectl waits until no object has this UID: none has it. */
 function deleted(name: string): UpstreamResponse {
   const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
   return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });

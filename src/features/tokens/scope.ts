@@ -118,6 +118,7 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
     id,
     text: given.join(' '),
     has: (scope) => given.includes(scope),
+    namespaces: new Set(grants.flatMap(({ namespace }) => namespace ?? [])),
     allows: (question) =>
       'path' in question ? allowsPath(question) : covers(grantsIn(question.namespace), question),
     allowsSomewhere: (question) => covers(grants, question),
@@ -137,7 +138,7 @@ function grantsOfRule({ namespaces, ...rule }: TokenRule): Grant[] {
 
 const WORDS: Readonly<Record<EscalationWord, string>> = {
   secrets: 'reads and writes Secrets, and so can act as whatever has its credentials there',
-  exec: 'runs commands in pods and connects to pods, services and nodes, and so can act as their service accounts',
+  exec: 'runs commands in pods, connects to pods, services and nodes, and makes persistent volumes, and so can act as service accounts and nodes',
   rbac: 'changes roles, bindings, members and teams, and so can give others what the owner may do',
   impersonate: 'acts as other users whom the owner may impersonate',
   tokens: 'makes credentials: tokens of service accounts, certificates, and access tokens of these scopes',

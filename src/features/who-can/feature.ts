@@ -11,6 +11,8 @@ import { createWhoCanHandler } from './handle-who-can.ts';
 import { createKeystoneNames } from './keystone-names.ts';
 import { WHO_CAN_RESOURCES } from './who-can-v1alpha1.ts';
 
+export { createKeystoneNames, type KeystoneNames, knownScopes } from './keystone-names.ts';
+
 /**
  * @param access undefined if the configuration has no RBAC index
  * @param ownUserName of Stonegate's own credential, which may act as any user; undefined if it is unknown

@@ -5,15 +5,13 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
+import { actingIdentity } from '../../proxy/as-identity.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import type { Outgoing } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Viewer } from '../../proxy/subject-owner.ts';
+import { viewerOf } from '../../proxy/subject-owner.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { NO_TENANT } from '../../tenancy/tenant-name.ts';
-import { escapeNamePart } from '../../tenancy/user-name.ts';
 import { reviewWhoCan, type WhoCanOptions, type WhoCanQuery } from './who-can.ts';
 import {
   localWhoCanSpecSchema,
@@ -37,7 +35,9 @@ export function createWhoCanHandler(
     const { namespace } = routeAs(outgoing, 'own-api');
     const given = await readOwnSpec(outgoing.exchange, KINDS[kind], options, namespace);
     const spec = namespace === '' ? given : inNamespace(given, namespace, kind);
-    const status = await reviewWhoCan(askedOf(spec), viewerOf(outgoing, options.mode), options);
+    const { tenant, user } = outgoing;
+    const viewer = viewerOf(actingIdentity(outgoing), user, tenant, options.mode);
+    const status = await reviewWhoCan(askedOf(spec), viewer, options);
     const review: WhoCanReview = {
       kind,
       apiVersion: 'stonegate.dev/v1alpha1',
@@ -45,7 +45,7 @@ export function createWhoCanHandler(
       spec,
       status,
     };
-    return options.responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
+    return options.responseMemory.charged(tenant, jsonResponse(201, review));
   };
 }
 
@@ -97,22 +97,5 @@ function askedOf({
     question: path === undefined ? { verb, apiGroup, resource, subresource, name } : { verb, path },
     scope: namespace === undefined || namespace === '' ? 'all' : { namespace },
     people,
-  };
-}
-
-/** The facts about the asking user that decide which names the user may see. */
-function viewerOf(
-  { user, tenant, proven, impersonator }: Pick<Outgoing, 'user' | 'tenant' | 'proven' | 'impersonator'>,
-  mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
-): Viewer {
-  const home = mode.reviewTenant(tenant) ?? '';
-  const { subject, tenantOrigin } = proven;
-  const ofKeystone = impersonator === undefined && subject.kind === 'keystone';
-  return {
-    user: { tenant: home, username: user.username, groups: user.groups },
-    tenant: tenant === NO_TENANT ? '' : tenant,
-    isSystem: home !== '' && mode.isSystem(tenant),
-    domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,
-    namePrefix: ofKeystone ? `${escapeNamePart(subject.scopeDomain.name)}:` : undefined,
   };
 }

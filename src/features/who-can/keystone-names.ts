@@ -67,6 +67,20 @@ export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions):
   };
 }
 
+/** @returns undefined if Keystone cannot be asked: then groups are shown by their ids */
+export async function knownScopes(
+  keystone: Pick<KeystoneNames, 'scopes'> | undefined,
+  warnings: string[],
+): Promise<Scopes | undefined> {
+  try {
+    return await keystone?.scopes();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
+    return undefined;
+  }
+}
+
 /** One load at a time; a failed one is forgotten. */
 function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
   let known: { readonly value: Promise<T>; readonly until: number } | undefined;

@@ -5,15 +5,15 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
-import { type Scopes, SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
+import { SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Scope } from '../../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
+import { escalationOf } from '../../rbac/escalating.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
-import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
-import { addHolders, holdersNow, type KeystoneNames, MAX_HOLDERS } from './keystone-names.ts';
+import { addHolders, holdersNow, type KeystoneNames, knownScopes, MAX_HOLDERS } from './keystone-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
 
 export interface WhoCanOptions {
@@ -33,6 +33,7 @@ export interface WhoCanQuery {
 
 const SYSTEM_MASTERS_KEY = groupKey(SYSTEM_MASTERS);
 const MAX_GRANTS = 10_000;
+const NO_PEOPLE = 'the people of a role are not known: Stonegate has no service credential at Keystone';
 
 /** @throws StatusError AccessIndexUnavailable */
 export async function reviewWhoCan(
@@ -50,7 +51,8 @@ export async function reviewWhoCan(
       'AccessIndexUnavailable',
       `it is not known yet who may do what: ${incomplete ?? 'try again'}`,
     );
-  const scopes = await scopesOf(options.keystone, asked.people, warnings);
+  if (asked.people && options.keystone === undefined) warnings.push(NO_PEOPLE);
+  const scopes = await knownScopes(options.keystone, warnings);
   const isCurrent = access.state(tenant) === 'current';
   const filter = new SubjectFilter(viewer, { index: access.index, isCurrent, scopes });
   const granted = whoCan(access.index.objectsOf(viewer.user.tenant), asked.question, scope, {
@@ -60,9 +62,14 @@ export async function reviewWhoCan(
   const effective = granted.grants.filter(({ key }) => mayAct(key, viewer, access.index));
   const { shown, others } = divide(effective, filter);
   for (const key of systemSubjects(asked.question, scope, viewer, access)) others.add(key);
-  const described = describeAll(shown, asked.scope, filter, scopes);
+  const described = describeAll(shown, asked.scope, filter);
   const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
   const withPeople = addHolders(described, people);
+  const word = escalationOf({ ...asked.question, namespace: '', tenant: '' });
+  if (word !== undefined)
+    warnings.push(
+      `a subject that can do this can gain other rights by it: access tokens need +${word} for it`,
+    );
   const reasons = [
     incomplete,
     granted.isCut ? `there are more than ${MAX_GRANTS} grants: ask in one namespace` : undefined,
@@ -95,25 +102,6 @@ function countedScope({ question, scope }: WhoCanQuery, warnings: string[]): Sco
       `${question.verb} ${resource} is a request outside of namespaces, so RoleBindings do not count`,
     );
   return { namespace: '' };
-}
-
-async function scopesOf(
-  keystone: KeystoneNames | undefined,
-  people: boolean,
-  warnings: string[],
-): Promise<Scopes | undefined> {
-  if (keystone === undefined) {
-    if (people)
-      warnings.push('the people of a role are not known: Stonegate has no service credential at Keystone');
-    return undefined;
-  }
-  try {
-    return await keystone.scopes();
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
-    return undefined;
-  }
 }
 
 /** A binding of Arktos does not count for a user of another tenant whom it names. */
@@ -193,14 +181,13 @@ function describeAll(
   grants: readonly SubjectGrant[],
   scope: Scope,
   filter: SubjectFilter,
-  scopes: Scopes | undefined,
 ): readonly WhoCanGrant[] {
   const unnamed = new Set<string>();
   return grants.flatMap((grant) => {
     const { key, binding } = grant;
     const everywhere = binding.namespace === '';
     const isKnown = scope !== 'all' && binding.namespace === scope.namespace;
-    const subject = subjectOf(key, filter, scopes);
+    const subject = subjectOf(key, filter);
     const where = { everywhere, namespace: binding.namespace };
     if (filter.mayList(binding.namespace)) return { subject, by: 'binding', ...where, ...bindingOf(grant) };
     const place = `${everywhere} ${key}`;
@@ -210,14 +197,10 @@ function describeAll(
   });
 }
 
-function subjectOf(
-  key: SubjectGrant['key'],
-  filter: SubjectFilter,
-  scopes: Scopes | undefined,
-): WhoCanGrant['subject'] {
+function subjectOf(key: SubjectGrant['key'], filter: SubjectFilter): WhoCanGrant['subject'] {
   const { kind, name } = subjectOfKey(key);
   if (kind !== 'group') return userNamed(name);
-  const displayName = displayNameOf(name, filter, scopes);
+  const displayName = filter.displayName(name);
   return { kind: 'Group', namespace: '', name, ...(displayName !== undefined && { displayName }) };
 }
 
@@ -234,12 +217,4 @@ function bindingOf({ binding, role }: SubjectGrant): Pick<WhoCanGrant, 'binding'
       name: role.name,
     },
   };
-}
-
-/** `role member on project web`; undefined if Keystone's names are not known. */
-function displayNameOf(name: string, filter: SubjectFilter, scopes: Scopes | undefined): string | undefined {
-  return keystoneGroupInWords(name, (kind, id) => {
-    const known = (kind === 'project' ? scopes?.projects : scopes?.domains)?.get(id);
-    return known && filter.mayName(known) ? known.name : undefined;
-  });
 }

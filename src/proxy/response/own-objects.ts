@@ -16,7 +16,7 @@ import { JSON_HEADERS } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
-  readonly metadata: OwnObjectMeta;
+  readonly metadata: { readonly name: string; readonly creationTimestamp: string | null };
   readonly spec: object;
   readonly status: object;
 }
@@ -37,6 +37,8 @@ export interface OwnObjectKind<T extends OwnObject> {
   readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
+  /** Whether its objects are never created: they have no age. */
+  readonly isAgeless?: true;
 }
 
 /**
@@ -150,7 +152,7 @@ function tableOf<T extends OwnObject>(
     cells: [
       object.metadata.name,
       ...columns.map(({ cell }) => cell(object)),
-      ageAt(now, object.metadata.creationTimestamp),
+      ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
       include === 'None'
@@ -163,7 +165,11 @@ function tableOf<T extends OwnObject>(
     kind: 'Table',
     apiVersion: `meta.k8s.io/${version}`,
     metadata: {},
-    columnDefinitions: [ARKTOS_NAME, ...columns.map(({ cell: _, ...definition }) => definition), ARKTOS_AGE],
+    columnDefinitions: [
+      ARKTOS_NAME,
+      ...columns.map(({ cell: _, ...definition }) => definition),
+      ...(kind.isAgeless === true ? [] : [ARKTOS_AGE]),
+    ],
     rows,
   };
 }

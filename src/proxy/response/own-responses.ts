@@ -4,6 +4,7 @@
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderField, type HeaderList, headerValues } from '../../lib/header-list.ts';
+import { asciiJSON } from '../../lib/untrusted-text.ts';
 import type { StreamedResponse } from './response-stream.ts';
 
 export const JSON_HEADERS: readonly HeaderField[] = [
@@ -13,6 +14,12 @@ export const JSON_HEADERS: readonly HeaderField[] = [
 
 export function jsonResponse(status: number, object: object): UpstreamResponse {
   return { status, headers: JSON_HEADERS, body: Buffer.from(`${JSON.stringify(object)}\n`) };
+}
+
+/** The response with warnings, which kubectl shows beside it. RFC 7234 §5.5. */
+export function withWarnings(response: UpstreamResponse, texts: readonly string[]): UpstreamResponse {
+  const warnings = texts.map((text): HeaderField => ['Warning', `299 - ${asciiJSON(JSON.stringify(text))}`]);
+  return { ...response, headers: [...response.headers, ...warnings] };
 }
 
 /** Whether the client has the response with this tag already. RFC 9110 §13.1.2, weak comparison. */

@@ -58,10 +58,10 @@ certFile: {{ . }}/tls.crt
 keyFile: {{ . }}/tls.key
 {{- end -}}
 
-{{- /* Whether what Stonegate writes (bindings, roles of policies, published objects, quotas, access tokens) has a service account of the chart. */ -}}
+{{- /* Whether what Stonegate writes (bindings, roles of policies, published objects, quotas, access tokens, teams) has a service account of the chart. */ -}}
 {{- define "stonegate.provisionerAccount" -}}
 {{- $bindings := default dict .Values.configuration.bindings -}}
 {{- $provisions := ne (default "none" $bindings.provision) "none" -}}
 {{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
-{{- if and (or $provisions $policies .Values.configuration.publishing .Values.configuration.quota (hasKey .Values.configuration "tokens")) (not $bindings.credential) -}}yes{{- end -}}
+{{- if and (or $provisions $policies .Values.configuration.publishing .Values.configuration.quota (hasKey .Values.configuration "tokens") (hasKey .Values.configuration "members")) (not $bindings.credential) -}}yes{{- end -}}
 {{- end -}}

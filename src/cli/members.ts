@@ -1,0 +1,130 @@
+/**
+ * `stonegate members`: who has which role in a namespace, and changes of that.
+ */
+import {
+  type Member,
+  type MemberList,
+  type MemberSpec,
+  type MemberType,
+  membersPath,
+} from '../features/members/member-v1alpha1.ts';
+import {
+  type CommandIO,
+  columns,
+  outputFormat,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
+import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+
+const USAGE = `Usage: stonegate members [-n NAMESPACE]
+       stonegate members add NAME ROLE [--type TYPE] [-n NAMESPACE]
+       stonegate members set NAME ROLE [--type TYPE] [--force] [-n NAMESPACE]
+       stonegate members remove NAME [--type TYPE] [--force] [-n NAMESPACE]
+
+Lists who has a role in a namespace and where it comes from; gives a role
+beside others, gives one in place of others, and takes them away. You can give
+what you have yourself: read, control, edit, manage, each with all before it;
+or the name of another ClusterRole, if the API server has no tenants.
+  stonegate members add alice edit -n web
+  stonegate members set alice read -n web
+  stonegate members remove web:builder --type serviceaccount -n web
+
+  -n, --namespace NAME       instead of the context's, or "default"
+  --type TYPE                user (the default of add), group, team or
+                             serviceaccount, whose NAME is NAMESPACE:NAME
+  --force                    even if no other member may manage the namespace
+
+${DESTINATION_USAGE}
+Exit codes: 0 fine, 1 not logged in, refused or not reached, 2 wrong usage.
+`;
+
+const ACTIONS = ['add', 'set', 'remove'] as const;
+const TYPES: Readonly<Record<string, MemberType>> = {
+  user: 'User',
+  group: 'Group',
+  team: 'Team',
+  serviceaccount: 'ServiceAccount',
+};
+const OPTIONS = {
+  namespace: { type: 'string', short: 'n' },
+  type: { type: 'string', choices: Object.keys(TYPES) },
+  force: { type: 'boolean' },
+  ...DESTINATION_OPTIONS,
+} as const;
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
+const IDENTITY = { kind: 'Member', apiVersion: 'stonegate.dev/v1alpha1' } as const;
+
+type Answer = Member & typeof IDENTITY;
+
+/** @param argv what follows `members` */
+export function members(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
+  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
+    const format = outputFormat(values.output);
+    const [action, name, role, ...more] = words;
+    refuseWords(more);
+    const type = values.type === undefined ? undefined : TYPES[values.type];
+    if (type === undefined && values.type !== undefined)
+      throw new UsageError(`--type is ${Object.keys(TYPES).join(', ')}`);
+    const destination = { ...(await destinationOf(values, env)), onWarning: note };
+    const namespace = values.namespace ?? destination.namespace;
+    const list = () => askFor<MemberList>('MemberList', destination, membersPath(namespace));
+    if (action === undefined) {
+      const listed = await list();
+      await print(listed, format, () => tableOf(listed.items), io.stdout);
+      return undefined;
+    }
+    const force = values.force === true;
+    const isKnown = ACTIONS.some((known) => known === action);
+    if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
+      throw new UsageError('expected: members add NAME ROLE, set NAME ROLE or remove NAME');
+    const write = async (spec: MemberSpec, id?: string): Promise<undefined> => {
+      const path = membersPath(namespace, id);
+      const member = { ...IDENTITY, metadata: { namespace, ...(id && { name: id }) }, spec };
+      const method = id === undefined ? 'POST' : 'PUT';
+      const changed = await askFor<Answer>('Member', destination, path, member, method);
+      await print(changed, format, () => tableOf([changed]), io.stdout);
+    };
+    if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
+    const { metadata, spec } = only((await list()).items, name, type, namespace);
+    if (role !== undefined) return write({ ...spec, role, ...(force && { force }) }, metadata.name);
+    await askStonegate(
+      destination,
+      membersPath(namespace, metadata.name),
+      { gracePeriodSeconds: force ? 0 : 1 },
+      'DELETE',
+    );
+    note(`${spec.name} was removed`);
+    return undefined;
+  });
+}
+
+/** The name may lack what all names of the tenant begin with. @throws StonegateAPIError unless it is one */
+function only(
+  listed: readonly Member[],
+  name: string,
+  type: MemberType | undefined,
+  namespace: string,
+): Member {
+  const ofType = listed.filter(({ spec }) => type === undefined || spec.type === type);
+  const exact = ofType.filter(({ spec, metadata }) => spec.name === name || metadata.name === name);
+  const found = exact.length > 0 ? exact : ofType.filter(({ spec }) => spec.name.endsWith(`:${name}`));
+  const [member, other] = found;
+  if (member === undefined) throw new StonegateAPIError(`${name} is no member of ${namespace}`);
+  if (other === undefined) return member;
+  throw new StonegateAPIError(`which one: ${found.map(({ metadata }) => metadata.name).join(', ')}?`);
+}
+
+function tableOf(listed: readonly Member[]): string {
+  const lines = listed.map(({ spec, status: { displayName, owner, from } }) => [
+    spec.type,
+    displayName === undefined ? spec.name : `${displayName} (${spec.name})`,
+    spec.role,
+    owner ? 'yes' : '',
+    from.map(({ kind, name, role }) => `${kind} ${name} (${role})`).join(', '),
+  ]);
+  return columns([['TYPE', 'NAME', 'ROLE', 'OWNER', 'FROM'], ...lines]);
+}

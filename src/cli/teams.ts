@@ -1,0 +1,130 @@
+/**
+ * `stonegate teams`: the teams of the user's tenant, and who is in them.
+ */
+import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
+import {
+  type CommandIO,
+  columns,
+  outputFormat,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+
+const USAGE = `Usage: stonegate teams [-o table|json|yaml]
+       stonegate teams create NAME [USER...] [--description TEXT]
+       stonegate teams add|remove NAME USER... [--managers]
+       stonegate teams delete NAME
+
+Lists the teams that you are in or manage; all of your tenant, if you may.
+A team is a group of users of the tenant, to which roles can be given: the
+group is in the list. You are the first manager of a team that you create, and
+its managers may change it.
+  stonegate teams create web alice bob
+  stonegate teams add web carol
+
+  --description TEXT         what the team is for
+  --managers                 the users are added as managers, or are no longer
+
+${DESTINATION_USAGE}
+Exit codes: 0 fine, 1 not logged in, refused or not reached, 2 wrong usage.
+`;
+
+const ACTIONS = ['create', 'add', 'remove', 'delete'] as const;
+const OPTIONS = {
+  description: { type: 'string' },
+  managers: { type: 'boolean' },
+  ...DESTINATION_OPTIONS,
+} as const;
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
+const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
+/** How often a change is made that another client prevents. */
+const ATTEMPTS = 5;
+
+type Answer = ShownTeam & typeof IDENTITY;
+
+interface TeamList {
+  readonly kind: 'TeamList';
+  readonly apiVersion: string;
+  readonly items: readonly ShownTeam[];
+}
+
+/** @param argv what follows `teams` */
+export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
+  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
+    const format = outputFormat(values.output);
+    const [action, name, ...users] = words;
+    const isKnown = ACTIONS.some((known) => known === action);
+    if (action !== undefined && (!isKnown || name === undefined))
+      throw new UsageError(`expected: teams ${ACTIONS.join('|')} NAME`);
+    if (action === 'delete') refuseWords(users);
+    const destination = await destinationOf(values, env);
+    if (name === undefined) {
+      const list = await askFor<TeamList>('TeamList', destination, TEAMS_PATH);
+      await print(list, format, () => tableOf(list.items), io.stdout);
+    } else if (action === 'delete') {
+      await askStonegate(destination, pathOf(name), undefined, 'DELETE');
+      note(`the team ${name} is deleted`);
+    } else {
+      const { description, managers } = values;
+      const changed =
+        action === 'create'
+          ? await askFor<Answer>('Team', destination, TEAMS_PATH, {
+              ...IDENTITY,
+              metadata: { name },
+              spec: { ...(description !== undefined && { description }), members: users },
+            })
+          : await change(destination, name, managers === true ? 'managers' : 'members', (present) =>
+              action === 'add' ? [...present, ...users] : without(present, users),
+            );
+      await print(changed, format, () => tableOf([changed]), io.stdout);
+    }
+  });
+}
+
+async function change(
+  destination: Destination,
+  name: string,
+  field: 'members' | 'managers',
+  changed: (users: readonly string[]) => readonly string[],
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const team = await askFor<Answer>('Team', destination, pathOf(name));
+    const spec = { ...team.spec, [field]: changed(team.spec[field]) };
+    try {
+      return await askFor<Answer>('Team', destination, pathOf(name), { ...team, spec }, 'PUT');
+    } catch (error) {
+      const isConflict = error instanceof StonegateAPIError && error.status === 409;
+      if (!isConflict || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** A user may be named without the prefix of the tenant or of the source. */
+function without(present: readonly string[], users: readonly string[]): readonly string[] {
+  const removed = users.map((user) => {
+    const found = present.filter((one) => one === user || one.endsWith(`:${user}`));
+    const [only, other] = present.includes(user) ? [user] : found;
+    if (only === undefined) throw new StonegateAPIError(`${user} is not in it`);
+    if (other !== undefined) throw new StonegateAPIError(`which one: ${found.join(', ')}?`);
+    return only;
+  });
+  return present.filter((one) => !removed.includes(one));
+}
+
+function pathOf(name: string): string {
+  return `${TEAMS_PATH}/${encodeURIComponent(name)}`;
+}
+
+function tableOf(shown: readonly ShownTeam[]): string {
+  const lines = shown.map(({ metadata, spec, status }) => [
+    metadata.name,
+    String(spec.members.length),
+    spec.managers.join(', '),
+    status.group,
+  ]);
+  return columns([['NAME', 'MEMBERS', 'MANAGERS', 'GROUP'], ...lines]);
+}

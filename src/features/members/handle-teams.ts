@@ -1,0 +1,80 @@
+/**
+ * The requests for teams of Stonegate's own API, in the forms of the API server.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import { column } from '../../kubernetes/lists/namespace-columns.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import { firstParameter } from '../../lib/query.ts';
+import { reviewSubject } from '../../proxy/acting-tenant.ts';
+import type { RouteHandler } from '../../proxy/feature.ts';
+import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
+import type { TeamCaller, Teams } from './teams.ts';
+
+export interface TeamHandlerOptions extends OwnBodyOptions {
+  readonly teams: Teams;
+  readonly mode: Pick<TenancyMode, 'reviewTenant'>;
+}
+
+const TEAM = ownKind('Team', 'a team', teamSpecSchema);
+const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
+
+const SHOWN: OwnObjectKind<ShownTeam> = {
+  ...IDENTITY,
+  resource: 'teams',
+  columns: [
+    {
+      ...column('Members', 'How many users are in the team'),
+      cell: ({ spec }) => String(spec.members.length),
+    },
+    { ...column('Managers', 'Who may change the team'), cell: ({ spec }) => spec.managers.join(', ') },
+  ],
+};
+
+export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<UpstreamResponse> {
+  const { teams, mode, clock } = options;
+
+  async function changeIn({ exchange, info }: Outgoing, name: string) {
+    const { metadata, spec } = await readOwnObject(exchange, TEAM, options);
+    const { resourceVersion, name: named = '' } = metadata ?? {};
+    if (name !== '' && named !== name)
+      throw new StatusError('BodyMalformed', 'the name of the object does not match the name on the URL');
+    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info.rawQuery) };
+  }
+
+  return async (outgoing) => {
+    const { exchange, info, tenant } = outgoing;
+    const caller: TeamCaller = {
+      ...reviewSubject(outgoing, mode.reviewTenant),
+      ...{ tenant, signal: exchange.signal },
+    };
+    const { name } = routeAs(outgoing, 'own-api');
+    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...IDENTITY, ...team });
+    switch (exchange.method) {
+      case 'POST':
+        return respond(201, await teams.create(caller, await changeIn(outgoing, name)));
+      case 'PUT':
+        return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
+      case 'DELETE':
+        return deleted(await teams.delete(caller, name, isDryRun(info.rawQuery)));
+      default:
+        return answerOwnObjects(outgoing, name === '' ? undefined : name, SHOWN, clock.now(), async () =>
+          name === '' ? teams.list(caller) : [await teams.get(caller, name)],
+        );
+    }
+  };
+}
+
+function isDryRun(query: string): boolean {
+  return (firstParameter(query, 'dryRun') ?? '') !== '';
+}
+
+function deleted({ metadata: { name, uid } }: ShownTeam): UpstreamResponse {
+  const details = { name, group: 'stonegate.dev', kind: 'teams', uid };
+  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+}

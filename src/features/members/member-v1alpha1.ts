@@ -1,0 +1,103 @@
+/**
+ * Member and PeopleSearch of Stonegate's own API, `stonegate.dev/v1alpha1`. A member is what RoleBindings and
+ * ClusterRoleBindings say of one subject in one namespace; nothing else is stored of it.
+ */
+import { z } from 'zod';
+import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
+
+const API_PATH = '/apis/stonegate.dev/v1alpha1';
+
+export function membersPath(namespace: string, id?: string): string {
+  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/members`;
+  return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
+}
+
+const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
+/** Words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
+export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
+
+/** What may be a name of RBAC, and travels in a header. */
+const name = z
+  .string()
+  .max(1_024)
+  .regex(/^[^\s\p{Cc}](?:[^\p{Cc}]*[^\s\p{Cc}])?$/u, { error: 'it is no name' });
+
+export const memberSpecSchema = z
+  .strictObject({
+    type: z.enum(MEMBER_TYPES).describe('What the member is: a user, a group, a team, a service account.'),
+    name: name.describe('The name; NAMESPACE:NAME of a service account.'),
+    role: name
+      .regex(/^(?!\.{1,2}$)[^/%]*$/, { error: 'it is no name of a role' })
+      .describe('read, control, edit or manage; or the name of another ClusterRole, not on Arktos.'),
+    force: flag('Whether the last one who may manage the namespace may lose that.').exactOptional(),
+  })
+  .describe('Who has which role.');
+
+const wayShape = z.strictObject({
+  kind: z.enum(['RoleBinding', 'ClusterRoleBinding', 'Team']).describe('What gives the role.'),
+  name: text('The name of the binding or the team.'),
+  role: text('The role that it gives.'),
+});
+
+const statusSchema = z
+  .strictObject({
+    owner: flag('Whether the member may give roles in the namespace.'),
+    displayName: text(
+      "What is known of a group by name, such as Keystone's project and role.",
+    ).exactOptional(),
+    from: z.array(wayShape).describe('Where the role comes from, if the reader may list the bindings there.'),
+  })
+  .describe('What is known of the member.');
+
+export type MemberType = (typeof MEMBER_TYPES)[number];
+export type MemberSpec = Output<typeof memberSpecSchema>;
+export type WayIn = Output<typeof wayShape>;
+
+/** Without its kind and version. */
+export interface Member {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp: null };
+  readonly spec: MemberSpec;
+  readonly status: Output<typeof statusSchema>;
+}
+
+export interface MemberList {
+  readonly kind: 'MemberList';
+  readonly apiVersion: 'stonegate.dev/v1alpha1';
+  readonly items: readonly Member[];
+}
+
+export const MEMBERS: OwnResource = {
+  name: 'members',
+  singularName: 'member',
+  kind: 'Member',
+  namespaced: true,
+  verbs: ['get', 'list', 'create', 'update', 'delete'],
+  methods: ['GET', 'POST', 'PUT', 'DELETE'],
+  inTenant: true,
+  description:
+    'Member is who has a role in a namespace. Changes are RoleBindings, made with the rights of the user.',
+  schemas: { spec: memberSpecSchema, status: statusSchema },
+};
+
+export const peopleSearchSpecSchema = z
+  .strictObject({ prefix: name.describe('What the name begins with, or what follows the tenant in it.') })
+  .describe('Whom to look for.');
+
+export const PEOPLE_SEARCHES: OwnResource = {
+  name: 'peoplesearches',
+  singularName: 'peoplesearch',
+  kind: 'PeopleSearch',
+  namespaced: false,
+  verbs: ['create'],
+  methods: ['POST'],
+  inTenant: true,
+  description: 'PeopleSearch completes names of users with whom the user shares a namespace or a team.',
+  schemas: {
+    spec: peopleSearchSpecSchema,
+    status: z
+      .strictObject({ people: texts('The names of users, at most twenty.') })
+      .describe('Who was found.'),
+  },
+};

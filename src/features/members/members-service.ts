@@ -1,0 +1,257 @@
+/**
+ * The members of a namespace for one user: what the user may see of them, and changes with the user's
+ * rights. Stonegate's own API and the portal use it.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import { malformed } from '../../kubernetes/body-fields.ts';
+import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
+import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
+import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { subjectIn } from '../../rbac/attributes.ts';
+import { isAllowedIn, visibleNamespaces } from '../../rbac/enumerate.ts';
+import { groupKey, type SubjectKey, userKey } from '../../rbac/subject-key.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
+import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
+import type { Member, MemberSpec, WayIn } from './member-v1alpha1.ts';
+import {
+  type FoundMember,
+  givenWay,
+  isLastManager,
+  isLevel,
+  type MemberName,
+  type MembersPlace,
+  managesBy,
+  memberOf,
+  membersIn,
+  roleWord,
+  type TeamDirectory,
+  type Way,
+} from './members.ts';
+import { groupOf } from './team-v1alpha1.ts';
+
+export interface MembersOptions {
+  readonly access: AccessIndex;
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
+  readonly requests: IdentityRequests;
+  readonly teams: TeamDirectory;
+  /** Undefined if Keystone's names of projects and domains are not known. */
+  readonly keystone: Pick<KeystoneNames, 'scopes'> | undefined;
+}
+
+/** How a change is made. */
+export interface ChangeOptions {
+  readonly origin: RequestOrigin;
+  readonly signal: AbortSignal;
+  readonly dryRun?: boolean;
+  /** Whether the last one who may manage may lose that. */
+  readonly force?: boolean;
+}
+
+/** What was asked for, and sentences without a full stop that the user is to know of it. */
+export interface WithNotes<T> {
+  readonly result: T;
+  readonly notes: readonly string[];
+}
+
+export type MembersService = ReturnType<typeof createMembersService>;
+
+/** Bindings of one member that are read at a time. */
+const READS = 8;
+
+/**
+ * Every function throws StatusError NotFound as for a namespace that does not exist, if the user may not get
+ * it, and AccessIndexUnavailable; changes throw what the API server refuses, ImpersonationForbidden for a
+ * reserved name, and Conflict for the last one who may manage, or if nothing can be removed here.
+ */
+export function createMembersService(options: MembersOptions) {
+  async function enter(identity: Identity, namespace: string) {
+    const view = await viewAs(identity, namespace, options);
+    const { user, objects, filter, tenant } = view;
+    const visible = visibleNamespaces(user.tenant);
+    const isVisible = isAllowedIn(options.access.index, user, visible, namespace, 'visible');
+    if (!isVisible || !objects.namespaces.has(namespace)) throw notFound('namespaces', namespace);
+    const hasTenants = user.tenant !== '' && !filter.viewer.isSystem;
+    const place: MembersPlace = { namespace, tenant, hasTenants, teams: options.teams };
+    const all = membersIn(objects, place);
+    const shown = all.filter(({ key, ways }) => ways.some(({ binding }) => filter.shows({ key, binding })));
+    return { ...view, identity, place, all, shown };
+  }
+
+  /** @param replaces whether bindings of the namespace that name the member are removed */
+  async function write(
+    { identity, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
+    member: FoundMember,
+    role: string | undefined,
+    replaces: boolean,
+    { origin, signal, dryRun = false, force = false }: ChangeOptions,
+  ): Promise<WithNotes<Member>> {
+    const { namespace } = place;
+    const { requests } = options;
+    const writer: BindingWriter = {
+      ...{ namespace, dryRun },
+      send: (request) => requests.send(identity, { ...request, origin }, signal),
+    };
+    const given = role === undefined ? [] : [givenWay(member, role, place, objects)];
+    const others = member.ways.filter(({ binding }) => binding.name !== given[0]?.binding.name);
+    const own = others.filter(
+      ({ binding, team }) => replaces && team === undefined && binding.namespace === namespace,
+    );
+    const read = await mapWithConcurrency(own, READS, ({ binding }) => readBinding(binding.name, writer));
+    const stored = read.filter((binding) => binding !== undefined);
+    const managed = new Set(
+      stored.filter(({ metadata }) => hasManagedLabel(metadata)).map(({ metadata }) => metadata.name),
+    );
+    const removable = stored.filter(({ metadata }) => !managed.has(metadata.name));
+    const left = others.filter((way) => !own.includes(way) || managed.has(way.binding.name));
+    const after = [...left, ...given];
+    const manages = after.some((way) => managesBy(way, namespace));
+    if (!force && !manages && isLastManager(all, member, namespace))
+      throw new StatusError(
+        'Conflict',
+        `${JSON.stringify(member.name)} is the last one who may manage ${JSON.stringify(namespace)} by a binding there: let another manage it first, or force it: --force of "stonegate members" and "kubectl delete", spec.force: true for "kubectl replace"`,
+      );
+    const notes = left.map((way) => noteOn(way, managed, filter));
+    if (role === undefined && removable.length === 0 && left.length > 0)
+      throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
+    if (role !== undefined) await addBinding(member, role, writer);
+    for (const binding of removable) await removeSubject(member.key, binding, writer);
+    const result = after.length === 0 ? member : memberOf(member.key, after, place);
+    return { result: shownMember(result, place, filter), notes };
+  }
+
+  /** @param spec undefined to remove the member */
+  async function replace(
+    identity: Identity,
+    namespace: string,
+    id: string,
+    spec: MemberSpec | undefined,
+    change: ChangeOptions,
+  ): Promise<WithNotes<Member>> {
+    const entered = await enter(identity, namespace);
+    const member = entered.shown.find((one) => one.id === id);
+    if (member === undefined) throw notFound('members.stonegate.dev', id);
+    // The API server's refusals name bindings.
+    if (!entered.filter.mayList(namespace))
+      throw new StatusError(
+        'AccessDenied',
+        `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
+      );
+    if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
+      throw malformed('spec: type and name of a member cannot be changed');
+    return write(entered, member, spec?.role, true, change);
+  }
+
+  return {
+    async list(identity: Identity, namespace: string): Promise<WithNotes<readonly Member[]>> {
+      const { place, all, shown, filter, notes } = await enter(identity, namespace);
+      const hidden = all.length - shown.length;
+      if (hidden > 0) notes.push(`members who may be another tenant's are not shown: ${hidden}`);
+      return { result: shown.map((member) => shownMember(member, place, filter)), notes };
+    },
+    /** Gives a role beside what the member has already. */
+    async add(
+      identity: Identity,
+      namespace: string,
+      spec: MemberSpec,
+      change: ChangeOptions,
+    ): Promise<WithNotes<Member>> {
+      const entered = await enter(identity, namespace);
+      const { place, all, filter } = entered;
+      const key = keyNamed(spec, place, options.mode);
+      // Who may not list bindings does not learn whether the member was there.
+      const known = filter.mayList(namespace) ? all.find((one) => one.key === key) : undefined;
+      return write(entered, known ?? memberOf(key, [], place), spec.role, false, change);
+    },
+    /** Gives a role in place of those that bindings of the namespace give. */
+    set: replace,
+    remove: (identity: Identity, namespace: string, id: string, change: ChangeOptions) =>
+      replace(identity, namespace, id, undefined, change),
+  };
+}
+
+/**
+ * What the index shows to a user.
+ *
+ * @param namespace whose groups of the user count; empty for those outside of namespaces
+ * @throws StatusError AccessIndexUnavailable: only the index decides who sees what
+ */
+export async function viewAs(
+  identity: Identity,
+  namespace: string,
+  { access, mode, requests, keystone }: MembersOptions,
+) {
+  const { index } = access;
+  const tenant = mode.tenantOf(identity);
+  const subject = await requests.subjectOf(identity);
+  const user = subjectIn(subject, namespace);
+  const incomplete = access.incompleteReason(user.tenant, { namespace });
+  if (access.state(user.tenant) !== 'current')
+    throw new StatusError('AccessIndexUnavailable', `it is not known now who may do what: ${incomplete}`);
+  const notes = incomplete === undefined ? [] : [`this may be incomplete: ${incomplete}`];
+  const scopes = await knownScopes(keystone, notes);
+  const viewer = viewerOf(identity, user, tenant, mode);
+  const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes });
+  return { tenant, subject, user, filter, notes, objects: index.objectsOf(user.tenant) };
+}
+
+function notFound(resource: string, name: string): StatusError {
+  const details = { name, kind: resource };
+  return new StatusError('NotFound', `${resource} ${JSON.stringify(name)} not found`, { details });
+}
+
+/** @throws StatusError ImpersonationForbidden, IdentityUnusable, BodyMalformed */
+function keyNamed(
+  { type, name }: MemberName,
+  { tenant }: MembersPlace,
+  mode: Pick<TenancyMode, 'memberName'>,
+): SubjectKey {
+  switch (type) {
+    case 'User':
+      return userKey(mode.memberName(name, tenant));
+    case 'Group':
+      return groupKey(name);
+    case 'Team':
+      return groupKey(groupOf({ tenant, name }));
+    case 'ServiceAccount': {
+      const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
+      if (serviceAccountOf(username) !== undefined) return userKey(username);
+      throw malformed('spec.name: a service account is NAMESPACE:NAME');
+    }
+  }
+}
+
+/** @param managed names of bindings that Stonegate makes */
+function noteOn(way: Way, managed: ReadonlySet<string>, filter: SubjectFilter): string {
+  const { kind, name, role } = wayIn(way);
+  if (!filter.mayList(way.binding.namespace))
+    return 'there is another way in: a binding of the whole cluster';
+  const why = managed.has(name) ? "; Stonegate makes it, as of Keystone's roles" : '';
+  return `there is another way in: ${kind} ${name} gives ${role}${why}`;
+}
+
+function wayIn({ binding, team }: Way): WayIn {
+  const role = roleWord(binding.roleRef);
+  if (team !== undefined) return { kind: 'Team', name: team, role };
+  return { kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding', name: binding.name, role };
+}
+
+function shownMember(
+  { id, type, name, role, owner, ways }: FoundMember,
+  { namespace }: MembersPlace,
+  filter: SubjectFilter,
+): Member {
+  const listed = ways.filter(({ binding }) => filter.mayList(binding.namespace));
+  const displayName = type === 'Group' ? filter.displayName(name) : undefined;
+  return {
+    metadata: { name: id, namespace, creationTimestamp: null },
+    // The name of any other role may say more than the user is to know.
+    spec: { type, name, role: isLevel(role) || listed.length === ways.length ? role : 'another' },
+    status: { owner, ...(displayName !== undefined && { displayName }), from: listed.map(wayIn) },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * Teams: groups of users of a tenant that its users make themselves. The index of memberships is a component,
+ * from which every request gets the groups of its user.
+ */
+import { ComponentType } from '../../config/component.ts';
+import { storableObjects } from '../../kubernetes/informer-store.ts';
+import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { collectionPath } from '../../kubernetes/object-format.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
+import type { Feature } from '../../proxy/feature.ts';
+import { readRequestInfo } from '../../proxy/request/request-info.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
+import { connectInformers } from '../connect-informers.ts';
+import { quotaPlace } from '../quota/feature.ts';
+import { READY_TIMEOUT } from '../rbac-index/feature.ts';
+import { createTeamHandler } from './handle-teams.ts';
+import { NO_GROUPS, TeamIndex } from './team-index.ts';
+import { OWN_TEAMS, readTeam, TEAMS, TEAMS_PATH } from './team-v1alpha1.ts';
+import { createTeams, type TeamCaller, type Teams } from './teams.ts';
+
+/** Milliseconds after which memberships that were not proven again give no group. */
+const EXPIRE = 180_000;
+
+/** A page of the portal is made even if its browser is gone. */
+const NEVER = new AbortController().signal;
+
+export interface Memberships {
+  readonly index: TeamIndex;
+  readonly informers: Informers;
+  readonly groupsOf: GroupsOf;
+  /** Whether all teams were known lately. */
+  readonly isCurrent: () => boolean;
+}
+
+const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', {
+  start: ({ informers }) => informers.start(),
+  stop: ({ informers }) => informers.stop(),
+});
+
+export interface MembershipsOptions extends InformerRuntime {
+  readonly upstream: InformerUpstream;
+  /** Of the list of the stored teams. */
+  readonly path: string;
+}
+
+export function openMemberships({ upstream, path, ...runtime }: MembershipsOptions): Memberships {
+  const index = new TeamIndex();
+  const informers = new Informers({ ...runtime, name: 'teams', upstream });
+  const informer = informers.add({ path, read: storableObjects(readTeam), store: index });
+  const isCurrent = () => runtime.clock.now() < (informer.provenAt ?? -EXPIRE) + EXPIRE;
+  return {
+    ...{ index, informers, isCurrent },
+    groupsOf: (tenant, username) => (isCurrent() ? index.groupsOf(tenant, username) : NO_GROUPS),
+  };
+}
+
+/** @returns undefined without the section `members` */
+export function createMemberships(build: FeatureBuild): Memberships | undefined {
+  const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
+  const { members, tenancy, upstream: connection } = loaded.configuration;
+  if (members === undefined || upstream === undefined) return undefined;
+  const place = quotaPlace(members, tenancy);
+  const memberships = generation.component(MEMBERSHIPS, {
+    fingerprint: [connection.server, place],
+    create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
+  });
+  connectInformers(generation, memberships, upstream);
+  return memberships;
+}
+
+/**
+ * A process that has not listed the teams would refuse their members.
+ *
+ * @param startedAt of the process, in milliseconds since the epoch
+ */
+export function createTeamReadiness(build: FeatureBuild, startedAt: number): ReadinessCheck | undefined {
+  const memberships = createMemberships(build);
+  const isLate = () => build.runtime.clock.now() - startedAt >= READY_TIMEOUT;
+  return (
+    memberships && {
+      name: 'teams',
+      notReadyBecause: () =>
+        memberships.isCurrent() || isLate() ? undefined : 'the teams have not been listed yet',
+    }
+  );
+}
+
+export interface TeamFeature extends Feature {
+  /** For the portal; undefined without the section `members`. */
+  readonly source?: {
+    readonly teams: Teams;
+    callerOf(identity: Identity): Promise<TeamCaller>;
+  };
+}
+
+export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamFeature {
+  const { loaded, provisioningUpstream: upstream } = build;
+  const { members, tenancy } = loaded.configuration;
+  const memberships = createMemberships(build);
+  if (members === undefined || upstream === undefined || memberships === undefined)
+    return {
+      ownResources: [
+        { ...OWN_TEAMS, unavailable: "need teams, which Stonegate's operator turns on with members" },
+      ],
+    };
+  const { mode, subjects } = parts;
+  const teams = createTeams({
+    ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
+    objectsOf: (account) => createObjects(upstream, account),
+    place: quotaPlace(members, tenancy),
+  });
+  return {
+    ownResources: [{ ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode, teams }) }],
+    source: {
+      teams,
+      async callerOf(identity) {
+        const tenant = mode.tenantOf(identity);
+        const user = mode.userOf(identity, tenant);
+        const info = readRequestInfo('GET', TEAMS_PATH, mode);
+        const { cluster } = await subjects.subjectOf({ proven: identity, info, tenant, user });
+        return {
+          ...{ tenant, signal: NEVER, sender: { kind: 'stonegate' }, home: mode.reviewTenant(tenant) },
+          user: { ...user, groups: cluster.groups },
+          account: { kind: 'tenant', tenant },
+        };
+      },
+    },
+  };
+}

@@ -1,0 +1,233 @@
+/**
+ * Lists, creates, changes and deletes the teams of a tenant, for its users. Who may do what is decided here
+ * by the user's RBAC on `teams.stonegate.dev`, and by being a member or manager of the team; the stored
+ * objects are read and written with the provisioning credential.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import { type AccessReviewer, isAllowed, type ReviewSubject } from '../../kubernetes/access-reviewer.ts';
+import { forbidden } from '../../kubernetes/forbidden.ts';
+import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import { labelProblem } from '../../kubernetes/reserved-names.ts';
+import type { Account } from '../../kubernetes/upstream-request.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import { OWN_GROUP, OWN_VERSION } from '../../proxy/own-api.ts';
+import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { TeamIndex } from './team-index.ts';
+import {
+  readTeam,
+  revisionOf,
+  type ShownTeam,
+  shownTeam,
+  storedName,
+  TEAMS,
+  type Team,
+  type teamSpecSchema,
+} from './team-v1alpha1.ts';
+
+/** The user who asks, of their own tenant. */
+export interface TeamCaller extends ReviewSubject {
+  readonly tenant: TenantName;
+  readonly signal: AbortSignal;
+}
+
+export interface TeamsOptions {
+  readonly mode: Pick<TenancyMode, 'memberName'>;
+  readonly reviewer: AccessReviewer;
+  /** @param account of the tenant, which is charged */
+  readonly objectsOf: (account: Account) => Objects;
+  readonly place: Place;
+  readonly index: TeamIndex;
+  /** Whether the index is complete. */
+  readonly isCurrent: () => boolean;
+  /** The most members, and managers, of one team. */
+  readonly teamMembers: number;
+  readonly clock: Clock;
+}
+
+export type GivenTeam = Output<typeof teamSpecSchema>;
+
+/** What is to be written. */
+export interface TeamChange {
+  readonly name: string;
+  readonly spec: GivenTeam;
+  /** Of the state that the change is about; a new team has none. */
+  readonly resourceVersion?: string | undefined;
+  /** Everything is checked and nothing is written. */
+  readonly isDryRun: boolean;
+}
+
+/** Bounds the memory that one tenant takes in every process. */
+const MAX_TEAMS = 1_000;
+/** Milliseconds in which the index has what was written. */
+const CATCH_UP_TIME = 1_000;
+
+const KIND = { resource: 'teams', apiVersion: `${OWN_GROUP}/${OWN_VERSION}` };
+
+export type Teams = ReturnType<typeof createTeams>;
+
+/** Every function throws a StatusError: NotFound, AccessDenied, and what reviews and writes throw. */
+export function createTeams(options: TeamsOptions) {
+  const { mode, reviewer, objectsOf, place, index, isCurrent, teamMembers, clock } = options;
+
+  function may(caller: TeamCaller, verb: string, name = ''): Promise<boolean> {
+    const { home: tenant, signal } = caller;
+    const resourceAttributes = {
+      ...{ verb, group: OWN_GROUP, version: OWN_VERSION, resource: 'teams' },
+      ...(name !== '' && { name }),
+      ...(tenant !== undefined && { tenant }),
+    };
+    return isAllowed(reviewer, caller, { resourceAttributes }, signal);
+  }
+
+  /** @param isEntitled whether the user needs no right for it */
+  async function find(
+    caller: TeamCaller,
+    name: string,
+    verb: string,
+    isEntitled: (team: Team, username: string) => boolean,
+  ): Promise<{ readonly team: Team; readonly object: StoredObject }> {
+    const { tenant, user, account, signal } = caller;
+    const object = await objectsOf(account).get(TEAMS, place, storedName(tenant, name), signal);
+    const team = readTeam(object);
+    if (object === undefined || team?.spec.tenant !== tenant) throw ownObjectNotFound(name, KIND);
+    if (isEntitled(team, user.username) || (await may(caller, verb, name))) return { team, object };
+    // Members and managers know that the team exists.
+    throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, KIND);
+  }
+
+  /** Names that are in the team already may be of any spelling. */
+  function completed(caller: TeamCaller, { name, spec }: TeamChange, present?: Team): Team['spec'] {
+    const { tenant, user } = caller;
+    const { members = [], managers = [user.username] } = present?.spec ?? {};
+    const known = new Set([...members, ...managers, user.username]);
+    const whole = (names: readonly string[]) =>
+      [...new Set(names.map((each) => (known.has(each) ? each : memberName(each, tenant))))].sort();
+    const { description } = spec;
+    const found = {
+      ...{ tenant, name },
+      ...(description !== undefined && { description }),
+      members: whole(spec.members ?? []),
+      managers: whole(spec.managers ?? managers),
+    };
+    if (found.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
+    if (Math.max(found.members.length, found.managers.length) > teamMembers)
+      throw invalid('spec', `a team has at most ${teamMembers} members and as many managers`);
+    return found;
+  }
+
+  function memberName(wanted: string, tenant: TenantName): string {
+    try {
+      return mode.memberName(wanted, tenant);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw invalid('spec', `${JSON.stringify(wanted)} can be no user of the tenant`);
+    }
+  }
+
+  /** Waits until the list of this process has the state: kubectl lists what it has just deleted. */
+  async function caughtUp({ tenant, signal }: TeamCaller, name: string, isReached: (team?: Team) => boolean) {
+    const found = () => index.teamsOf(tenant).find(({ spec }) => spec.name === name);
+    await waitUntil(() => isReached(found()), clock, CATCH_UP_TIME, signal);
+  }
+
+  async function written(caller: TeamCaller, name: string): Promise<ShownTeam> {
+    const { team } = await find(caller, name, 'get', () => true);
+    await caughtUp(caller, name, (known) => known !== undefined && revisionOf(known) >= revisionOf(team));
+    return shownTeam(team);
+  }
+
+  return {
+    /** The teams that the user is in or manages; all with the right to list them. */
+    async list(caller: TeamCaller): Promise<readonly ShownTeam[]> {
+      if (!isCurrent()) throw new StatusError('UpstreamUnavailable', 'the teams are not known at the moment');
+      const { tenant, user } = caller;
+      const all = await may(caller, 'list');
+      const seen = index.teamsOf(tenant).filter((team) => all || concerns(team, user.username));
+      return seen.sort((one, other) => (one.spec.name < other.spec.name ? -1 : 1)).map(shownTeam);
+    },
+
+    async get(caller: TeamCaller, name: string): Promise<ShownTeam> {
+      return shownTeam((await find(caller, name, 'get', concerns)).team);
+    },
+
+    /** @throws StatusError AlreadyExists, ObjectInvalid */
+    async create(caller: TeamCaller, change: TeamChange): Promise<ShownTeam> {
+      const { tenant, account, signal } = caller;
+      const { name, isDryRun } = change;
+      if (!(await may(caller, 'create'))) throw refused(caller, 'create', '');
+      const problem = labelProblem(name);
+      if (problem !== undefined) throw invalid('metadata.name', `a name that ${problem}`);
+      const teams = index.teamsOf(tenant);
+      if (teams.length >= MAX_TEAMS)
+        throw refused(caller, 'create', '', `the tenant has ${MAX_TEAMS} teams, the most that it may have`);
+      const metadata = { name: storedName(tenant, name), ...place };
+      const spec = completed(caller, change);
+      const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
+      const isTaken = isDryRun
+        ? teams.some((other) => other.spec.name === name)
+        : (await objectsOf(account).create(TEAMS, place, team, signal)) === 'exists';
+      if (isTaken) throw conflict(name, 'already exists');
+      if (!isDryRun) return written(caller, name);
+      return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
+    },
+
+    /** @throws StatusError Conflict, ObjectInvalid */
+    async update(caller: TeamCaller, change: TeamChange): Promise<ShownTeam> {
+      const { name, resourceVersion, isDryRun } = change;
+      const { team, object } = await find(caller, name, 'update', manages);
+      if (resourceVersion !== team.metadata.resourceVersion) throw conflict(name);
+      const spec = completed(caller, change, team);
+      if (isDryRun) return shownTeam({ ...team, spec });
+      const changed = { ...object, spec };
+      const objects = objectsOf(caller.account);
+      if ((await objects.update(TEAMS, place, changed, caller.signal)) === 'conflict') throw conflict(name);
+      return written(caller, name);
+    },
+
+    /** @throws StatusError Conflict */
+    async delete(caller: TeamCaller, name: string, isDryRun: boolean): Promise<ShownTeam> {
+      const { team, object } = await find(caller, name, 'delete', () => false);
+      if (isDryRun) return shownTeam(team);
+      const objects = objectsOf(caller.account);
+      if ((await objects.delete(TEAMS, place, object, caller.signal)) === 'conflict') throw conflict(name);
+      await caughtUp(caller, name, (known) => known?.metadata.uid !== team.metadata.uid);
+      return shownTeam(team);
+    },
+  };
+}
+
+function manages({ spec }: Team, username: string): boolean {
+  return spec.managers.includes(username);
+}
+
+function concerns(team: Team, username: string): boolean {
+  return team.spec.members.includes(username) || manages(team, username);
+}
+
+function refused({ user, home }: TeamCaller, verb: string, name: string, note?: string): StatusError {
+  const place = { apiGroup: OWN_GROUP, namespace: '', resource: 'teams', subresource: '' };
+  const info = { isResourceRequest: true, verb, name, ...place } as const;
+  return forbidden('AccessDenied', info, user.username, home, undefined, note);
+}
+
+const MODIFIED =
+  'cannot be changed: the object has been modified; please apply your changes to the latest version and try again';
+
+function conflict(name: string, why = MODIFIED): StatusError {
+  const code = why === MODIFIED ? 'Conflict' : 'AlreadyExists';
+  return new StatusError(code, `teams.${OWN_GROUP} ${JSON.stringify(name)} ${why}`, {
+    details: { name, group: OWN_GROUP, kind: 'teams' },
+  });
+}
+
+/** kubectl shows nothing but the causes. */
+function invalid(field: string, message: string): StatusError {
+  return new StatusError('ObjectInvalid', `Team is invalid: ${field}: ${message}`, {
+    details: { group: OWN_GROUP, kind: 'Team', causes: [{ reason: 'FieldValueInvalid', message, field }] },
+  });
+}

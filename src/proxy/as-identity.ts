@@ -1,0 +1,119 @@
+/**
+ * Requests to the API server as the user of an identity, without a client's request: what a feature changes
+ * for a user has the user's rights and no more. The path decides tenant, roles and body rules, as for
+ * a request that is forwarded, and no caller chooses a header.
+ */
+import type { RoleLookup } from '../identity/keystone/role-lookup.ts';
+import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
+import { readJSON } from '../lib/json-object.ts';
+import type { SubjectByNamespace } from '../rbac/attributes.ts';
+import type { Identity } from '../tenancy/identity.ts';
+import type { AccessSubjectStages, AccessSubjects } from './access-subject.ts';
+import { accountOf } from './acting-tenant.ts';
+import type { BodyRule } from './body-rule.ts';
+import {
+  type ImpersonationOptions,
+  withImpersonationHeaders,
+  withoutWithheld,
+} from './impersonation/impersonate.ts';
+import { readRequestInfo } from './request/request-info.ts';
+import type { Outgoing } from './request-context.ts';
+import { noHandler } from './route-kind.ts';
+import { roleScopeOf } from './stages.ts';
+
+/** For the API server's audit log: the request of a client that is the reason for this one. */
+export type RequestOrigin = Pick<ImpersonationOptions, 'auditID' | 'clientAddress'>;
+
+export interface RequestAsIdentity {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The short path, as a client of the tenant writes it, perhaps with a query. */
+  readonly target: string;
+  readonly body?: object;
+  readonly origin: RequestOrigin;
+}
+
+export interface IdentityRequests {
+  /** @throws StatusError KeystoneUnavailable, IdentityUnusable, TenantUnknown */
+  subjectOf(identity: Identity): Promise<SubjectByNamespace>;
+  /**
+   * @param identity that may be impersonated: not one with a token of the API server
+   * @throws StatusError as `subjectOf`, the body rules and the fetcher do; IdentityTooLarge
+   */
+  send(identity: Identity, request: RequestAsIdentity, signal: AbortSignal): Promise<UpstreamResponse>;
+}
+
+export interface IdentityRequestsOptions extends AccessSubjectStages {
+  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly fetcher: UpstreamFetcher;
+  readonly bodyRules: () => readonly BodyRule[];
+}
+
+/**
+ * The identity as which a client's request acts. If it impersonates another user (`kubectl --as`), that user
+ * has neither the name nor the looked-up roles of the client.
+ */
+export function actingIdentity({
+  proven,
+  impersonator,
+  user,
+}: Pick<Outgoing, 'proven' | 'impersonator' | 'user'>): Identity {
+  if (impersonator === undefined) return proven;
+  const { assignmentsOf: _, ...named } = proven;
+  return { ...named, subject: { kind: 'upstream', user } };
+}
+
+export function createIdentityRequests(options: IdentityRequestsOptions): IdentityRequests {
+  const { mode, roles, maxHeaderBytes, upstreamRights, subjects, fetcher, bodyRules } = options;
+  return {
+    subjectOf(identity) {
+      const tenant = mode.tenantOf(identity);
+      const user = mode.userOf(identity, tenant);
+      const info = readRequestInfo('GET', '/api/v1/namespaces', mode);
+      return subjects.subjectOf({ proven: identity, info, tenant, user });
+    },
+    async send(identity, { method, target, body, origin }, signal) {
+      const tenant = mode.tenantOf(identity);
+      const account = accountOf({ tenant });
+      const info = readRequestInfo(method, target, mode);
+      const scope = roleScopeOf(info, identity, tenant, mode);
+      const named = mode.userOf(await withRoles(roles, identity, scope), tenant);
+      const user = withoutWithheld(named, upstreamRights.withheld);
+      const route = mode.route(info, method, tenant, user);
+      if (route.kind !== 'forward' || !info.isResourceRequest) throw noHandler();
+      const { path, query } = route;
+      const json = [['Accept', JSON_TYPE] as const, ['Content-Type', JSON_TYPE] as const];
+      const headers = withImpersonationHeaders(json, user, { ...origin, maxHeaderBytes });
+      const common = { account, sender: { kind: 'stonegate' }, headers } as const;
+      const readStored = async () => {
+        const stored = await fetcher.fetch({ ...common, method: 'GET', target: path }, signal);
+        return { status: stored.status, content: readJSON(stored.body) };
+      };
+      let content: unknown = body;
+      for (const rule of method === 'POST' || method === 'PUT' ? bodyRules() : []) {
+        if (!rule.appliesTo(info, tenant)) continue;
+        const inspected = { ...common, method, info, path, user, tenant, signal, readStored };
+        content = (await rule.admit({ format: 'object', content }, inspected)) ?? content;
+      }
+      return fetcher.fetch(
+        {
+          ...common,
+          method,
+          target: query === '' ? path : `${path}?${query}`,
+          ...(content !== undefined && { body: JSON.stringify(content) }),
+        },
+        signal,
+      );
+    },
+  };
+}
+
+function withRoles(
+  roles: RoleLookup | undefined,
+  identity: Identity,
+  scope: Parameters<RoleLookup['inScope']>[1],
+): Promise<Identity> | Identity {
+  return roles === undefined || identity.assignmentsOf === undefined
+    ? identity
+    : roles.inScope(identity, scope);
+}

@@ -1,0 +1,57 @@
+/**
+ * Teams on Arktos: stored in the system tenant, where no user of a tenant reaches them, and of their own
+ * tenant alone.
+ */
+import { join } from 'node:path';
+import t from 'tap';
+import { prepareCrossTenant } from '../support/cross-tenant.ts';
+import { eventually } from '../support/eventually.ts';
+import { serveTestbed } from '../support/stonegate.ts';
+import { createTestbed } from '../support/testbed.ts';
+
+const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
+const STORED = '/apis/tenancy.stonegate.dev/v1alpha1/tenants/system/namespaces/stonegate/teams';
+const GROUP = 'stonegate:team:acme:web';
+
+t.test('a team of a tenant', async (t) => {
+  const testbed = await createTestbed({ folder: join(t.testdir({}), 'land'), mode: 'arktos' });
+  const { seed } = testbed.apiServer;
+  await prepareCrossTenant(testbed, { configuration: { access: { index: true }, members: {} } });
+  seed.namespace('stonegate', { tenant: 'system' });
+  for (const tenant of ['acme', 'globex']) {
+    const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    seed.clusterRole('everything', all, { tenant });
+    seed.roleBinding('web', 'everything', [`group:${GROUP}`], { tenant });
+  }
+  seed.clusterRoleBinding('admins', 'everything', ['user:acme:alice'], { tenant: 'acme' });
+  seed.clusterRoleBinding('admins', 'everything', ['user:globex:bob'], { tenant: 'globex' });
+  const stonegate = await serveTestbed(t, testbed);
+  const { directory } = testbed.keystone;
+  const [alice, bob] = [stonegate.keystoneToken('alice'), stonegate.keystoneToken('bob')];
+  const carol = testbed.keystone.issue(directory.user('acme', 'carol'));
+  const pods = async (token: string) =>
+    (await stonegate.ask(token, '/api/v1/namespaces/default/pods')).status;
+  const post = (token: string, kind: string, path: string, object: object) =>
+    stonegate.ask(token, path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object }),
+    });
+
+  t.equal(await pods(carol), 403);
+  const team = { metadata: { name: 'web' }, spec: { members: ['carol', 'globex:bob'] } };
+  const created = await post(alice, 'Team', TEAMS, team);
+  t.equal(created.status, 201, created.body);
+  t.strictSame(JSON.parse(created.body).spec.members, ['acme:carol', 'acme:globex:bob']);
+  await eventually(async () => (await pods(carol)) === 200);
+
+  const whoami = await stonegate.ask(carol, '/apis/stonegate.dev/v1alpha1/selfidentity');
+  t.ok(JSON.parse(whoami.body).status.user.groups.includes(GROUP));
+  t.equal((await stonegate.ask(bob, TEAMS)).status, 200);
+  t.strictSame(JSON.parse((await stonegate.ask(bob, TEAMS)).body).items, []);
+  t.equal((await stonegate.ask(bob, `${TEAMS}/web`)).status, 404);
+  for (const token of [alice, bob])
+    t.not((await stonegate.ask(token, STORED)).status, 200, 'the stored objects are the operator’s');
+  t.equal((await stonegate.ask(alice, `${TEAMS}/web`, { method: 'DELETE' })).status, 200);
+  await eventually(async () => (await pods(carol)) === 403);
+});

@@ -1,0 +1,118 @@
+import t from 'tap';
+import { memberID } from '../../../../src/features/members/members.ts';
+import { createMembersService } from '../../../../src/features/members/members-service.ts';
+import { createPeopleSearch } from '../../../../src/features/members/search-people.ts';
+import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
+import type { IdentityRequests } from '../../../../src/proxy/as-identity.ts';
+import { jsonResponse } from '../../../../src/proxy/response/own-responses.ts';
+import { uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
+import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
+import { keystoneIdentity } from '../../../support/identities.ts';
+import { clusterRole, group, namespace, rbacUser, roleBinding, user } from '../../../support/rbac-objects.ts';
+
+const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+const ALICE = keystoneIdentity('alice');
+const CHANGE = {
+  origin: { auditID: 'audit-1', clientAddress: '192.0.2.7' },
+  signal: new AbortController().signal,
+};
+const manager = roleBinding('web', 'owners', 'ClusterRole/stonegate:manage', [user('acme:alice')], 'acme');
+const teams = { groupsOf: () => [], teamsOf: () => [] };
+
+/** The tenant acme of Arktos, in whose namespace `web` alice may manage. */
+function site(...objects: readonly StoredObject[]) {
+  const roles = [...CLUSTER_ROLES].map(([name, rules]) => clusterRole(name, rules, { tenant: 'acme' }));
+  const indexed = accessIndexOf(namespace('web', { tenant: 'acme' }), ...roles, manager, ...objects);
+  const sent: string[] = [];
+  const requests: IdentityRequests = {
+    subjectOf: async ({ subject }) =>
+      uniformSubject(rbacUser(subject.kind === 'keystone' ? `acme:${subject.userName}` : '', [], 'acme')),
+    async send(_, { method, target, body = {} }) {
+      const name = target.split('/rolebindings').at(-1);
+      sent.push(`${method} ${name}`);
+      if (method !== 'GET') return jsonResponse(method === 'POST' ? 201 : 200, body);
+      const metadata = { name: name?.slice(1), uid: 'uid-1', resourceVersion: '7' };
+      const subjects = [{ kind: 'User', name: 'acme:bob' }];
+      return jsonResponse(200, {
+        kind: 'RoleBinding',
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        metadata,
+        subjects,
+      });
+    },
+  };
+  const options = { access: indexed.access, mode, requests, teams, keystone: undefined };
+  return { ...indexed, sent, options, service: createMembersService(options) };
+}
+
+const spec = (name: string, role: string) => ({ type: 'User', name, role }) as const;
+const BOB = memberID({ type: 'User', name: 'acme:bob' });
+
+t.test('where the API server has tenants only the four roles can be given', async (t) => {
+  const { service, sent } = site();
+  const given = service.add(ALICE, 'web', spec('bob', 'cluster-admin'), CHANGE);
+  await t.rejects(given, { code: 'BodyMalformed', message: /read, control, edit and manage/ });
+  t.same(sent, []);
+  const { result } = await service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  t.match(result, { metadata: { name: BOB }, spec: { name: 'acme:bob', role: 'edit' } });
+  t.same(sent, ['POST ']);
+});
+
+t.test('a binding that names another tenant’s user makes no member: it gives nothing', async (t) => {
+  const { service } = site(
+    roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('globex:eve'), group('ops')], 'acme'),
+  );
+  const { result } = await service.list(ALICE, 'web');
+  t.same(
+    result.map((member) => member.spec.name),
+    ['ops', 'acme:alice'],
+  );
+});
+
+t.test('the new role is given before the old one is taken', async (t) => {
+  const { service, sent } = site(
+    roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('acme:bob')], 'acme'),
+  );
+  await service.set(ALICE, 'web', BOB, spec('acme:bob', 'read'), CHANGE);
+  t.same(sent, ['GET /b', 'POST ', 'DELETE /b']);
+});
+
+t.test('without a current index nothing is shown and nothing is changed', async (t) => {
+  const { service, sent, becomeStale } = site();
+  becomeStale();
+  const changes: readonly Promise<object>[] = [
+    service.list(ALICE, 'web'),
+    service.list(ALICE, 'no-such-namespace'),
+    service.add(ALICE, 'web', spec('bob', 'read'), CHANGE),
+    service.remove(ALICE, 'web', BOB, CHANGE),
+  ];
+  for (const change of changes) await t.rejects(() => change, { code: 'AccessIndexUnavailable' });
+  t.same(sent, []);
+});
+
+t.test(
+  'a search finds members of own namespaces and teams, or all of the tenant if that is set',
+  async (t) => {
+    const { options } = site(
+      namespace('lab', { tenant: 'acme' }),
+      roleBinding('web', 'b', 'ClusterRole/stonegate:read', [user('acme:bob'), user('globex:bill')], 'acme'),
+      roleBinding('lab', 'c', 'ClusterRole/stonegate:read', [user('acme:barbara')], 'acme'),
+    );
+    const group = 'stonegate:team:acme:ops';
+    const members = ['acme:alice', 'acme:bert'];
+    const ops = {
+      groupsOf: (_: string, name: string) => (members.includes(name) ? [group] : []),
+      teamsOf: () => [
+        { spec: { name: 'ops', members } },
+        { spec: { name: 'other', members: ['acme:boris'] } },
+      ],
+    };
+    const search = (inviteAnyone: boolean) => createPeopleSearch({ ...options, teams: ops, inviteAnyone });
+    t.same(await search(false)(ALICE, 'b'), ['acme:bert', 'acme:bob']);
+    t.same(await search(true)(ALICE, 'b'), ['acme:barbara', 'acme:bert', 'acme:bob', 'acme:boris']);
+    t.same(await search(false)(ALICE, 'acme:barbara'), []);
+    t.same(await search(false)(keystoneIdentity('newcomer'), 'b'), []);
+  },
+);
