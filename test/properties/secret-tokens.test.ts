@@ -45,6 +45,7 @@ t.test('D431 a secret ends with the CRC-32 of what is before it, in six characte
         /^sg[it]_[0-9a-z]{8}[0-9A-Za-z]{38}$/.test(text) &&
         text.endsWith(sum.padStart(6, '0')) &&
         idOfSecret(kind, text) === id &&
+        idOfSecret(kind === 'sgt_' ? 'sgi_' : 'sgt_', text) === undefined &&
         text.startsWith(`${kind}${id}`) &&
         digest === digestOfSecret(text)
       );
