@@ -2,19 +2,15 @@
  * Access tokens in Stonegate's own API.
  */
 
-import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { HeaderField } from '../../lib/header-list.ts';
+import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import {
   accessTokenSpecSchema,
   OWN_ACCESS_TOKENS,
@@ -24,8 +20,9 @@ import {
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
+const apiVersion = 'stonegate.dev/v1alpha1';
 const KIND: OwnObjectKind<ShownToken> = {
-  apiVersion: 'stonegate.dev/v1alpha1',
+  apiVersion,
   kind: 'AccessToken',
   resource: 'accesstokens',
   columns: [
@@ -54,11 +51,11 @@ export function tokenResources(
         const { name } = routeAs(outgoing, 'own-api');
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
-          return secretResponse('AccessToken', await tokens.create(proven, spec, exchange.signal));
+          return madeResponse(KIND.kind, await tokens.create(proven, spec, exchange.signal));
         }
         if (exchange.method === 'DELETE') {
           await tokens.revoke(proven, name, exchange.signal);
-          return deleted(name);
+          return deletedResponse(KIND.resource, name);
         }
         return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), () =>
           tokens.list(proven),
@@ -72,40 +69,16 @@ export function tokenResources(
         const proven = ownIdentity(outgoing);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
-        return secretResponse('AccessTokenRotation', rotated, { name, overlapSeconds });
+        return madeResponse(OWN_ROTATIONS.kind, rotated, { name, overlapSeconds });
       },
     },
   ];
 }
 
-/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
-function ownIdentity({ proven, impersonator }: Outgoing): Identity {
-  if (impersonator === undefined) return proven;
-  throw new StatusError(
-    'ImpersonationForbidden',
-    'impersonation is refused: users make access tokens for themselves alone',
-  );
-}
-
-/** It has a secret: nothing on the way may store it. kubectl prints warnings, but not the object unasked. */
-function secretResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
+/** kubectl prints warnings, but not the object unasked. */
+function madeResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
   const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
-  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...made, spec });
-  return {
-    status,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-      ...warnings.map((text): HeaderField => ['Warning', `299 - ${JSON.stringify(text)}`]),
-    ],
-    body,
-  };
-}
-
-/** kubectl waits until no object has this UID: none has it. */
-function deleted(name: string): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+  return withWarnings(secretResponse({ kind, apiVersion, ...made, spec }), warnings);
 }
 
 function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {
