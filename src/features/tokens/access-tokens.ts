@@ -203,7 +203,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
 }
 
 /** Deletes the object as it was read: not another one of its name. */
-export async function deleteToken(
+async function deleteToken(
   objects: Objects,
   place: Place,
   { id, uid }: AccessToken,
