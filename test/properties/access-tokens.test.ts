@@ -64,7 +64,7 @@ const step = fc.oneof(
 );
 /** A token of each owner, and one that it made. */
 const BEGINNING: readonly Step[] = [
-  ...OWNERS.map((who, by): Step[] => [
+  ...OWNERS.flatMap((who, by): Step[] => [
     {
       do: 'create',
       at: 0,
@@ -82,7 +82,7 @@ const BEGINNING: readonly Step[] = [
   { do: 'create', at: 0, owner: 'alice', by: -1, scopes: ['read', '+tokens'], hours: 24 },
   { do: 'deliver', at: 0 },
   { do: 'rotate', at: 0, owner: 'alice', by: 0, of: 4, overlap: 600 },
-].flat();
+];
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
