@@ -100,6 +100,6 @@ export function createFeatures(
     features: [...features, own],
     ownAPI,
     explain,
-    pages: { access: accessRules, quota: quotas.source },
+    pages: { access: accessRules, quota: quotas.source, tokens: tokens?.tokens },
   };
 }

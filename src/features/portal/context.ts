@@ -11,6 +11,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
+import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
@@ -62,6 +63,8 @@ export interface PageSources {
   readonly access?: AccessSource | undefined;
   /** Undefined if tenants have no quotas. */
   readonly quota?: QuotaSource | undefined;
+  /** Undefined if there are no access tokens. */
+  readonly tokens?: AccessTokens | undefined;
 }
 
 export interface PortalOptions extends PageSources {

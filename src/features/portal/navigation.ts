@@ -5,7 +5,7 @@
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
 import type { Session } from './portal-storage.ts';
-import { ACCESS, HOME, type PortalRequest, QUOTA, SET_UP } from './request.ts';
+import { ACCESS, HOME, type PortalRequest, QUOTA, SET_UP, TOKENS } from './request.ts';
 import { exchangeableToken } from './session.ts';
 
 export const SIGN_OUT_ACTION = '/logout';
@@ -18,7 +18,7 @@ export function navigationOf(
   context: PortalContext,
 ): Navigation | undefined {
   const { sessionID, path } = request;
-  const { formTokens, access, quota } = context;
+  const { formTokens, access, quota, tokens } = context;
   if (session === undefined || sessionID === undefined) return undefined;
   const { projects, identity } = session;
   const choice = {
@@ -33,6 +33,7 @@ export function navigationOf(
       [HOME, 'Account'],
       ...(access === undefined ? [] : [[ACCESS, 'What you may do'] as const]),
       ...(quota === undefined ? [] : [[QUOTA, 'Quota'] as const]),
+      ...(tokens === undefined ? [] : [[TOKENS, 'Tokens'] as const]),
       [SET_UP, 'kubectl'],
     ],
     choice: exchangeableToken(request, context) === undefined ? undefined : choice,

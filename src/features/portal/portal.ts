@@ -7,10 +7,10 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
 import {
-  showAccess,
-  showAccount,
+  ACCESS_PAGE,
+  ACCOUNT_PAGE,
+  QUOTA_PAGE,
   showKubeconfig,
-  showQuota,
   signOut,
   switchProject,
 } from './account-handlers.ts';
@@ -22,20 +22,22 @@ import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
 import type { Navigation } from './pages/layout.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
-import { type PortalRequest, readRequest } from './request.ts';
+import { ACCESS, HOME, type PortalRequest, QUOTA, readRequest, TOKENS } from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
+import { TOKENS_PAGE } from './tokens-handlers.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
 
 type Route = Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 type Routes = ReadonlyMap<string, Route>;
 
-const ROUTES: Routes = new Map([
-  ['/', { GET: showAccount }],
-  ['/access', { GET: showAccess }],
-  ['/quota', { GET: showQuota }],
+const ROUTES: Routes = new Map<string, Route>([
+  [HOME, ACCOUNT_PAGE],
+  [ACCESS, ACCESS_PAGE],
+  [QUOTA, QUOTA_PAGE],
+  [TOKENS, TOKENS_PAGE],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],

@@ -11,7 +11,12 @@ import type { Reply } from '../https-client.ts';
 import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
 import type { Testbed } from '../testbed.ts';
 import type { Kubernetes, KubernetesOptions } from './api-server.ts';
-import { addProvisioner, type PreparedSite, prepareKubernetesSite } from './site.ts';
+import {
+  addProvisioner,
+  type KubernetesSiteOptions,
+  type PreparedSite,
+  prepareKubernetesSite,
+} from './site.ts';
 
 const TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const ROTATIONS = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
@@ -44,7 +49,7 @@ export interface TokenSite extends Pick<PreparedSite, 'letWork'> {
   list(credential: string): Promise<readonly JsonObject[]>;
 }
 
-export interface TokenSiteOptions extends KubernetesOptions {
+export interface TokenSiteOptions extends KubernetesOptions, Pick<KubernetesSiteOptions, 'portal'> {
   readonly tokens?: object;
   readonly configuration?: Record<string, object>;
 }
