@@ -67,6 +67,7 @@ export function createFeatures(
   const accessRules = access && createAccessRules(build, parts, access);
   const quotas = createShownQuotas(build.loaded.configuration, parts);
   const teams = createTeamFeature(build, parts);
+  const members = createMembers(build, parts, access);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -87,7 +88,7 @@ export function createFeatures(
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
-    createMembers(build, parts, access),
+    members,
     teams,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
@@ -100,6 +101,12 @@ export function createFeatures(
     features: [...features, own],
     ownAPI,
     explain,
-    pages: { access: accessRules, quota: quotas.source, tokens: tokens?.tokens },
+    pages: {
+      access: accessRules,
+      quota: quotas.source,
+      tokens: tokens?.tokens,
+      members: members.source?.members,
+      teams: teams.source,
+    },
   };
 }

@@ -72,6 +72,8 @@ input:not([type="radio"], [type="checkbox"]), select {
   border: 1px solid var(--field); border-radius: .5rem;
 }
 select { padding: .35rem .5rem; }
+.row { display: flex; flex-wrap: wrap; align-items: end; gap: .6rem; }
+.row .field { margin: 0; flex: 1; max-width: 22rem; }
 fieldset { border: 0; margin: 0 0 .6rem; padding: 0; min-width: 0; }
 .field + fieldset, fieldset + fieldset, fieldset + .field { margin-top: 1.1rem; }
 legend { padding: 0; margin-bottom: .2rem; font-weight: 600; }

@@ -10,6 +10,7 @@ import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { MembersService, TeamFeature } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
 import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
@@ -57,6 +58,8 @@ export interface QuotaSource {
   quotaOf(identity: Identity): Promise<ShownQuota | undefined>;
 }
 
+export type TeamSource = NonNullable<TeamFeature['source']>;
+
 /** Where pages have their data from; without a source there is no page. */
 export interface PageSources {
   /** Undefined if there is no RBAC index. */
@@ -65,6 +68,9 @@ export interface PageSources {
   readonly quota?: QuotaSource | undefined;
   /** Undefined if there are no access tokens. */
   readonly tokens?: AccessTokens | undefined;
+  /** Undefined without the section `members`, as is the next. */
+  readonly members?: MembersService | undefined;
+  readonly teams?: TeamSource | undefined;
 }
 
 export interface PortalOptions extends PageSources {

@@ -17,15 +17,17 @@ import {
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
+import { MEMBERS_PAGE } from './members-handlers.ts';
 import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
 import type { Navigation } from './pages/layout.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
-import { ACCESS, HOME, type PortalRequest, QUOTA, readRequest, TOKENS } from './request.ts';
+import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, readRequest, TEAMS, TOKENS } from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
+import { TEAMS_PAGE } from './teams-handlers.ts';
 import { TOKENS_PAGE } from './tokens-handlers.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
@@ -38,6 +40,8 @@ const ROUTES: Routes = new Map<string, Route>([
   [ACCESS, ACCESS_PAGE],
   [QUOTA, QUOTA_PAGE],
   [TOKENS, TOKENS_PAGE],
+  [MEMBERS, MEMBERS_PAGE],
+  [TEAMS, TEAMS_PAGE],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],

@@ -45,6 +45,14 @@ export const notFound = (): PortalProblem =>
     action: START,
   });
 
+export const noNamespace = (): PortalProblem =>
+  new PortalProblem({
+    status: 404,
+    title: 'There is no such namespace',
+    text: 'Or there is, and you may not see it.',
+    action: { label: 'Choose another', target: '/members' },
+  });
+
 /** @param allowed for the `Allow` field */
 export const methodNotAllowed = (allowed: readonly string[]): PortalProblem =>
   new PortalProblem({

@@ -33,8 +33,11 @@ export const SET_UP = '/#kubectl';
 export const ACCESS = '/access';
 export const QUOTA = '/quota';
 export const TOKENS = '/tokens';
+export const MEMBERS = '/members';
+export const TEAMS = '/teams';
 
-const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA, TOKENS];
+const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA, TOKENS, MEMBERS, TEAMS];
+const MEMBERS_OF_NAMESPACE = /^\/members\?namespace=[a-z0-9-]{1,63}$/;
 
 /**
  * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no
@@ -44,6 +47,7 @@ const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA, TOKENS
  * @param otherwise the target if the value is no page
  */
 export function redirectTarget(next: string | null | undefined, otherwise = HOME): string {
+  if (next && MEMBERS_OF_NAMESPACE.test(next)) return next;
   return REDIRECT_TARGETS.find((target) => target === next) ?? otherwise;
 }
 

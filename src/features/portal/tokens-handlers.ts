@@ -1,13 +1,12 @@
 /**
  * The page of access tokens and what its forms do.
  */
-import { StatusError } from '../../errors/status-error.ts';
 import type { AccessTokens, ShownToken } from '../tokens/feature.ts';
 import type { Flash } from './flash.ts';
 import { formatTime } from './pages/account-page.ts';
 import { tokensPage } from './pages/tokens-page.ts';
 import { TOKENS } from './request.ts';
-import { userPage, type Visit } from './user-page.ts';
+import { mistake, userPage, type Visit } from './user-page.ts';
 
 const SECONDS_OF_DAY = 86_400;
 /** Seconds for which a rotated secret counts: as long as a program may need to get the other one. */
@@ -18,8 +17,7 @@ export const TOKENS_PAGE = userPage<AccessTokens>({
   sourceOf: ({ tokens }) => tokens,
   show: ({ source, identity, context, ...visit }) =>
     tokensPage({ ...visit, tokens: source.list(identity), cluster: context.cluster.name }),
-  async act(form, { source, identity, request }) {
-    const { signal } = request.exchange;
+  async act(form, { source, identity, change: { signal } }) {
     const name = form.get('name') ?? '';
     switch (form.get('do')) {
       case 'create':
@@ -64,8 +62,4 @@ function scopesOf(form: URLSearchParams): string[] {
   if (names.length === 0)
     throw mistake('Enter the namespaces in which the token counts, or choose the whole tenant.');
   return names.map((name) => `namespace/${name}/${level}`);
-}
-
-function mistake(text: string): StatusError {
-  return new StatusError('ObjectInvalid', text);
 }

@@ -3,6 +3,7 @@
  * page, so that a reload repeats nothing; a form that is refused is shown again with what was entered.
  */
 import { StatusError } from '../../errors/status-error.ts';
+import type { RequestOrigin } from '../../proxy/as-identity.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, FLASH_COOKIE } from './cookies.ts';
@@ -26,6 +27,8 @@ export interface Visit<Source> extends Forms {
   readonly request: PortalRequest;
   readonly context: PortalContext;
   readonly frame: Frame;
+  /** How something is changed for this request. */
+  readonly change: { readonly origin: RequestOrigin; readonly signal: AbortSignal };
 }
 
 export interface UserPage<Source> {
@@ -56,6 +59,10 @@ export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: Us
     const { identity } = session;
     return {
       ...{ source, identity, session, request, context },
+      change: {
+        origin: { auditID: context.random.uuid(), clientAddress: request.source },
+        signal: request.exchange.signal,
+      },
       frame: { server: context.cluster.server, navigation },
       target: request.exchange.target,
       formToken: context.formTokens.issue(request.sessionID ?? '', path),
@@ -95,6 +102,11 @@ export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: Us
       }
     },
   };
+}
+
+/** What a user has to correct in a form. */
+export function mistake(text: string): StatusError {
+  return new StatusError('ObjectInvalid', text);
 }
 
 /**

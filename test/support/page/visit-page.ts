@@ -23,6 +23,7 @@ export async function openWindow(t: Pick<Test, 'teardown'>, browser: Browser): P
     javaScriptEnabled: false,
   });
   t.teardown(() => context.close());
+  context.setDefaultTimeout(20_000);
   return context.newPage();
 }
 

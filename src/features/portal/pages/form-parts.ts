@@ -37,6 +37,11 @@ export function outcome({ flash, refusal }: Forms, secret?: (text: string) => Ht
   }`;
 }
 
+/** The page for one of its forms: what was entered in another one is not repeated there. */
+export function entering<Page extends Forms>(page: Page, action: string): Page {
+  return page.entered.get('do') === action ? page : { ...page, entered: new URLSearchParams() };
+}
+
 /** @param action which of the page's forms it is */
 export function form({ target, formToken }: Forms, action: string, content: Content): Html {
   return html`<form method="post" action="${target}">

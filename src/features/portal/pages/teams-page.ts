@@ -1,0 +1,95 @@
+/**
+ * The page "Teams": the teams of the user with the people in them, and forms for those who manage them.
+ */
+import type { ShownTeam } from '../../members/team-v1alpha1.ts';
+import { type Html, html } from '../html.ts';
+import {
+  button,
+  checkbox,
+  type Forms,
+  fold,
+  form,
+  hidden,
+  outcome,
+  textField,
+  titleOf,
+} from './form-parts.ts';
+import { type Frame, layout } from './layout.ts';
+
+export interface TeamsPage extends Forms {
+  readonly frame: Frame;
+  readonly teams: readonly ShownTeam[];
+  /** The user, as teams name them. */
+  readonly username: string;
+  readonly mayCreate: boolean;
+}
+
+export function teamsPage(page: TeamsPage): Html {
+  const { frame, teams, mayCreate } = page;
+  const made = entering(page, 'create');
+  return layout({
+    ...frame,
+    title: titleOf(page, 'Teams'),
+    main: html`${outcome(page)}
+<h1>Teams</h1>
+<p class="lead">A role that a namespace gives to a team is the role of everyone in it</p>
+${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
+${teams.map((team) => card(team, page))}
+${
+  mayCreate &&
+  html`<section class="card" aria-labelledby="new"><h2 id="new">Make a team</h2>
+${form(
+  page,
+  'create',
+  html`${textField(page, { name: 'team', label: 'Name', hint: 'Lower-case letters, digits and dashes.', required: true })}
+${textField(made, { name: 'description', label: 'What is it for?' })}
+${button('Make the team')}`,
+)}</section>`
+}`,
+  });
+}
+
+function card({ metadata: { name }, spec, status }: ShownTeam, page: TeamsPage): Html {
+  const { members, managers, description = '' } = spec;
+  const isManager = managers.includes(page.username);
+  const people = [...new Set([...managers, ...members])].sort();
+  return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
+${description !== '' && html`<p>${description}</p>`}
+<p class="also">Role bindings name it as the group <code>${status.group}</code></p>
+<table class="sheet rows">
+<caption>Managers may change the team; only members are in its group</caption>
+<thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
+<tbody>
+${people.map((person) => row(person, name, spec, isManager, page))}</tbody>
+</table>
+${isManager && fold('Add someone', name, addForm(name, page))}</section>`;
+}
+
+function row(
+  person: string,
+  team: string,
+  { members, managers }: ShownTeam['spec'],
+  isManager: boolean,
+  page: TeamsPage,
+): Html {
+  const parts = [members.includes(person) && 'member', managers.includes(person) && 'manager'].filter(
+    Boolean,
+  );
+  const remove = html`${hidden('team', team)}${hidden('person', person)}<p>They lose at once what roles of the team give them.</p>${button('Remove', person, 'danger')}`;
+  return html`<tr><th scope="row">${person}${person === page.username && html` <span class="tag">you</span>`}</th><td>${parts.join(', ')}</td>${isManager && html`<td>${fold('Remove', person, form(page, 'remove', remove))}</td>`}</tr>
+`;
+}
+
+function addForm(team: string, whole: TeamsPage): Html {
+  const isOfTeam = whole.entered.get('team') === team;
+  const page = entering(whole, isOfTeam ? 'add' : '');
+  return form(
+    page,
+    'add',
+    html`${hidden('team', team)}
+${textField(page, { name: 'person', label: 'User', hint: 'As in your tenant, such as alice; in full if it has a colon. Whether there is such a user is not checked.', required: true }, `-${team}`)}
+<fieldset><legend>As what?</legend>
+${checkbox(page, 'manager', 'true', 'Also as a manager, who may change the team')}</fieldset>
+${button('Add', `to ${team}`)}`,
+  );
+}

@@ -1,0 +1,44 @@
+/**
+ * The page of the user's teams and what its forms do.
+ */
+import type { TeamSource } from './context.ts';
+import { teamsPage } from './pages/teams-page.ts';
+import { TEAMS } from './request.ts';
+import { mistake, userPage } from './user-page.ts';
+
+export const TEAMS_PAGE = userPage<TeamSource>({
+  path: TEAMS,
+  sourceOf: ({ teams }) => teams,
+  async show({ source, identity, ...visit }) {
+    const caller = await source.callerOf(identity);
+    const [teams, mayCreate] = await Promise.all([source.teams.list(caller), source.teams.mayCreate(caller)]);
+    return teamsPage({ ...visit, teams, mayCreate, username: caller.user.username });
+  },
+  async act(form, { source: { teams, callerOf }, identity }) {
+    const caller = await callerOf(identity);
+    const name = form.get('team') ?? '';
+    const description = (form.get('description') ?? '').trim();
+    if (form.get('do') === 'create') {
+      const spec = { ...(description !== '' && { description }) };
+      await teams.create(caller, { name, spec, isDryRun: false });
+      return { text: `The team ${name} was made. You manage it; add its members.` };
+    }
+    const { metadata, spec } = await teams.get(caller, name);
+    const person = (form.get('person') ?? '').trim();
+    if (person === '') throw mistake('Enter the name of the user.');
+    const adds = form.get('do') === 'add';
+    const changed = (names: readonly string[], isAdded: boolean) =>
+      adds ? [...names, ...(isAdded ? [person] : [])] : names.filter((each) => each !== person);
+    const members = changed(spec.members, true);
+    const managers = changed(spec.managers, form.has('manager'));
+    await teams.update(caller, {
+      name,
+      spec: { ...spec, members, managers },
+      resourceVersion: metadata.resourceVersion,
+      isDryRun: false,
+    });
+    return {
+      text: adds ? `${person} is in the team ${name}.` : `${person} is not in the team ${name} any more.`,
+    };
+  },
+});
