@@ -41,6 +41,10 @@ export const USER_COMMANDS = {
     does: 'list and change who has which role in a namespace',
     load: async () => (await import('./members.ts')).members,
   },
+  invite: {
+    does: 'invite to a namespace or a team, and accept an invitation',
+    load: async () => (await import('./invite.ts')).invite,
+  },
   teams: {
     does: 'list, make and change the teams of your tenant',
     load: async () => (await import('./teams.ts')).teams,

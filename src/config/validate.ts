@@ -216,6 +216,17 @@ function quotaRules({ quota, bindings, authentication }: StonegateConfiguration)
   ];
 }
 
+function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
+  if (tokens === undefined) return [];
+  return [
+    [
+      'bindings.credential',
+      bindings.credential === undefined,
+      'is required with tokens: what impersonates must not also make credentials',
+    ],
+  ];
+}
+
 function membersRules({ members, bindings, access }: StonegateConfiguration): Rule[] {
   if (members === undefined) return [];
   return [
@@ -224,17 +235,6 @@ function membersRules({ members, bindings, access }: StonegateConfiguration): Ru
       'bindings.credential',
       bindings.credential === undefined,
       'is required with members: what impersonates must not also write teams and invitations',
-    ],
-  ];
-}
-
-function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
-  if (tokens === undefined) return [];
-  return [
-    [
-      'bindings.credential',
-      bindings.credential === undefined,
-      'is required with tokens: what impersonates must not also make credentials',
     ],
   ];
 }

@@ -85,6 +85,8 @@ export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: Ow
     },
     current(owner) {
       const { identity } = owner;
+      if (identity.subject.kind !== 'keystone' && identity.subject.kind !== 'claim')
+        throw unauthorized('the stored owner can own nothing');
       if (!isConfigured(sourceOf(identity)))
         throw unauthorized(`the owner's source ${sourceOf(identity)} is not configured any more`);
       if (isKnownFromSignIn(identity)) assertRecent(owner);

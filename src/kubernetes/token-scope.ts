@@ -38,6 +38,8 @@ export interface TokenScope {
   allows(question: Question): boolean;
   /** Whether it allows the same in some namespace: then a filtered response may be given. */
   allowsSomewhere(question: ResourceQuestion): boolean;
+  /** Those that it names; in all others, and for what is in none, it covers the same. */
+  readonly namespaces: ReadonlySet<string>;
   /** What it covers in a namespace; empty for what is in none. `allows` refuses some of what escalates. */
   rulesIn(namespace: string): readonly PolicyRule[];
 }

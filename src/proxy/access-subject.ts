@@ -44,7 +44,7 @@ export function createAccessSubjects(stages: AccessSubjectStages): AccessSubject
   function rbacUser(user: UserInfo, asked: RequestUser): RBACUser {
     const { username, groups } = user;
     const tenant = mode.reviewTenant(actingTenant(asked)) ?? '';
-    return { tenant, username, groups, home: asked.tenant };
+    return { tenant, username, groups, home: asked.tenant, scope: asked.proven.accessToken };
   }
 
   /** @returns undefined if the request has the same user in every namespace */

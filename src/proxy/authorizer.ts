@@ -36,11 +36,11 @@ export type DecidedInfo =
       'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'tenant'
     >;
 
-type DecidedUser = Pick<AuthorizationAttributes, 'user' | 'tenant' | 'crossing'>;
+type DecidedUser = Pick<AuthorizationAttributes, 'user' | 'tenant' | 'crossing' | 'identity'>;
 
 /** The user of a request, for a `RefusalReason`. */
-export function decidedFor({ user, tenant, crossing }: DecidedUser): DecidedUser {
-  return { user, tenant, ...(crossing && { crossing }) };
+export function decidedFor({ user, tenant, crossing, identity }: DecidedUser): DecidedUser {
+  return { user, tenant, identity, ...(crossing && { crossing }) };
 }
 
 /** Says what the user's roles nearly grant; undefined if there is nothing to say, and for guests. */

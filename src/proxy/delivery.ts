@@ -25,7 +25,8 @@ import type { BodyInspection, Inspected } from './request/inspect-body.ts';
 import { type Identified, type Outgoing, type Received, setImpersonationSent } from './request-context.ts';
 import { writeStream } from './response/response-stream.ts';
 import { writeResponse } from './response/write-response.ts';
-import { noHandler } from './route-kind.ts';
+import { noHandler, type RouteKind } from './route-kind.ts';
+import { requireScope, scopeRefusal } from './scope-guard.ts';
 import type { Stages } from './stages.ts';
 import type { StreamRegistry } from './streams/stream-registry.ts';
 
@@ -44,6 +45,9 @@ export interface ServingStages extends Stages {
   readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
 }
 
+/** Their handlers return only what the user of the request may have, within the scope of an access token. */
+const FILTERED: ReadonlySet<RouteKind> = new Set(['namespaces', 'all-namespaces']);
+
 /**
  * A request to forward is decided once its body has been inspected: then `undecided` is released.
  *
@@ -58,6 +62,7 @@ export function deliver(
 ): Promise<RelayResult> {
   const handler = stages.handlers[outgoing.kind];
   if (handler === undefined) return forward(outgoing, stages, undecided, hooks);
+  if (!FILTERED.has(outgoing.kind)) requireScope(outgoing, stages.mode);
   return handler(outgoing).then((handled) => write(outgoing, handled, stages, undecided, hooks));
 }
 
@@ -96,7 +101,7 @@ function forward(
   return sendInspected(inspection, outgoing, stages, undecided, hooks);
 }
 
-/** Forwards the request; if the API server refuses it with 403, the handler's response replaces the 403. */
+/** Forwards the request; the handler's response replaces a 403 of the API server, or of the scope. */
 async function forwardFirst(
   outgoing: Outgoing,
   stages: ServingStages,
@@ -104,19 +109,21 @@ async function forwardFirst(
   hooks: RelayHooks | undefined,
   { insteadOfForbidden }: ForwardFirst,
 ): Promise<RelayResult> {
-  let isForbidden = false;
-  const onForbidden = () => {
-    isForbidden = true;
-    return 'withheld' as const;
-  };
-  const onHead = (status: number) => {
-    undecided.release();
-    hooks?.onHead(status);
-  };
-  const request = upstreamRequest(outgoing, stages, undefined, { onForbidden });
-  setImpersonationSent(outgoing);
-  const relayed = await stages.forwarder.forward(request, outgoing.exchange, { onHead });
-  if (!isForbidden) return relayed;
+  let isForbidden = scopeRefusal(outgoing, stages.mode) !== undefined;
+  if (!isForbidden) {
+    const onForbidden = () => {
+      isForbidden = true;
+      return 'withheld' as const;
+    };
+    const onHead = (status: number) => {
+      undecided.release();
+      hooks?.onHead(status);
+    };
+    const request = upstreamRequest(outgoing, stages, undefined, { onForbidden });
+    setImpersonationSent(outgoing);
+    const relayed = await stages.forwarder.forward(request, outgoing.exchange, { onHead });
+    if (!isForbidden) return relayed;
+  }
   const response = await insteadOfForbidden();
   if (response === undefined) return send(outgoing, stages, undecided, hooks);
   return writeOwn(outgoing, response, stages, undecided, hooks);
@@ -184,6 +191,7 @@ function upstreamRequest(
 ): UpstreamRequest {
   const { exchange, route, info, sender, upstreamHeaders, stream } = outgoing;
   if (route.kind !== 'forward') throw noHandler();
+  requireScope(outgoing, mode);
   const { longRunning } = info;
   return {
     account: accountOf(outgoing),

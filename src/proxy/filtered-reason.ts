@@ -5,6 +5,7 @@
 import type { StatusError } from '../errors/status-error.ts';
 import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { reviewedQuestion } from './rbac-reasons.ts';
 import type { Outgoing } from './request-context.ts';
 
 /**
@@ -17,7 +18,7 @@ export type WouldMerge = (
 ) => Promise<boolean | StatusError>;
 
 export interface FilteredReasonOptions {
-  readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem'>;
+  readonly mode: Pick<TenancyMode, 'readableResources' | 'isSystem' | 'reviewTenant'>;
   /** Undefined, as is `wouldMerge`, if no lists are filtered. */
   readonly namespaces: { wouldFilter(outgoing: Outgoing): Promise<boolean> } | undefined;
   readonly wouldMerge: WouldMerge | undefined;
@@ -37,8 +38,12 @@ export function createFilteredReason(options: FilteredReasonOptions): FilteredRe
   const { namespaces, wouldMerge } = options;
   return async (outgoing, attributes) => {
     const { verb, group = '', resource = '', subresource = '', name = '' } = attributes;
-    if (isOwnTenant(outgoing, attributes, options))
-      return `the ${verb} is filtered: it has the user's own tenant`;
+    const isOwn = isOwnTenant(outgoing, attributes, options);
+    const scope = outgoing.identity.accessToken;
+    const asked = reviewedQuestion(attributes, options.mode.reviewTenant(outgoing.tenant) ?? '');
+    // Only the namespaces in a response follow the scope of an access token.
+    if (scope?.allows(asked) === false && (isOwn || !scope.allowsSomewhere(asked))) return undefined;
+    if (isOwn) return `the ${verb} is filtered: it has the user's own tenant`;
     if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;
     if (group === '' && resource === 'namespaces')
       return (await namespaces?.wouldFilter(outgoing))

@@ -3,6 +3,7 @@
  */
 
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
+import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';
 import type { AccessIndex } from '../rbac/access-index.ts';
 import type { Question, ResourceQuestion } from '../rbac/attributes.ts';
 import type { Identity } from '../tenancy/identity.ts';
@@ -14,7 +15,7 @@ import { type KnownProjects, reasonFor } from './reasons.ts';
 export interface ReasonedRequest extends TenantOfRequest {
   readonly info: DecidedInfo;
   readonly user: UserInfo;
-  /** Absent if the names of the user's projects do not matter. */
+  /** Names the user's projects, and what an access token is limited to. */
   readonly identity?: Identity;
 }
 
@@ -35,7 +36,7 @@ export function createReasonOf(
     if (crossing !== undefined) return undefined;
     const home = mode.reviewTenant(tenant) ?? '';
     const viewer = {
-      user: { tenant: home, username: user.username, groups: user.groups },
+      user: { tenant: home, username: user.username, groups: user.groups, scope: identity?.accessToken },
       tenant,
       isSystem: home !== '' && mode.isSystem(tenant),
       domainID: undefined,
@@ -46,8 +47,16 @@ export function createReasonOf(
   };
 }
 
-function questionOf(info: DecidedInfo, home: string): Question {
+/** @param home the tenant in which the request acts, empty if the API server has none */
+export function questionOf(info: DecidedInfo, home: string): Question {
   return info.isResourceRequest ? resourceQuestion(info, home) : { verb: info.verb, path: info.rawPath };
+}
+
+/** The question of a review. @param home as of `questionOf` */
+export function reviewedQuestion(attributes: ResourceAttributes, home: string): ResourceQuestion {
+  const { verb = '', group = '', resource = '', subresource = '', ...place } = attributes;
+  const { namespace = '', name = '', tenant = home } = place;
+  return { verb, apiGroup: group, resource, subresource, namespace, name, tenant };
 }
 
 /** @param home the user's own tenant, empty if the API server has none */

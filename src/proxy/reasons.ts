@@ -9,6 +9,7 @@ import type { AccessIndex } from '../rbac/access-index.ts';
 import type { Question } from '../rbac/attributes.ts';
 import { decide, type Grant } from '../rbac/decide.ts';
 import { aggregatedFrom, type NearMiss, nearMisses } from '../rbac/near-miss.ts';
+import { outsideReason } from '../rbac/scoped-rules.ts';
 import { readKeystoneGroup } from '../tenancy/keystone-groups.ts';
 import { SubjectFilter, type Viewer } from './subject-owner.ts';
 
@@ -26,6 +27,8 @@ export function reasonFor(
   allowed: boolean,
   projects: KnownProjects,
 ): string | undefined {
+  const outside = outsideReason(viewer.user.scope, question);
+  if (outside !== undefined) return allowed ? undefined : outside;
   if (access.state(viewer.user.tenant) !== 'current') return undefined;
   const { index } = access;
   const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes: undefined });

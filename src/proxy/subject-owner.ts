@@ -43,14 +43,14 @@ export interface Viewer {
  * @param user with the groups that count where names are asked for
  */
 export function viewerOf(
-  { subject, tenantOrigin }: Pick<Identity, 'subject' | 'tenantOrigin'>,
+  { subject, tenantOrigin, accessToken }: Pick<Identity, 'subject' | 'tenantOrigin' | 'accessToken'>,
   { username, groups }: Pick<RBACUser, 'username' | 'groups'>,
   tenant: TenantName,
   mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>,
 ): Viewer {
   const home = mode.reviewTenant(tenant) ?? '';
   return {
-    user: { tenant: home, username, groups },
+    user: { tenant: home, username, groups, scope: accessToken },
     tenant: tenant === NO_TENANT ? '' : tenant,
     isSystem: home !== '' && mode.isSystem(tenant),
     domainID: tenantOrigin.from === 'domain' ? tenantOrigin.domain.id : undefined,

@@ -42,6 +42,7 @@ export type AccessDecision =
     };
 
 export function decide(index: RBACIndex, user: RBACUser, question: Question): AccessDecision {
+  if (user.scope?.allows(question) === false) return { decision: 'noOpinion', reason: '', errors: [] };
   if (user.groups.includes(SYSTEM_MASTERS)) return { decision: 'allow', reason: '', grant: undefined };
   const errors = new Set<string>();
   const allowing = allowingRule(index, user, question, errors);
@@ -54,6 +55,11 @@ export function decide(index: RBACIndex, user: RBACUser, question: Question): Ac
 
 /** Decides without giving the reason, which is cheaper. */
 export function allows(index: RBACIndex, user: RBACUser, question: Question): boolean {
+  return user.scope?.allows(question) !== false && ownerMay(index, user, question);
+}
+
+/** Decides by the rights of the user alone, whatever the credential is limited to. */
+export function ownerMay(index: RBACIndex, user: RBACUser, question: Question): boolean {
   if (user.groups.includes(SYSTEM_MASTERS)) return true;
   if (isConfinedElsewhere(index, user, question)) return false;
   const objects = index.objectsOf(user.tenant);

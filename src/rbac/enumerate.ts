@@ -6,7 +6,7 @@ import type { StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
-import { allows, isConfinedElsewhere, SYSTEM_MASTERS } from './decide.ts';
+import { isConfinedElsewhere, ownerMay, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { coveredByRole } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';
@@ -50,6 +50,9 @@ export function allowedNamespaces(
 ): Map<string, StoredNamespace> {
   const existing = index.objectsOf(question.tenant).namespaces;
   const allowed = candidates(index, subject.other, question, existing, counted);
+  const { scope } = subject.other;
+  if (scope !== undefined)
+    for (const name of allowed.keys()) if (!scope.allows(questionIn(name, question))) allowed.delete(name);
   for (const [name, user] of subject.namespaces) {
     const namespace = existing.get(name);
     if (namespace !== undefined && isAllowedIn(index, user, question, name, counted))
@@ -63,17 +66,19 @@ export function allowedNamespaces(
 export function isAllowedIn(
   index: RBACIndex,
   user: RBACUser,
-  { name, ...question }: NamespacesQuestion,
+  question: NamespacesQuestion,
   namespace: string,
   counted: CountedBindings,
 ): boolean {
-  const asked = { ...question, name: name === '' ? '' : namespace };
-  if (!isLimited(user, counted)) return allows(index, user, { ...asked, namespace });
+  const asked = questionIn(namespace, question);
+  if (user.scope?.allows(asked) === false) return false;
+  if (!isLimited(user, counted)) return ownerMay(index, user, asked);
   const groups = user.groups.filter((group) => !GROUPS_OF_EVERYONE.has(group));
-  return (
-    allows(index, user, { ...asked, namespace: '' }) ||
-    allows(index, { ...user, groups }, { ...asked, namespace })
-  );
+  return ownerMay(index, user, { ...asked, namespace: '' }) || ownerMay(index, { ...user, groups }, asked);
+}
+
+function questionIn(namespace: string, { name, ...question }: NamespacesQuestion): ResourceQuestion {
+  return { ...question, namespace, name: name === '' ? '' : namespace };
 }
 
 function isLimited({ tenant }: RBACUser, counted: CountedBindings): boolean {

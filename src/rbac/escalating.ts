@@ -5,7 +5,7 @@
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Question } from './attributes.ts';
-import { ruleAllows } from './rules.ts';
+import { intersectionOf, ruleAllows } from './rules.ts';
 
 export const ESCALATION_WORDS = ['secrets', 'exec', 'rbac', 'impersonate', 'tokens'] as const;
 export type EscalationWord = (typeof ESCALATION_WORDS)[number];
@@ -73,4 +73,9 @@ const ALL = ESCALATION_WORDS.flatMap((word) => RULES[word].map((each) => ({ word
 export function escalationOf(question: Question): EscalationWord | undefined {
   if ('path' in question) return undefined;
   return ALL.find(({ rule }) => ruleAllows(rule, question))?.word;
+}
+
+/** The parts of a rule that escalate. A wildcard of it that covers more than one is narrowed to each. */
+export function escalatingParts(rule: PolicyRule): readonly PolicyRule[] {
+  return ALL.flatMap(({ rule: escalating }) => intersectionOf(rule, escalating) ?? []);
 }

@@ -63,3 +63,36 @@ export function coveredByRole({ rules }: RoleRules, action: Action): Covered {
   }
   return names;
 }
+
+/** What both rules cover of resources; undefined if that is nothing. */
+export function intersectionOf(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
+  const verbs = common(one.verbs, other.verbs);
+  const apiGroups = verbs.length === 0 ? [] : common(one.apiGroups, other.apiGroups);
+  const resources = apiGroups.length === 0 ? [] : common(one.resources, other.resources, widerResources);
+  if (resources.length === 0) return undefined;
+  const [names = [], others = []] = [one.resourceNames, other.resourceNames];
+  const areBoth = names.length > 0 && others.length > 0;
+  const resourceNames = areBoth ? names.filter((name) => others.includes(name)) : [...names, ...others];
+  if (areBoth && resourceNames.length === 0) return undefined;
+  return { verbs, apiGroups, resources, ...(resourceNames.length > 0 && { resourceNames }) };
+}
+
+/** @param widerOf the values that cover a value, itself included */
+function common(
+  some: readonly string[] = [],
+  others: readonly string[] = [],
+  widerOf = (value: string): readonly string[] => [value, ALL],
+): string[] {
+  const within = (values: readonly string[], all: ReadonlySet<string>) =>
+    values.filter((value) => widerOf(value).some((wider) => all.has(wider)));
+  return [...new Set([...within(some, new Set(others)), ...within(others, new Set(some))])];
+}
+
+/** The resources of a rule that cover the resource, itself included. */
+export function widerResources(resource: string): readonly string[] {
+  if (resource === ALL) return [ALL];
+  if (!resource.includes('/')) return [resource, ALL];
+  const [name = '', subresource = '', ...more] = resource.split('/');
+  const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
+  return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
+}

@@ -85,8 +85,8 @@ export function fingerprintOfSubject({ cluster, other, namespaces }: SubjectByNa
   return JSON.stringify([factsOf(cluster), cluster === other ? null : factsOf(other), places]);
 }
 
-function factsOf({ tenant, username, groups }: RBACUser): readonly unknown[] {
-  return [tenant, username, [...groups].sort()];
+function factsOf({ tenant, username, groups, scope }: RBACUser): readonly unknown[] {
+  return [tenant, username, [...groups].sort(), scope?.id, scope?.text];
 }
 
 /** The first subject of the binding that is the user. */

@@ -27,6 +27,7 @@ import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 import { fakePipeline } from './fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.ts';
 import { ownAPIHandler, ownResources } from './own-api.ts';
+import { tokenScope } from './token-scope.ts';
 
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
 
@@ -37,6 +38,7 @@ const USERS: Readonly<Record<string, Identity>> = {
     groups: ['keystone:group:auditors'],
     extra: { 'alpha.kubernetes.io/identity/roles': ['admin'] },
   }),
+  session: { ...keystoneIdentity('alice', EXPIRY), accessToken: tokenScope('session', [], 'acme') },
   bob: keystoneIdentity('bob', { ...EXPIRY, home: 'globex' }),
   root: claimIdentity('root', 'system', EXPIRY),
   posing: claimIdentity('guest:acme:alice', 'globex', EXPIRY),

@@ -2,7 +2,9 @@
 import fc from 'fast-check';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../../src/kubernetes/rbac-v1.ts';
-import type { ResourceQuestion, SubjectByNamespace } from '../../src/rbac/attributes.ts';
+import type { TokenScope } from '../../src/kubernetes/token-scope.ts';
+import type { RBACUser, ResourceQuestion, SubjectByNamespace } from '../../src/rbac/attributes.ts';
+import { ESCALATION_WORDS } from '../../src/rbac/escalating.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -14,6 +16,7 @@ import {
   serviceAccount,
   user,
 } from './rbac-objects.ts';
+import { tokenScope } from './token-scope.ts';
 
 const NAMESPACES = ['a', 'b', 'c'];
 const GROUPS = ['g1', 'g2', 'g3'];
@@ -23,6 +26,8 @@ const VERBS = ['get', 'list', 'delete'];
 const API_GROUPS = ['', 'apps'];
 const RESOURCES = ['pods', 'deployments', 'namespaces'];
 const SUBRESOURCES = ['', '', 'scale', 'log'];
+/** What escalates. */
+const ESCALATING = ['secrets', 'pods/exec'];
 const NAMES = ['x', 'y', 'a'];
 
 function some<T>(values: readonly T[], maxLength = 2): fc.Arbitrary<T[]> {
@@ -32,7 +37,10 @@ function some<T>(values: readonly T[], maxLength = 2): fc.Arbitrary<T[]> {
 const rule: fc.Arbitrary<PolicyRule> = fc.record({
   verbs: some([...VERBS, '*']),
   apiGroups: some([...API_GROUPS, '*']),
-  resources: some([...RESOURCES, 'pods/log', 'pods/scale', 'deployments/scale', '*/scale', '*'], 3),
+  resources: some(
+    [...RESOURCES, ...ESCALATING, 'pods/log', 'pods/scale', 'deployments/scale', '*/scale', '*'],
+    3,
+  ),
   resourceNames: fc.oneof(fc.constant([]), fc.constant([]), some(NAMES)),
 });
 
@@ -95,10 +103,10 @@ export const subjects: fc.Arbitrary<SubjectByNamespace> = fc
   });
 
 export const questions: fc.Arbitrary<ResourceQuestion> = fc.record({
-  verb: fc.constantFrom(...VERBS, 'watch'),
+  verb: fc.constantFrom(...VERBS, 'watch', 'bind'),
   apiGroup: fc.constantFrom(...API_GROUPS, 'batch'),
-  resource: fc.constantFrom(...RESOURCES, 'jobs'),
-  subresource: fc.constantFrom(...SUBRESOURCES),
+  resource: fc.constantFrom(...RESOURCES, 'secrets', 'jobs'),
+  subresource: fc.constantFrom(...SUBRESOURCES, 'exec'),
   namespace: fc.constantFrom('', ...NAMESPACES, 'd'),
   name: fc.constantFrom('', ...NAMES, 'z'),
   tenant: fc.constant(''),
@@ -111,3 +119,35 @@ export const objectKinds = {
   namespaces: ['', ...NAMESPACES, 'd'],
   names: [...NAMES, 'z'],
 };
+
+const scopeText = fc.oneof(
+  fc.constantFrom('read', 'session', 'tenant/edit', 'userinfo'),
+  fc
+    .tuple(fc.constantFrom(...NAMESPACES, 'd'), fc.constantFrom('read', 'control', 'edit', 'manage'))
+    .map(([where, level]) => `namespace/${where}/${level}`),
+);
+const scopeWord = fc.constantFrom(...ESCALATION_WORDS).map((word) => `+${word}`);
+const scopeRule = fc
+  .tuple(rule, some([...NAMESPACES, 'd', '*']))
+  .map(([{ verbs, apiGroups = [], resources = [], resourceNames = [] }, namespaces]) => ({
+    ...{ verbs: [...verbs], apiGroups: [...apiGroups], resources: [...resources], namespaces },
+    ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
+  }));
+
+/** Of access tokens: levels in some places, rules, and words for what escalates. */
+export const scopes: fc.Arbitrary<TokenScope> = fc
+  .tuple(
+    fc.array(scopeText, { maxLength: 2 }),
+    fc.array(scopeWord, { maxLength: 5 }),
+    fc.array(scopeRule, { maxLength: 2 }),
+  )
+  .map(([texts, words, rules]) => tokenScope([...texts, ...words].join(' '), rules));
+
+export function withScope(subject: SubjectByNamespace, scope: TokenScope): SubjectByNamespace {
+  const limited = (of: RBACUser): RBACUser => ({ ...of, scope });
+  return {
+    cluster: limited(subject.cluster),
+    other: limited(subject.other),
+    namespaces: new Map([...subject.namespaces].map(([name, of]) => [name, limited(of)])),
+  };
+}

@@ -9,10 +9,11 @@ import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { createScopeCut, type RulesBudget } from '../../rbac/scoped-rules.ts';
 import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './access-rules-v1alpha1.ts';
-import { RuleSet, type RulesBudget } from './rule-set.ts';
+import { chosenOf, RuleSet } from './rule-set.ts';
 
 /** Bytes of a document in JSON. */
 const MAX_DOCUMENT = 1024 * 1024;
@@ -25,6 +26,8 @@ export interface CompiledAccessRules {
   readonly rules: AccessRules;
   /** Whether a bound left some rights out. */
   readonly isCut: boolean;
+  /** Whether the scope of an access token covers some by wildcards that stand for what it does not allow. */
+  readonly isTooWide: boolean;
   /** Bytes that the document has for anything else. */
   readonly room: number;
 }
@@ -35,12 +38,14 @@ export function compileAccessRules(
   subject: SubjectByNamespace,
   selection: RulesSelection,
 ): CompiledAccessRules {
-  const budget: RulesBudget = { left: MAX_GRANTS, isExceeded: false };
+  const budget = { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
   const room = new Room(MAX_DOCUMENT - FRAME);
+  const { scope, tenant } = subject.cluster;
+  const cutIn = (namespace: string) => scope && createScopeCut(scope, { namespace, tenant }, budget);
   const common = commonRoles(index, subject);
   const everywhere = compile(common, selection, budget);
-  const rulesOf = (roles: Roles) =>
-    compile(without(roles, common), selection, budget)
+  const rulesOf = (roles: Roles, namespace = '') =>
+    compile(without(roles, common), selection, budget, cutIn(namespace))
       .without(everywhere)
       .rules(selection.verb === '*');
   const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
@@ -50,7 +55,7 @@ export function compileAccessRules(
   const otherNamespaces = room.rules(ofOthers);
   const places = placesOf(index, subject, selection.namespace).map(({ roles, names }) => ({
     names,
-    rules: rulesOf(roles),
+    rules: rulesOf(roles, names[0]),
   }));
   const alike = Map.groupBy(places, ({ rules }) => JSON.stringify(rules));
   alike.delete(JSON.stringify(ofOthers));
@@ -67,6 +72,7 @@ export function compileAccessRules(
       otherNamespaces: isCut ? [] : otherNamespaces,
     },
     isCut,
+    isTooWide: budget.isTooWide,
     room: room.left,
   };
 }
@@ -122,9 +128,16 @@ function bytesOfRules(rules: readonly PolicyRule[]): number {
 
 const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
 
-function compile(roles: Roles, selection: RulesSelection, budget: RulesBudget): RuleSet {
+/** @param cut reduces a rule to the scope of an access token */
+function compile(
+  roles: Roles,
+  selection: RulesSelection,
+  budget: RulesBudget,
+  cut?: ReturnType<typeof createScopeCut>,
+): RuleSet {
   const set = new RuleSet();
-  for (const rules of roles.values()) for (const rule of rules) set.add(rule, selection, budget);
+  for (const rule of [...roles.values()].flat())
+    for (const part of cut?.(chosenOf(rule, selection)) ?? [rule]) set.add(part, selection, budget);
   return set;
 }
 
@@ -132,8 +145,12 @@ function without(roles: Roles, others: Roles): Roles {
   return new Map([...roles].filter(([digest]) => !others.has(digest)));
 }
 
-/** The roles that every user of the subject has by ClusterRoleBindings. */
+/**
+ * The roles that every user of the subject has by ClusterRoleBindings: none for an access token, whose scope
+ * differs by namespace.
+ */
 function commonRoles(index: RBACIndex, { cluster, other, namespaces }: SubjectByNamespace): Roles {
+  if (cluster.scope !== undefined) return new Map();
   let common = clusterRoles(index, cluster);
   for (const user of new Set([other, ...namespaces.values()])) {
     if (user === cluster) continue;
@@ -148,23 +165,24 @@ function clusterRoles(index: RBACIndex, user: RBACUser): Roles {
   return user.groups.includes(SYSTEM_MASTERS) ? new Map([...roles, [SYSTEM_MASTERS, EVERYTHING]]) : roles;
 }
 
-/** Namespaces in which the user of the namespace has the same roles. */
+/** Namespaces in which the user of the namespace has the same roles, and the same scope. */
 interface Place {
   readonly roles: Roles;
   readonly names: string[];
 }
 
 /**
- * The namespaces that have roles of their own, or a user of their own. Those with the smallest roles come
- * first: who binds the user to large roles in other namespaces takes nothing from them.
+ * The namespaces that have roles, a user or a scope of their own. Those with the smallest roles come first:
+ * who binds the user to large roles in other namespaces takes nothing from them.
  */
 function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
   const { other, namespaces } = subject;
+  const named: ReadonlySet<string> = other.scope?.namespaces ?? new Set();
   const alike = new Map<string, Place & { readonly bytes: number }>();
   const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
     if (only !== undefined && name !== only) return;
     const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
-    const key = [...roles.keys()].sort().join();
+    const key = [...roles.keys(), ...(named.has(name) ? [name] : [])].sort().join();
     const known = alike.get(key);
     if (known !== undefined) known.names.push(name);
     else {
@@ -173,8 +191,9 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
     }
   };
   const ofOther = clusterRoles(index, other);
-  for (const [name, roles] of rolesByNamespace(index, other))
-    if (name !== '' && !namespaces.has(name)) add(name, ofOther, roles);
+  const rolesOfOther = rolesByNamespace(index, other);
+  for (const name of new Set([...rolesOfOther.keys(), ...named]))
+    if (name !== '' && !namespaces.has(name)) add(name, ofOther, rolesOfOther.get(name));
   for (const [name, user] of namespaces) {
     const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));
     add(name, clusterRoles(index, user), roles.get(name));

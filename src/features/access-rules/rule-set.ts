@@ -4,6 +4,8 @@
  */
 
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { widerResources } from '../../rbac/rules.ts';
+import type { RulesBudget } from '../../rbac/scoped-rules.ts';
 import type { AccessRule, RulesSelection } from './access-rules-v1alpha1.ts';
 
 const ALL = '*';
@@ -11,16 +13,6 @@ const ALL = '*';
 /** Undefined: all objects. */
 type Names = ReadonlySet<string> | undefined;
 type Verbs = Map<string, Set<string> | undefined>;
-
-/**
- * What the sets of one document may still cost, in characters of single grants (one verb, API group and
- * resource with its names): a short rule can stand for hundreds of thousands of them.
- */
-export interface RulesBudget {
-  left: number;
-  /** Whether a rule was left out because it costs more than is left. */
-  isExceeded: boolean;
-}
 
 /** Each grant and each name costs this much beside its characters. */
 const OVERHEAD = 64;
@@ -125,8 +117,10 @@ export class RuleSet {
 }
 
 /** The parts of a rule that are selected. */
-function chosenOf({ verbs, apiGroups = [], resources = [] }: PolicyRule, select: RulesSelection) {
+export function chosenOf(rule: PolicyRule, select: RulesSelection) {
+  const { verbs, apiGroups = [], resources = [] } = rule;
   return {
+    ...rule,
     verbs: selected(verbs, select.verb === ALL ? undefined : select.verb, [select.verb, ALL]),
     apiGroups: selected(apiGroups, select.apiGroup, [select.apiGroup ?? '', ALL]),
     resources: selected(resources, select.resource, widerResources(select.resource ?? '')),
@@ -137,15 +131,6 @@ function chosenOf({ verbs, apiGroups = [], resources = [] }: PolicyRule, select:
 function selected(values: readonly string[], wanted: string | undefined, wider: readonly string[]) {
   if (wanted === undefined) return values;
   return values.some((value) => wider.includes(value)) ? [wanted] : [];
-}
-
-/** The resources that cover the resource, itself included. */
-function widerResources(resource: string): readonly string[] {
-  if (resource === ALL) return [ALL];
-  if (!resource.includes('/')) return [resource, ALL];
-  const [name = '', subresource = '', ...more] = resource.split('/');
-  const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
-  return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
 }
 
 function charactersOf(texts: readonly string[]): number {

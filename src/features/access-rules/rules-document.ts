@@ -16,6 +16,7 @@ import { incompleteRulesReason, type RulesTrust } from '../../rbac/access-index.
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
+import { TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
 import { type CompiledAccessRules, compileAccessRules } from './access-rules.ts';
@@ -76,7 +77,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           'AccessIndexUnavailable',
           `access rules are not known yet: ${incompleteReason ?? 'the index is being built'}`,
         );
-      const { rules, isCut, room, digest } = await rulesOf(subject, selection, signal);
+      const { rules, isCut, isTooWide, room, digest } = await rulesOf(subject, selection, signal);
       let left = room;
       const sets: Record<string, readonly string[]> = {};
       for (const { name, ...question } of namedSets) {
@@ -86,7 +87,8 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           return left >= 0;
         });
       }
-      const reason = (isCut || left < 0 ? CUT : undefined) ?? incompleteReason;
+      const cut = isCut || left < 0 ? CUT : undefined;
+      const reason = cut ?? (isTooWide ? TOO_WIDE : undefined) ?? incompleteReason;
       const validUntil = Math.min(clock.now() + MAX_VALIDITY, expiresAt);
       return {
         status: {

@@ -12,6 +12,7 @@ import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing, Received } from '../../proxy/request-context.ts';
 import { listRequest } from '../../proxy/route-kind.ts';
+import { requireScope } from '../../proxy/scope-guard.ts';
 import {
   actAs,
   admit,
@@ -142,7 +143,7 @@ async function walk(
     const outgoing = await trail.stage('impersonate', () => impersonate(routed, stages), sentWords);
     const filtered = await trail.stage(
       'deliver',
-      () => filteredWords(outgoing, filteredReason),
+      () => filteredWords(outgoing, filteredReason, stages),
       (words) => words ?? deliveryWords(outgoing),
     );
     return { outgoing, isFiltered: filtered !== undefined };
@@ -154,18 +155,22 @@ async function walk(
 
 /**
  * @returns undefined if the API server decides about the request
- * @throws StatusError if Stonegate would refuse to filter it
+ * @throws StatusError if Stonegate would refuse to filter it, or AccessDenied because of an access token
  */
 async function filteredWords(
   outgoing: Outgoing,
   filteredReason: FilteredReason | undefined,
+  { mode }: Pick<Stages, 'mode'>,
 ): Promise<string | undefined> {
   const { kind } = outgoing;
-  if (filteredReason === undefined || (kind !== 'namespaces' && kind !== 'all-namespaces')) return undefined;
-  const attributes = resourceAttributesOf(listRequest(outgoing), undefined);
-  const reason = await filteredReason(outgoing, attributes);
+  const reason =
+    kind === 'namespaces' || kind === 'all-namespaces'
+      ? await filteredReason?.(outgoing, resourceAttributesOf(listRequest(outgoing), undefined))
+      : undefined;
   if (reason instanceof StatusError) throw reason;
-  return reason && `Stonegate answers: ${reason}`;
+  if (reason !== undefined) return `Stonegate answers: ${reason}`;
+  requireScope(outgoing, mode);
+  return undefined;
 }
 
 function outcomeOf(walked: Walked | undefined): Explanation['status']['outcome'] {

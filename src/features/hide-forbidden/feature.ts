@@ -31,11 +31,11 @@ export function createHideForbidden(
   return {
     responseHooks: [
       (outgoing) => {
-        const { info, exchange, tenant, user } = outgoing;
+        const { info, exchange, tenant, user, proven } = outgoing;
         if (!info.isResourceRequest || !mayHide(info, outgoing)) return undefined;
         const home = reviewTenant(tenant) ?? '';
         const { username, groups } = user;
-        const who: RBACUser = { tenant: home, username, groups, home: tenant };
+        const who: RBACUser = { tenant: home, username, groups, home: tenant, scope: proven.accessToken };
         const question = resourceQuestion(info, home);
         let reason: string | undefined;
         return {

@@ -7,7 +7,7 @@ import { malformed } from '../../kubernetes/body-fields.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { allParameters } from '../../lib/query.ts';
+import { firstParameter } from '../../lib/query.ts';
 import { actingIdentity } from '../../proxy/as-identity.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
@@ -49,10 +49,10 @@ export function createMembersHandler(
   bodies: OwnBodyOptions,
 ): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
-    const { exchange, info } = outgoing;
+    const { exchange } = outgoing;
     const { namespace, name } = routeAs(outgoing, 'own-api');
     const identity = actingIdentity(outgoing);
-    if (info.verb === 'get' || info.verb === 'list') {
+    if (exchange.method === 'GET') {
       const notes: string[] = [];
       const answer = await answerOwnObjects(
         outgoing,
@@ -68,7 +68,7 @@ export function createMembersHandler(
       return withWarnings(answer, notes);
     }
     const change = changeOptions(outgoing);
-    if (info.verb === 'delete' && name !== '') {
+    if (exchange.method === 'DELETE') {
       const { force, dryRun } = await readDeleteOptions(outgoing, bodies);
       const options = { ...change, force, dryRun: dryRun || change.dryRun };
       const { notes } = await service.remove(identity, namespace, name, options);
@@ -76,14 +76,13 @@ export function createMembersHandler(
       const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
       return withWarnings(jsonResponse(200, status), notes);
     }
-    if ((info.verb === 'create') !== (name === '')) throw notAllowed();
     const { force = false, ...spec } = await readOwnSpec(exchange, MEMBER, bodies, namespace);
-    const { result, notes } =
-      name === ''
-        ? await service.add(identity, namespace, spec, change)
-        : await service.set(identity, namespace, name, spec, { ...change, force });
+    const isNew = exchange.method === 'POST';
+    const { result, notes } = isNew
+      ? await service.add(identity, namespace, spec, change)
+      : await service.set(identity, namespace, name, spec, { ...change, force });
     const object = { kind: KIND.kind, apiVersion: API_VERSION, ...result };
-    return withWarnings(jsonResponse(name === '' ? 201 : 200, object), notes);
+    return withWarnings(jsonResponse(isNew ? 201 : 200, object), notes);
   };
 }
 
@@ -117,7 +116,8 @@ function changeOptions(outgoing: Outgoing): ChangeOptions & { readonly dryRun: b
   return {
     origin: { auditID, clientAddress: sourceIPs[0] },
     signal: exchange.signal,
-    dryRun: allParameters(info.rawQuery, 'dryRun').includes('All'),
+    // Whatever it says, nothing must be changed.
+    dryRun: (firstParameter(info.rawQuery, 'dryRun') ?? '') !== '',
   };
 }
 
@@ -132,13 +132,5 @@ async function readDeleteOptions({ exchange }: Outgoing, { limits, clock }: OwnB
   const body = await readBody(exchange, { ...limits, what: 'a deletion' }, clock);
   const data = body.length === 0 ? {} : parseJSON(body.toString(), deleteOptionsSchema);
   if (data === undefined) throw malformed('it is no DeleteOptions');
-  return { force: data.gracePeriodSeconds === 0, dryRun: data.dryRun?.includes('All') === true };
-}
-
-function notAllowed(): StatusError {
-  return new StatusError(
-    'MethodNotAllowed',
-    'the server does not allow this method on the requested resource: members are created in their namespace, and changed and removed one by one',
-    { allow: MEMBERS.methods },
-  );
+  return { force: data.gracePeriodSeconds === 0, dryRun: (data.dryRun ?? []).length > 0 };
 }

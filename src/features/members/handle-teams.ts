@@ -10,7 +10,7 @@ import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
@@ -61,7 +61,11 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
       case 'PUT':
         return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
       case 'DELETE':
-        return deleted(await teams.delete(caller, name, isDryRun(info.rawQuery)));
+        return deletedResponse(
+          'teams',
+          name,
+          (await teams.delete(caller, name, isDryRun(info.rawQuery))).metadata.uid,
+        );
       default:
         return answerOwnObjects(outgoing, name === '' ? undefined : name, SHOWN, clock.now(), async () =>
           name === '' ? teams.list(caller) : [await teams.get(caller, name)],
@@ -72,9 +76,4 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
 
 function isDryRun(query: string): boolean {
   return (firstParameter(query, 'dryRun') ?? '') !== '';
-}
-
-function deleted({ metadata: { name, uid } }: ShownTeam): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: 'teams', uid };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }

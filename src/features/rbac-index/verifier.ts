@@ -89,7 +89,8 @@ export class Verifier {
     const { oneIn, random, telemetry } = this.#options;
     if (oneIn === 0 || random.fraction() * oneIn >= 1 || this.#stopped.signal.aborted) return;
     const drawn = draw((values) => values[Math.floor(random.fraction() * values.length)]);
-    if (drawn === undefined || isNamedAmbiguously(drawn.user)) return;
+    // The API server knows nothing of what an access token is limited to.
+    if (drawn === undefined || drawn.user.scope !== undefined || isNamedAmbiguously(drawn.user)) return;
     if (this.#comparisons >= MAX_COMPARISONS) telemetry.accessVerified('dropped');
     else void this.#compare(drawn);
   }

@@ -13,10 +13,11 @@ import { accountOf } from '../../proxy/acting-tenant.ts';
 import { type Crossing, guestOf, permitOf } from '../../proxy/crossing.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
+import { reviewedQuestion } from '../../proxy/rbac-reasons.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Policies, PolicyAttributes } from '../../proxy/tenant-entry.ts';
+import type { Policies } from '../../proxy/tenant-entry.ts';
 import { isGranted } from '../../tenancy/self-review.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {
@@ -24,11 +25,12 @@ import {
   accessQuestion,
   accessReview,
   answerSubject,
+  outsideScope,
   readReviewSpec,
 } from './review-body.ts';
 
 export interface GuestReviewOptions {
-  readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources'>;
+  readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources' | 'reviewTenant'>;
   readonly policies: Policies;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -54,6 +56,8 @@ async function answerAccess(
   const { tenant } = crossing;
   const spec =
     'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;
+  const reason = outsideScope(asked, outgoing, options.mode);
+  if (reason !== undefined) return accessReview(outgoing, spec, { allowed: false, reason });
   return accessReview(outgoing, spec, await statusOf(asked, outgoing, crossing, options));
 }
 
@@ -68,7 +72,7 @@ async function statusOf(
   if (named !== crossing.tenant) return { allowed: false, denied: true };
   if (isOfEveryGuest(attributes)) return GRANTED;
   const { policies, clock, mode, reviewer } = options;
-  const request = policyAttributes(attributes);
+  const request = { ...reviewedQuestion(attributes, ''), isResourceRequest: true as const };
   const permit =
     attributes.group === OWN_GROUP ? undefined : permitOf(crossing.entry, request, policies, clock.now());
   if (permit === undefined) return { allowed: false, reason: 'no policy that lets the user in allows this' };
@@ -93,9 +97,4 @@ const OF_EVERY_GUEST: ReadonlySet<string> = new Set([
 
 function isOfEveryGuest({ verb, group = '', resource = '', subresource = '' }: ResourceAttributes): boolean {
   return verb === 'create' && subresource === '' && OF_EVERY_GUEST.has(`${group}/${resource}`);
-}
-
-function policyAttributes(attributes: ResourceAttributes): PolicyAttributes {
-  const { verb = '', group = '', resource = '', subresource = '', namespace = '', name = '' } = attributes;
-  return { isResourceRequest: true, verb, apiGroup: group, resource, subresource, namespace, name };
 }

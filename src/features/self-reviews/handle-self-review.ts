@@ -7,7 +7,6 @@
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
-import type { SelfSubjectRulesReview } from '../../kubernetes/authorization-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
@@ -23,16 +22,18 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { RulesTrust } from '../../rbac/access-index.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { indexedRules } from './indexed-rules.ts';
+import { indexedRules, type RulesStatus } from './indexed-rules.ts';
 import {
   type AccessQuestion,
   accessQuestion,
   accessReview,
   answerSubject,
   apiVersionOf,
+  outsideScope,
   readReviewSpec,
   rulesNamespace,
 } from './review-body.ts';
+import { scopedRules } from './scoped-rules.ts';
 
 export interface SelfReviewOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem' | 'hiddenResources'>;
@@ -53,7 +54,6 @@ export interface SelfReviewOptions {
 }
 
 type ReviewRoute = Extract<Route, { kind: 'self-review' }>;
-type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 
 /** Fields of the client's that describe another body than the one we send. */
 const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
@@ -83,6 +83,8 @@ async function handle(
   const question = accessQuestion(spec);
   const filtered = await answerFiltered(outgoing, question, options);
   if (filtered !== undefined) return filtered;
+  const reason = outsideScope(question, outgoing, options.mode);
+  if (reason !== undefined) return accessReview(outgoing, question, { allowed: false, reason });
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
   return answerAccess(await requestAs(outgoing, namespace), route, question, options);
 }
@@ -176,12 +178,16 @@ async function answerRules(
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
   const response = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
-  if (response.status === 403) {
-    const rules = indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES;
-    return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rules) });
-  }
-  if (response.status !== 201 || mode.isSystem(outgoing.tenant)) return relayedResponse(response);
-  return jsonResponse(201, { ...review, spec: {}, status: withGrantedRules(rulesIn(response)) });
+  const { tenant, identity } = outgoing;
+  const isRelayed = mode.isSystem(tenant) && identity.accessToken === undefined;
+  if (response.status !== 403 && (response.status !== 201 || isRelayed)) return relayedResponse(response);
+  const rules =
+    response.status === 201
+      ? rulesIn(response)
+      : (indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES);
+  const place = { namespace, tenant: mode.reviewTenant(tenant) ?? '' };
+  const status = withGrantedRules(scopedRules(rules, identity.accessToken, place));
+  return jsonResponse(201, { ...review, spec: {}, status });
 }
 
 const UNKNOWN_RULES: RulesStatus = {

@@ -11,7 +11,7 @@ import { incompleteRulesReason, type RulesTrust } from '../../rbac/access-index.
 import { grantsOf } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
-type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
+export type RulesStatus = NonNullable<SelfSubjectRulesReview['status']>;
 type ResourceRule = RulesStatus['resourceRules'][number];
 
 /**
@@ -58,17 +58,22 @@ export function indexedRules(
 
 /** Characters of JSON. */
 const MAX_CHARACTERS = 1024 * 1024;
-const TOO_MANY = "the user's rules in the namespace are more than one review holds";
+export const TOO_MANY = "the user's rules in the namespace are more than one review holds";
 /** Missing roles that are named at most. */
 const MAX_MISSING = 100;
 
-function resourceRuleOf({ verbs, apiGroups = [], resources, resourceNames }: PolicyRule): ResourceRule[] {
+export function resourceRuleOf({
+  verbs,
+  apiGroups = [],
+  resources,
+  resourceNames,
+}: PolicyRule): ResourceRule[] {
   return resources === undefined
     ? []
     : [{ verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) }];
 }
 
 /** Writes several errors in one, as the API server does. */
-function aggregated(errors: readonly string[]): string {
+export function aggregated(errors: readonly string[]): string {
   return errors.length === 1 ? errors.join() : `[${errors.join(', ')}]`;
 }

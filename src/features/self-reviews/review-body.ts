@@ -12,11 +12,15 @@ import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
+import { actingTenant } from '../../proxy/acting-tenant.ts';
+import { reviewedQuestion } from '../../proxy/rbac-reasons.ts';
 import { bodyType } from '../../proxy/request/body-type.ts';
 import { parseBody } from '../../proxy/request/inspected-format.ts';
 import { type BodyLimits, readBody } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { outsideReason } from '../../rbac/scoped-rules.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 
 /** What an access review asks: one of the two. */
@@ -81,6 +85,19 @@ function withTenant({
   if (tenant === '') return attributes;
   if (isTenantName(tenant)) return { ...attributes, tenant };
   throw malformed("the field tenant is no tenant's name");
+}
+
+/** @returns why the scope of an access token does not cover what is asked; undefined if it does */
+export function outsideScope(
+  asked: AccessQuestion,
+  outgoing: Outgoing,
+  { reviewTenant }: Pick<TenancyMode, 'reviewTenant'>,
+): string | undefined {
+  const question =
+    'resourceAttributes' in asked
+      ? reviewedQuestion(asked.resourceAttributes, reviewTenant(actingTenant(outgoing)) ?? '')
+      : { verb: '', path: '', ...asked.nonResourceAttributes };
+  return outsideReason(outgoing.identity.accessToken, question);
 }
 
 /** @throws StatusError BodyMalformed */

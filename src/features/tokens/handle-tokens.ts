@@ -2,18 +2,14 @@
  * Access tokens in Stonegate's own API.
  */
 
-import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
-import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, secretResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import {
   accessTokenSpecSchema,
   OWN_ACCESS_TOKENS,
@@ -23,8 +19,9 @@ import {
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
+const apiVersion = 'stonegate.dev/v1alpha1';
 const KIND: OwnObjectKind<ShownToken> = {
-  apiVersion: 'stonegate.dev/v1alpha1',
+  apiVersion,
   kind: 'AccessToken',
   resource: 'accesstokens',
   columns: [
@@ -51,11 +48,15 @@ export function tokenResources(
         const { name } = routeAs(outgoing, 'own-api');
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
-          return secretResponse('AccessToken', await tokens.create(proven, spec, exchange.signal));
+          return secretResponse({
+            kind: KIND.kind,
+            apiVersion,
+            ...(await tokens.create(proven, spec, exchange.signal)),
+          });
         }
         if (exchange.method === 'DELETE') {
           await tokens.revoke(proven, name, exchange.signal);
-          return deleted(name);
+          return deletedResponse(KIND.resource, name);
         }
         return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), () =>
           tokens.list(proven),
@@ -69,38 +70,11 @@ export function tokenResources(
         const proven = ownIdentity(outgoing);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
-        return secretResponse('AccessTokenRotation', { ...rotated, spec: { name, overlapSeconds } });
+        const spec = { name, overlapSeconds };
+        return secretResponse({ kind: OWN_ROTATIONS.kind, apiVersion, ...rotated, spec });
       },
     },
   ];
-}
-
-/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
-function ownIdentity({ proven, impersonator }: Outgoing): Identity {
-  if (impersonator === undefined) return proven;
-  throw new StatusError(
-    'ImpersonationForbidden',
-    'impersonation is refused: users make access tokens for themselves alone',
-  );
-}
-
-/** It has a secret: nothing on the way may store it. */
-function secretResponse(kind: string, object: object): UpstreamResponse {
-  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...object });
-  return {
-    status,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-    ],
-    body,
-  };
-}
-
-/** kubectl waits until no object of this UID is left, and a revoked token has none. */
-function deleted(name: string): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
 function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {

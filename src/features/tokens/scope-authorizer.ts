@@ -8,6 +8,7 @@ import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { Question } from '../../kubernetes/token-scope.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
+import { outsideScope } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { TokenStore } from './token-store.ts';
 
@@ -44,7 +45,7 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
             : undefined;
       if (lacking === undefined && (scope.allows(question) || isFilterable(question, scope)))
         return undefined;
-      const note = `the access token ${scope.id} does not allow it: its scopes are ${scope.text}${lacking === undefined ? '' : `, without ${lacking}`}`;
+      const note = `${outsideScope(scope)}${lacking === undefined ? '' : `, without ${lacking}`}`;
       throw forbidden('AccessDenied', info, user.username, home === '' ? undefined : home, undefined, note);
     },
   };

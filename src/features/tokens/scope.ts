@@ -116,6 +116,7 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
     id,
     text: given.join(' '),
     has: (scope) => given.includes(scope),
+    namespaces: new Set(grants.flatMap(({ namespace }) => namespace ?? [])),
     allows(question) {
       if ('path' in question) return allowsPath(question);
       if (!isSession && question.tenant !== home) return false;

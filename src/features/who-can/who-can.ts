@@ -10,6 +10,7 @@ import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Scope } from '../../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
+import { escalationOf } from '../../rbac/escalating.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
 import { addHolders, holdersNow, type KeystoneNames, knownScopes, MAX_HOLDERS } from './keystone-names.ts';
@@ -64,6 +65,11 @@ export async function reviewWhoCan(
   const described = describeAll(shown, asked.scope, filter);
   const people = asked.people ? await holdersNow(described, options.keystone, warnings) : new Map();
   const withPeople = addHolders(described, people);
+  const word = escalationOf({ ...asked.question, namespace: '', tenant: '' });
+  if (word !== undefined)
+    warnings.push(
+      `a subject that can do this can gain other rights by it: access tokens need +${word} for it`,
+    );
   const reasons = [
     incomplete,
     granted.isCut ? `there are more than ${MAX_GRANTS} grants: ask in one namespace` : undefined,

@@ -132,11 +132,11 @@ async function assertAllowed(
 /** What the caller's roles nearly grant. */
 function nearMiss(
   right: RequiredRight,
-  { user, tenant }: Scoped,
+  { user, tenant, identity }: Scoped,
   { reasonOf }: ActAsOptions,
 ): string | undefined {
   const info = right.isResourceRequest ? { ...right, tenant: '' as const } : right;
-  return reasonOf?.({ info, user, tenant }, false);
+  return reasonOf?.({ info, user, tenant, identity }, false);
 }
 
 /**

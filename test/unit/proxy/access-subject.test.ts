@@ -5,6 +5,8 @@ import type { Outgoing } from '../../../src/proxy/request-context.ts';
 import { serveRequest } from '../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
+import { outgoingOf } from '../../support/outgoing.ts';
+import { tokenScope } from '../../support/token-scope.ts';
 
 t.test(
   'with impersonation the review is about the impersonated user, and no own roles are looked up',
@@ -80,4 +82,13 @@ t.test('a user whose roles are looked up has the groups of each project in its n
     [['Impersonate-Group', 'in-web']],
   );
   t.match(outgoing.user.groups, ['everywhere'], 'the request itself keeps its user');
+});
+
+t.test('what an access token is limited to is part of the subject, in every namespace', async (t) => {
+  const accessToken = tokenScope('namespace/web/read');
+  const outgoing = outgoingOf(openMode, { ...alice, accessToken }, {});
+  const { cluster, other } = await createAccessSubjects(fakePipeline()).subjectOf(outgoing);
+  t.same([cluster.scope, other.scope], [accessToken, accessToken]);
+  const acting = { ...outgoing, impersonator: outgoing.user };
+  t.equal((await createAccessSubjects(fakePipeline()).subjectOf(acting)).cluster.scope, accessToken);
 });

@@ -436,6 +436,17 @@ t.test('what a guest may do is what both the policy and RBAC allow', async (t) =
   });
 });
 
+t.test('what an access token does not allow, its guest may not do either', async (t) => {
+  const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+  const { ask, reviews } = guestPipeline([readPods({ rules: [secrets] })]);
+  const body = access({ verb: 'get', resource: 'secrets', namespace: 'web' });
+  const statusFor = async (user: string) =>
+    (await ask(user, `${REVIEWS}/selfsubjectaccessreviews`, { ...POST, body })).response.json();
+  t.match(await statusFor('alice'), { status: { allowed: true } });
+  t.match(await statusFor('session'), { status: { allowed: false, reason: /its scopes are session/ } });
+  t.equal(reviews.length, 1, 'it is not reviewed');
+});
+
 t.test('a guest learns who they are, and no list of rules', async (t) => {
   const { ask, status } = guestPipeline();
   const self = '/tenants/globex/apis/authentication.k8s.io/v1/selfsubjectreviews';

@@ -1,11 +1,14 @@
+import { PassThrough } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import type { RelayHooks, RelayResult } from '../../../src/kubernetes/upstream-ports.ts';
 import { ResponseMemory } from '../../../src/limits/response-memory.ts';
+import type { ServingStages } from '../../../src/proxy/delivery.ts';
 import { serveRequest } from '../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
-import { fakePipeline } from '../../support/fake-pipeline.ts';
+import { alice, fakePipeline } from '../../support/fake-pipeline.ts';
+import { tokenScope } from '../../support/token-scope.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -105,4 +108,60 @@ t.test('the hooks of several features are given to the forwarder', async (t) => 
     pipeline.sent.map((request) => [request.onCreated, request.onForbidden]),
     [[onCreated, onForbidden]],
   );
+});
+
+/** A request with an access token that may read in the namespace web. */
+async function withToken(
+  target: string,
+  handlers: ServingStages['handlers'] = {},
+  exchange: Parameters<typeof fakeExchange>[0] = {},
+) {
+  const pipeline = fakePipeline({
+    handlers,
+    authenticators: [
+      {
+        name: 'access-token',
+        authenticate: async () => ({ ...alice, accessToken: tokenScope('namespace/web/read') }),
+      },
+    ],
+  });
+  const asked = fakeExchange({ headers: [['Authorization', 'Bearer token']], target, ...exchange });
+  await serveRequest(asked, pipeline);
+  const { status } = asked.response;
+  return { status, text: asked.response.text, sent: pipeline.sent.length + pipeline.tunnelled.length };
+}
+
+const FILTERED = { status: 200, headers: [], body: Buffer.from('filtered') };
+
+t.test('with an access token only what its scope allows is forwarded', async (t) => {
+  t.match(await withToken('/api/v1/namespaces/web/pods'), { status: 200, sent: 1 });
+  const refused = await withToken('/api/v1/namespaces/shop/pods');
+  t.match(refused, { status: 403, sent: 0, text: /in the namespace \\"shop\\": the access token abcd1234/ });
+  t.match(refused, { text: /its scopes are namespace\/web\/read/ });
+  const socket = new PassThrough();
+  const upgrade = { protocol: 'websocket', socket, head: Buffer.alloc(0) };
+  const exec = await withToken('/api/v1/namespaces/web/pods/x/exec?command=sh', {}, { upgrade });
+  t.match(exec, { status: 403, sent: 0 });
+});
+
+t.test('a list that no handler filters is not forwarded beyond the scope', async (t) => {
+  for (const target of ['/api/v1/pods', '/api/v1/namespaces']) {
+    t.match(await withToken(target), { status: 403, sent: 0 }, `${target} without a handler`);
+    const left = async () => undefined;
+    const handlers = { namespaces: left, 'all-namespaces': left };
+    t.match(await withToken(target, handlers), { status: 403, sent: 0 }, `${target}, left to the API server`);
+  }
+});
+
+t.test('of what the API server would be asked first, the filtered response follows at once', async (t) => {
+  const handlers = { 'all-namespaces': async () => ({ insteadOfForbidden: async () => FILTERED }) };
+  t.match(await withToken('/api/v1/pods', handlers), { status: 200, sent: 0, text: 'filtered' });
+  const without = { 'all-namespaces': async () => ({ insteadOfForbidden: async () => undefined }) };
+  t.match(await withToken('/api/v1/pods', without), { status: 403, sent: 0 });
+});
+
+t.test('handlers that do not filter by the scope respond only to what it allows', async (t) => {
+  const handlers = { forward: async () => FILTERED, 'all-namespaces': async () => FILTERED };
+  t.match(await withToken('/api/v1/pods', handlers), { status: 200, text: 'filtered' });
+  t.match(await withToken('/api/v1/nodes/x', handlers), { status: 403 });
 });

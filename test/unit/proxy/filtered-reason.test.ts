@@ -4,8 +4,11 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { createFilteredReason } from '../../../src/proxy/filtered-reason.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../src/tenancy/shared.ts';
+import { keystoneIdentity } from '../../support/identities.ts';
 import { namespacesSite } from '../../support/namespaces-site.ts';
+import { outgoingOf } from '../../support/outgoing.ts';
 import { clusterRole, clusterRoleBinding, namespace, roleBinding, user } from '../../support/rbac-objects.ts';
+import { tokenScope } from '../../support/token-scope.ts';
 
 const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
 const LISTER = clusterRole('lister', [
@@ -69,4 +72,21 @@ t.test('on Arktos the list of tenants, and the own tenant by name, are, since th
     t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
   const hidden = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: false }) });
   t.equal(await hidden({ verb: 'list', resource: 'tenants' }), undefined);
+});
+
+t.test('with an access token only lists are that its scope allows in some namespace', async (t) => {
+  const namespaces = { wouldFilter: async () => true };
+  const mode = createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true });
+  const reasonOf = createFilteredReason({ mode, namespaces, wouldMerge: async () => true });
+  const asked = (resource: string, scopes: string) => {
+    const identity = { ...keystoneIdentity('alice'), accessToken: tokenScope(scopes, [], 'acme') };
+    return reasonOf(outgoingOf(mode, identity, {}), { verb: 'list', resource });
+  };
+  for (const resource of ['namespaces', 'pods']) {
+    t.match(await asked(resource, 'namespace/web/read'), /filtered/, resource);
+    t.equal(await asked(resource, 'userinfo'), undefined, resource);
+  }
+  t.equal(await asked('secrets', 'namespace/web/read'), undefined);
+  t.match(await asked('tenants', 'tenant/read'), /own tenant/);
+  t.equal(await asked('tenants', 'namespace/web/read'), undefined, 'it is in no namespace');
 });

@@ -10,6 +10,7 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 import { clusterRole, clusterRoleBinding, group, roleBinding, user } from '../../support/rbac-objects.ts';
+import { tokenScope } from '../../support/token-scope.ts';
 
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
@@ -94,4 +95,21 @@ t.test('with tenants, only the bindings of the user’s own count', async (t) =>
   const asked = { allowed: true, mode: arktos, path: `/api/v1/tenants/acme/namespaces/web/pods/x` };
   t.ok(reason(objects('acme'), asked));
   t.equal(reason(objects('globex'), asked), undefined);
+});
+
+t.test('what an access token does not allow has that as its reason, whatever its owner may do', async (t) => {
+  const { access } = accessIndexOf(...inShared);
+  const reasonOf = (scopes: string, allowed: boolean) =>
+    createReasonOf(access, shared)(
+      {
+        info: readRequestInfo('GET', POD, shared),
+        user: { username: 'alice', uid: '', groups: [MEMBER], extra: {} },
+        tenant: toTenantName('acme'),
+        identity: { ...keystoneIdentity('alice'), accessToken: tokenScope(scopes) },
+      },
+      allowed,
+    );
+  t.match(reasonOf('namespace/web/read', true), /^role member on project p1/);
+  t.match(reasonOf('namespace/shop/read', false), /does not allow it: its scopes are namespace\/shop\/read/);
+  t.equal(reasonOf('namespace/shop/read', true), undefined, 'the API server was asked about the owner');
 });

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
 import { fingerprintOfSubject } from '../../../src/rbac/subject-key.ts';
+import { tokenScope } from '../../support/token-scope.ts';
 
 const userOf = (username: string, ...groups: string[]): RBACUser => ({ tenant: 'acme', username, groups });
 t.test('users are equal if RBAC cannot tell them apart', async (t) => {
@@ -22,4 +23,20 @@ t.test('users are equal if RBAC cannot tell them apart', async (t) => {
     fingerprintOfSubject({ ...one, namespaces: places('b', 'a') }),
     'the order of namespaces does not matter',
   );
+});
+
+t.test('two access tokens of one owner are two subjects', async (t) => {
+  const owner = userOf('alice', 'dev');
+  const fingerprintOf = (scopes: string | undefined, id: string) => {
+    const scope = scopes === undefined ? undefined : { ...tokenScope(scopes), id };
+    return fingerprintOfSubject(uniformSubject({ ...owner, scope }));
+  };
+  const all = [
+    fingerprintOf(undefined, ''),
+    fingerprintOf('read', 'a'),
+    fingerprintOf('read', 'b'),
+    fingerprintOf('session', 'a'),
+  ];
+  t.equal(new Set(all).size, all.length);
+  t.equal(fingerprintOf('read', 'a'), fingerprintOf('read', 'a'));
 });

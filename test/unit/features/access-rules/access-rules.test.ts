@@ -12,6 +12,7 @@ import {
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...given).rules;
 
@@ -114,4 +115,23 @@ t.test('a short rule that stands for hundreds of thousands of grants is left out
   t.ok(compiled.isCut);
   t.match(compiled.rules.namespaces, [{ names: ['a'], rules: [pods] }]);
   t.notOk(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isCut);
+});
+
+t.test('an access token has the rules of its owner, in the namespaces that its scope names', async (t) => {
+  const index = indexOf(edit, clusterRoleBinding('all', 'ClusterRole/edit', [user('alice')]));
+  const scope = tokenScope('namespace/a/read namespace/b/edit');
+  const token = uniformSubject({ ...rbacUser('alice'), scope });
+  t.strictSame(compileAccessRules(index, token, { verb: 'delete' }), {
+    everywhere: [],
+    cluster: [],
+    namespaces: [{ names: ['b'], rules: [{ apiGroups: [''], resources: ['pods'] }] }],
+    otherNamespaces: [],
+  });
+  t.match(compileAccessRules(index, token, { verb: 'list' }).namespaces, [{ names: ['a', 'b'] }]);
+  const everywhere = uniformSubject({ ...rbacUser('alice'), scope: tokenScope('read') });
+  const rules = [{ apiGroups: ['', 'apps'], resources: ['deployments', 'pods'] }];
+  t.match(compileAccessRules(index, everywhere, { verb: 'list' }), {
+    cluster: rules,
+    otherNamespaces: rules,
+  });
 });

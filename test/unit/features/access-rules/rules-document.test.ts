@@ -10,6 +10,7 @@ import {
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { clusterRole, namespace, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const alice = uniformSubject(rbacUser('alice'));
 const { signal } = new AbortController();
@@ -167,4 +168,16 @@ t.test('evaluations take turns, so that none of a tenant waits behind many of an
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   t.equal(refused.length, 5);
   t.match(refused[0], { code: 'TenantRateExceeded' });
+});
+
+t.test('of what an access token has by wildcards the document says that it may lack something', async (t) => {
+  const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+  const admin = role('a', 'admin', [everything]);
+  const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
+  const subjectWith = (scopes: string) => uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
+  const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
+  const limited = await documentOf(undefined, subjectWith('read'));
+  t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
+  const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
+  t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
 });

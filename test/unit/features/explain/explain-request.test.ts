@@ -12,6 +12,7 @@ import type { ServingStages } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const TOKEN = 'gAAAAABsecret-secret-secret-secret';
 const PODS: ExplainedRequest = { method: 'GET', path: '/api/v1/namespaces/web/pods' };
@@ -489,3 +490,19 @@ t.test('warnings are told of a request that would be sent, without the credentia
   const refused = await explain({ warningsOn, request: { method: 'GET', path: '/api//v1' } });
   t.equal(refused.status.warnings, undefined);
 });
+
+t.test(
+  'a list that the scope of an access token allows nowhere as a whole is told to be refused',
+  async (t) => {
+    const identity = { ...alice, accessToken: tokenScope('namespace/web/read') };
+    const authenticators = [{ name: 'access-token', authenticate: async () => identity }];
+    const request = { method: 'GET', path: '/api/v1/pods' };
+    const { status, asked } = await explain({ request, pipeline: { authenticators } });
+    t.equal(status.outcome, 'refused');
+    t.match(status.refusal, { stage: 'deliver', code: 'AccessDenied', message: /its scopes are namespace/ });
+    t.same(asked, [], 'the API server would be asked about the owner');
+    const filteredReason = async () => 'the list is filtered';
+    const filtered = await explain({ request, pipeline: { authenticators }, filteredReason });
+    t.equal(filtered.status.outcome, 'answered');
+  },
+);

@@ -8,6 +8,7 @@ import { openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
 import { question, role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const REFUSAL = Buffer.from(
   '{"kind":"Status","message":"pods \\"x\\" is forbidden: User \\"alice\\" cannot"}\n',
@@ -108,4 +109,16 @@ t.test('the audit log has the 403 and its reason', async (t) => {
   const shown = site(accessIndexOf(...objects('get'))).hookFor('GET', CONFIG_MAP);
   t.equal(shown?.onForbidden?.(REFUSAL), undefined);
   t.equal(shown?.completed?.(relayed), relayed, 'what is not hidden passes');
+});
+
+t.test('what the owner of an access token may get is hidden if the token may not', async (t) => {
+  const { access } = accessIndexOf(...objects('get'));
+  const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];
+  const isHidden = (scopes: string) => {
+    const identity = { ...claimIdentity('alice'), accessToken: tokenScope(scopes) };
+    const outgoing = outgoingOf(openMode, identity, { method: 'DELETE', target: CONFIG_MAP });
+    return hook?.(outgoing)?.onForbidden?.(REFUSAL) !== undefined;
+  };
+  t.notOk(isHidden('namespace/n/edit'));
+  t.ok(isHidden('namespace/other/edit'));
 });

@@ -19,6 +19,7 @@ import {
   rbacUser,
   user,
 } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const alice = rbacUser('alice', ['staff']);
 const READER = [
@@ -234,3 +235,13 @@ t.test('after the end nothing is asked', async (t) => {
   verifier.stop();
   t.equal(clock.pending, 0);
 });
+
+t.test(
+  'decisions about an access token are not compared: the API server knows nothing of its scope',
+  async (t) => {
+    const { verifier, asked, settled } = site(t);
+    verifier.sample({ ...alice, scope: tokenScope('namespace/web/read') }, PODS, false);
+    await settled();
+    t.same(asked, []);
+  },
+);

@@ -11,11 +11,14 @@ import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
+import { accessIndexOf } from '../../../support/access-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
 import { encodeObject, type Message } from '../../../support/protobuf.ts';
+import { role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
 const ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -38,12 +41,13 @@ interface Options {
   readonly upstream?: Parameters<typeof fakeFetcher>[0];
   readonly review?: SubjectAccessReviewStatus | Error;
   readonly filtered?: SelfReviewOptions['filtered'];
+  readonly indexed?: NonNullable<SelfReviewOptions['indexed']>;
 }
 
 /** Posts a review of oneself and tells what was answered and what the API server was asked. */
 async function post(spec: unknown, options: Options = {}) {
   const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
-  const { filtered } = options;
+  const { filtered, indexed } = options;
   const {
     upstream = () => FORBIDDEN,
     review = { allowed: false },
@@ -67,6 +71,7 @@ async function post(spec: unknown, options: Options = {}) {
   const handler = createSelfReviewHandler({
     ...{ fetcher, reviewer, mode, clock, limits },
     ...(filtered && { filtered }),
+    ...(indexed && { indexed }),
   });
   const exchange = {
     ...fakeExchange({ method: 'POST', target, headers }),
@@ -369,4 +374,85 @@ t.test('a pass-through user', async (t) => {
     const upstream = () => ({ status: 401, body: { kind: 'Status', code: 401 } });
     t.equal((await post(listPods, { identity, upstream })).status, 401);
   });
+});
+
+/** Alice with an access token. */
+function tokenOf(scopes: string, home = 'acme'): Pick<Options, 'identity' | 'home'> {
+  const tenant = home === 'ops' ? 'system' : home;
+  return {
+    identity: { ...keystoneIdentity('alice', { home }), accessToken: tokenScope(scopes, [], tenant) },
+  };
+}
+
+t.test('what an access token does not allow is answered no, and the API server is not asked', async (t) => {
+  const token = tokenOf('namespace/ns/read');
+  const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+  t.match((await post(listPods, { ...token, upstream })).json.status, { allowed: true });
+  for (const attributes of [
+    { namespace: 'other', verb: 'list', resource: 'pods' },
+    { namespace: 'ns', verb: 'delete', resource: 'pods' },
+    { namespace: 'ns', verb: 'get', resource: 'secrets' },
+    { namespace: 'ns', verb: 'get', group: '*', resource: '*' },
+  ]) {
+    const { json, sent, reviewed } = await post({ resourceAttributes: attributes }, { ...token, upstream });
+    t.same([sent, reviewed], [[], []]);
+    t.match(json, {
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: attributes },
+      status: { allowed: false, reason: /access token .* its scopes are namespace\/ns\/read/ },
+    });
+  }
+  const logs = { nonResourceAttributes: { path: '/logs/x', verb: 'get' } };
+  t.match((await post(logs, { ...token, upstream })).json.status, { allowed: false });
+});
+
+t.test('what would be filtered is answered yes for an access token too', async (t) => {
+  const filtered = { extent: 'all', reason: async () => 'the list is filtered' } as const;
+  const spec = { resourceAttributes: { verb: 'list', resource: 'pods' } };
+  t.match((await post(spec, { ...tokenOf('namespace/ns/read'), filtered })).json.status, { allowed: true });
+});
+
+t.test('the rules of an access token are those of its owner within its scope', async (t) => {
+  const status = {
+    resourceRules: [
+      { verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods', 'secrets'] },
+      { verbs: ['*'], apiGroups: ['apps'], resources: ['deployments'] },
+    ],
+    nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics', '/version'] }],
+    incomplete: false,
+  };
+  const rulesOf = async (scopes: string, home: string) => {
+    const upstream = () => ({ status: 201, body: { kind: 'SelfSubjectRulesReview', spec: {}, status } });
+    const { json } = await post({ namespace: 'ns' }, { ...tokenOf(scopes, home), target: RULES, upstream });
+    return json.status;
+  };
+  for (const home of ['acme', 'ops']) {
+    const { resourceRules, nonResourceRules, incomplete } = await rulesOf('namespace/ns/read', home);
+    t.match(resourceRules.slice(0, 2), [
+      { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
+      { verbs: ['get', 'list', 'watch'], apiGroups: ['apps'], resources: ['deployments'] },
+    ]);
+    t.notMatch(JSON.stringify(resourceRules), /secrets|delete/);
+    t.match(JSON.stringify(resourceRules), /selfsubjectrulesreviews/, 'it may ask about itself');
+    t.match(nonResourceRules[0], { verbs: ['get'], nonResourceURLs: ['/version'] });
+    t.notMatch(JSON.stringify(nonResourceRules), /metrics/);
+    t.equal(incomplete, false);
+  }
+  t.match(await rulesOf('namespace/ns/manage', 'acme'), {
+    incomplete: true,
+    evaluationError: /does not allow all that \* stands for/,
+  });
+});
+
+t.test('the rules from the index are cut to the scope of an access token too', async (t) => {
+  const { access } = accessIndexOf(
+    role('ns', 'r', [{ verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods'] }], 'acme'),
+    roleBinding('ns', 'b', 'Role/r', [user('acme:alice')], 'acme'),
+  );
+  const indexed = { access, authorizers: ['RBAC'] } as const;
+  const { json } = await post(
+    { namespace: 'ns' },
+    { ...tokenOf('namespace/ns/read'), target: RULES, indexed },
+  );
+  t.match(json.status.resourceRules[0], { verbs: ['get'], resources: ['pods'] });
 });

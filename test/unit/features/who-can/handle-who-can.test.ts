@@ -22,11 +22,14 @@ import {
   serviceAccount,
   user,
 } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const V1 = '/apis/stonegate.dev/v1alpha1';
 const SECRETS = { verb: 'get', resource: 'secrets' };
 const ADMIN = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
 const MASTERS = 'system:masters';
+const ESCALATES =
+  'a subject that can do this can gain other rights by it: access tokens need +secrets for it';
 
 interface Given {
   readonly objects?: readonly StoredObject[];
@@ -144,7 +147,7 @@ t.test(
       evaluationError: '',
       incomplete: false,
       revision: status.revision,
-      warnings: [],
+      warnings: [ESCALATES],
     });
   },
 );
@@ -338,7 +341,7 @@ t.test('a Keystone that is down is a warning: groups are shown by their ids', as
   };
   const keystone: KeystoneNames = { scopes: down, holders: down };
   const status = await review({ ...SECRETS, people: true }, { objects: OBJECTS, place: 'web', keystone });
-  t.match(status.warnings, [/Keystone cannot be asked/]);
+  t.match(status.warnings, [/Keystone cannot be asked/, ESCALATES]);
   t.ok(status.groups.includes('keystone:project:p1:role:member'), 'the own project is known');
   const half: KeystoneNames = { ...KEYSTONE, holders: down };
   t.match(
@@ -435,4 +438,15 @@ t.test('D128: an unknown verb is answered', async (t) => {
   const { users, warnings } = await review({ verb: 'view', resource: 'projects' }, { objects: OBJECTS });
   t.same(users, ['acme:root', 'acme:alice']);
   t.same(warnings, [], 'whether a rule of another user names a verb is not told');
+});
+
+t.test('to an access token no binding is named that its scope does not let it list', async (t) => {
+  const bindingsFor = async (scopes: string) => {
+    const asking = { verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['*'], namespaces: ['web'] };
+    const identity = { ...alice, accessToken: tokenScope(scopes, [asking]) };
+    const { grants } = await review(SECRETS, { objects: OBJECTS, place: 'web', identity });
+    return new Set(grants.flatMap(({ binding }) => binding?.name ?? []));
+  };
+  t.same(await bindingsFor('namespace/web/read'), new Set(['team']));
+  t.same(await bindingsFor('userinfo'), new Set());
 });

@@ -1,0 +1,42 @@
+/**
+ * The rules of an access token in the form of a SelfSubjectRulesReview: those of its owner, cut to its scope.
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
+ */
+import type { NonResourceRule } from '../../kubernetes/authorization-v1.ts';
+import type { TokenScope } from '../../kubernetes/token-scope.ts';
+import type { ResourceQuestion } from '../../rbac/attributes.ts';
+import { createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
+import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexed-rules.ts';
+
+/** Characters of single grants, as in a document of access rules. */
+const MAX_GRANTS = 2 * 1024 * 1024;
+
+/** Of a wildcard that stands for something that the scope does not allow only known kinds stay. */
+export function scopedRules(
+  status: RulesStatus,
+  scope: TokenScope | undefined,
+  place: Pick<ResourceQuestion, 'namespace' | 'tenant'>,
+): RulesStatus {
+  if (scope === undefined) return status;
+  const { resourceRules, nonResourceRules, incomplete, evaluationError = '' } = status;
+  const budget = { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
+  const rules = resourceRules.flatMap(createScopeCut(scope, place, budget));
+  const errors = [
+    evaluationError,
+    budget.isTooWide ? TOO_WIDE : '',
+    budget.isExceeded ? TOO_MANY : '',
+  ].filter((error) => error !== '');
+  return {
+    resourceRules: rules.flatMap(resourceRuleOf),
+    nonResourceRules: nonResourceRules.flatMap((rule) => scopedPaths(rule, scope)),
+    incomplete: incomplete || budget.isTooWide || budget.isExceeded,
+    ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
+  };
+}
+
+function scopedPaths({ verbs, nonResourceURLs = [] }: NonResourceRule, scope: TokenScope): NonResourceRule[] {
+  return nonResourceURLs.flatMap((path) => {
+    const allowed = verbs.filter((verb) => scope.allows({ verb, path }));
+    return allowed.length === 0 ? [] : [{ verbs: allowed, nonResourceURLs: [path] }];
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * What is left of an owner's rules within the scope of an access token: what both cover, without what
+ * escalates and has no word in the scope. A rule cannot say "all but secrets", so a wildcard may be too wide.
+ */
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { TokenScope } from '../kubernetes/token-scope.ts';
+import type { Question, ResourceQuestion } from './attributes.ts';
+import { CLUSTER_ROLES } from './cluster-roles.ts';
+import { escalatingParts } from './escalating.ts';
+import { intersectionOf } from './rules.ts';
+
+const ALL = '*';
+
+/** @returns why the token does not allow it; undefined if it does, or there is none */
+export function outsideReason(scope: TokenScope | undefined, question: Question): string | undefined {
+  if (scope === undefined) return undefined;
+  const isInside = 'path' in question ? scope.allows(question) : allowsAll(scope, question);
+  return isInside ? undefined : outsideScope(scope);
+}
+
+/** Without a full stop. */
+export function outsideScope({ id, text }: TokenScope): string {
+  return `the access token ${id} does not allow it: its scopes are ${text}`;
+}
+
+/** Why rules are incomplete for which `isTooWide` is set: for users, without a full stop. */
+export const TOO_WIDE =
+  "the access token does not allow all that * stands for: of that only Kubernetes' own kinds are listed";
+
+/**
+ * What the rules of one document may still cost, in characters of single grants (one verb, API group and
+ * resource with its names): a short rule can stand for hundreds of thousands of them.
+ */
+export interface RulesBudget {
+  left: number;
+  /** Whether a rule was left out because it costs more than is left. */
+  isExceeded: boolean;
+  /** Whether a wildcard was left out because the scope of an access token has not all that it stands for. */
+  isTooWide: boolean;
+}
+
+type Place = Pick<ResourceQuestion, 'namespace' | 'tenant'>;
+
+/** Costs of a text that is compared, and of a single grant that is judged. */
+const TEXT = 2;
+const GRANT = 512;
+/** What is listed in place of a wildcard that is too wide. */
+const KNOWN = CLUSTER_ROLES.get('stonegate:manage') ?? [];
+
+/** @returns reduces one rule of the owner's */
+export function createScopeCut(
+  scope: TokenScope,
+  place: Place,
+  budget: RulesBudget,
+): (rule: PolicyRule) => readonly PolicyRule[] {
+  const covered = scope.rulesIn(place.namespace);
+
+  function withoutEscalation(rule: PolicyRule): readonly PolicyRule[] {
+    if (escalatingParts(rule).length === 0) return [rule];
+    return [...questionsOf(rule, place)].flatMap((question) => {
+      if (!take(budget, GRANT) || !scope.allows(question)) return [];
+      const grant = ruleOf(question);
+      if (allowsAll(scope, question)) return [grant];
+      budget.isTooWide = true;
+      return sharedBy(grant, KNOWN).flatMap(withoutEscalation);
+    });
+  }
+
+  return (rule) => {
+    const texts = Object.values(rule).flat().length;
+    if (!take(budget, TEXT * texts * covered.length)) return [];
+    return sharedBy(rule, covered).flatMap(withoutEscalation);
+  };
+}
+
+function sharedBy(rule: PolicyRule, others: readonly PolicyRule[]): readonly PolicyRule[] {
+  return others.flatMap((other) => intersectionOf(rule, other) ?? []);
+}
+
+function take(budget: RulesBudget, cost: number): boolean {
+  const isLeft = cost <= budget.left;
+  if (isLeft) budget.left -= cost;
+  else budget.isExceeded = true;
+  return isLeft;
+}
+
+/** Whether the scope allows all that the question stands for if it has wildcards. */
+function allowsAll(scope: TokenScope, question: ResourceQuestion): boolean {
+  if (!scope.allows(question)) return false;
+  const { verb, apiGroup, resource } = question;
+  if (![verb, apiGroup, resource].includes(ALL)) return true;
+  const parts = escalatingParts(ruleOf(question)).flatMap((part) => [...questionsOf(part, question)]);
+  return parts.every((part) => scope.allows(part));
+}
+
+function ruleOf({ verb, apiGroup, resource, subresource, name }: ResourceQuestion): PolicyRule {
+  const kind = subresource === '' ? resource : `${resource}/${subresource}`;
+  const named = name !== ALL && { resourceNames: [name] };
+  return { verbs: [verb], apiGroups: [apiGroup], resources: [kind], ...named };
+}
+
+/** Wildcards stay: only a wildcard of a scope covers them. */
+function* questionsOf(
+  { verbs, apiGroups = [], resources = [], resourceNames }: PolicyRule,
+  { namespace, tenant }: Place,
+): Generator<ResourceQuestion> {
+  // No object has the name `*`: it stands for all.
+  const names = resourceNames?.filter((name) => name !== ALL) ?? [ALL];
+  for (const verb of verbs)
+    for (const apiGroup of apiGroups)
+      for (const kind of resources)
+        for (const name of names) {
+          const [resource = '', ...rest] = kind.split('/');
+          yield { verb, apiGroup, resource, subresource: rest.join('/'), namespace, name, tenant };
+        }
+}
