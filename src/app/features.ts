@@ -69,6 +69,7 @@ export function createFeatures(
   const quotas = createShownQuotas(build.loaded.configuration, parts);
   const teams = createTeamFeature(build, parts);
   const members = createMembers(build, parts, access);
+  const invitations = createInvitationFeature(build, parts, access, teams.source);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -91,7 +92,7 @@ export function createFeatures(
     quotas,
     members,
     teams,
-    createInvitationFeature(build, parts, access, teams.source),
+    invitations,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
@@ -109,6 +110,7 @@ export function createFeatures(
       tokens: tokens?.tokens,
       members: members.source?.members,
       teams: teams.source,
+      invitations: invitations.source,
     },
   };
 }

@@ -34,11 +34,12 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
   for (const name of ['carol', 'dave']) directory.assign(directory.user('acme', name), 'member', { project });
   for (const [name, rules] of TENANT_CLUSTER_ROLES)
     await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
-  for (const name of ['shop', 'secret'])
+  for (const name of ['shop', 'lab', 'secret'])
     await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
   const namespace = 'shop';
   const subjects = ['user:acme:alice'] as const;
-  await bind(kubernetes, { namespace, name: 'owners', role: 'stonegate:manage', subjects });
+  for (const place of ['shop', 'lab'])
+    await bind(kubernetes, { namespace: place, name: 'owners', role: 'stonegate:manage', subjects });
   const everyone = ['group:stonegate:tenant:acme'] as const;
   await bind(kubernetes, { namespace, name: 'readers', role: 'stonegate:read', subjects: everyone });
   const rules = [{ apiGroups: ['stonegate.dev'], resources: ['teams'], verbs: ['create'] }];
@@ -59,10 +60,9 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
 
   await t.test('the user chooses one of the namespaces that they see', async (t) => {
     await page.goto(`${portal}/members`);
-    t.match(await page.getByLabel('Namespace', { exact: true }).locator('option').allTextContents(), [
-      'shop',
-    ]);
+    t.match(await page.getByLabel('Namespace').locator('option').allTextContents(), ['lab', 'shop']);
     await assertShown(t, browser, 'members-choose', await page.content());
+    await page.getByLabel('Namespace').selectOption('shop');
     await press(page, 'Show');
     t.match(await page.textContent('h1'), 'Members of shop');
     await page.goto(`${portal}/members?namespace=secret`);
@@ -117,6 +117,57 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     const reader = await visit('carol', '/members?namespace=shop');
     await showsRow(reader, /^stonegate:tenant:acme Group read/);
     t.equal(await reader.getByText('Change or remove').count(), 0);
+  });
+
+  await t.test('who follows an invitation signs in, sees it, and accepts it once', async (t) => {
+    await page.goto(`${portal}/members?namespace=lab`);
+    await page.locator('#role-invited').selectOption('edit');
+    await press(page, 'Make a link');
+    const link = (await page.getByRole('region', { name: 'The link' }).textContent()) ?? '';
+    t.match(link, new RegExp(`^${portal}/invitation/sgi_\\w+$`));
+    await assertShown(t, browser, 'members-invited', await page.content());
+    await page.reload();
+    t.notMatch(await page.content(), link);
+    await showsRow(page, /^one person with the link role edit/);
+    const secret = link.slice(link.lastIndexOf('/') + 1);
+    const invited = await openWindow(t, browser);
+    const sent: string[] = [];
+    invited.on('request', (request) => {
+      if (request.url() !== link) sent.push(request.url(), JSON.stringify(request.headers()));
+    });
+    await invited.goto(link);
+    t.equal(new URL(invited.url()).pathname, '/login');
+    await signInAs(invited, 'dave');
+    t.equal(invited.url(), `${portal}/invitation`);
+    const offer = await invited.textContent('main');
+    t.match(offer, /acme:alice invites you to the namespace lab, with the role edit/);
+    t.match(offer, 'You accept as acme:dave');
+    await assertShown(t, browser, 'invitation', await invited.content());
+    await press(invited, 'Accept');
+    const status = await invited.getByRole('status').textContent();
+    t.match(status, 'You have the role edit in the namespace lab now.');
+    await assertShown(t, browser, 'invitation-accepted', await invited.content());
+    t.notMatch(sent.join(), secret);
+    await showsRow(page, /^acme:dave User edit/);
+    await invited.goto(link);
+    t.match(await invited.textContent('h1'), 'There is no such invitation for you');
+    const used = await invited.textContent('main');
+    await invited.goto(`${portal}/invitation/nonsense`);
+    t.equal(await invited.textContent('main'), used);
+  });
+
+  await t.test('an invitation is withdrawn', async (t) => {
+    await page.goto(`${portal}/members?namespace=lab`);
+    await page.getByLabel('E-mail address').fill('carol@acme.example');
+    await press(page, 'Make a link');
+    await showsRow(page, /^carol@acme\.example/);
+    await page.getByText('Withdraw').first().click();
+    await press(page, /^Withdraw /);
+    t.match(await page.getByRole('status').textContent(), 'is withdrawn');
+    await eventually(async () => {
+      await page.goto(page.url());
+      return (await page.getByText('carol@acme.example').count()) === 0;
+    });
   });
 
   await t.test('a user makes a team and changes who is in it', async (t) => {

@@ -13,6 +13,7 @@ import { createMembersService, type MembersService } from './members-service.ts'
 import { createPeopleSearch, type PeopleSearch } from './search-people.ts';
 import { createMemberships } from './team-feature.ts';
 
+export type { Invitations } from './invitations.ts';
 export type { TeamFeature } from './team-feature.ts';
 export type { MembersService };
 

@@ -10,7 +10,7 @@ import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
-import type { MembersService, TeamFeature } from '../members/feature.ts';
+import type { Invitations, MembersService, TeamFeature } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
 import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
@@ -68,9 +68,10 @@ export interface PageSources {
   readonly quota?: QuotaSource | undefined;
   /** Undefined if there are no access tokens. */
   readonly tokens?: AccessTokens | undefined;
-  /** Undefined without the section `members`, as is the next. */
+  /** Undefined without the section `members`, as are the next two. */
   readonly members?: MembersService | undefined;
   readonly teams?: TeamSource | undefined;
+  readonly invitations?: Invitations | undefined;
 }
 
 export interface PortalOptions extends PageSources {

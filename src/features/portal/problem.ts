@@ -45,6 +45,14 @@ export const notFound = (): PortalProblem =>
     action: START,
   });
 
+export const noInvitation = (): PortalProblem =>
+  new PortalProblem({
+    status: 404,
+    title: 'There is no such invitation for you',
+    text: 'It was used or withdrawn, has expired, or is for another person. Ask the person who sent the link for another one.',
+    action: START,
+  });
+
 export const noNamespace = (): PortalProblem =>
   new PortalProblem({
     status: 404,

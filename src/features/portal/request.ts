@@ -35,8 +35,13 @@ export const QUOTA = '/quota';
 export const TOKENS = '/tokens';
 export const MEMBERS = '/members';
 export const TEAMS = '/teams';
+export const INVITATION = '/invitation';
+/** The beginning of the path of an invitation's link; the secret follows. */
+export const INVITATION_LINK = `${INVITATION}/`;
 
-const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA, TOKENS, MEMBERS, TEAMS];
+const REDIRECT_TARGETS: readonly string[] = [
+  ...[HOME, SET_UP, ACCESS, QUOTA, TOKENS, MEMBERS, TEAMS, INVITATION],
+];
 const MEMBERS_OF_NAMESPACE = /^\/members\?namespace=[a-z0-9-]{1,63}$/;
 
 /**

@@ -2,6 +2,7 @@
  * The page of the user's teams and what its forms do.
  */
 import type { TeamSource } from './context.ts';
+import { actOnInvitations, invitationsTo } from './invitation-handlers.ts';
 import { teamsPage } from './pages/teams-page.ts';
 import { TEAMS } from './request.ts';
 import { mistake, userPage } from './user-page.ts';
@@ -9,12 +10,18 @@ import { mistake, userPage } from './user-page.ts';
 export const TEAMS_PAGE = userPage<TeamSource>({
   path: TEAMS,
   sourceOf: ({ teams }) => teams,
-  async show({ source, identity, ...visit }) {
+  async show(visit) {
+    const { source, identity } = visit;
     const caller = await source.callerOf(identity);
     const [teams, mayCreate] = await Promise.all([source.teams.list(caller), source.teams.mayCreate(caller)]);
-    return teamsPage({ ...visit, teams, mayCreate, username: caller.user.username });
+    const invitations = await invitationsTo((to) => to.team !== undefined, visit);
+    return teamsPage({ ...visit, teams, mayCreate, invitations, username: caller.user.username });
   },
-  async act(form, { source: { teams, callerOf }, identity }) {
+  async act(form, visit) {
+    const { source, identity } = visit;
+    const { teams, callerOf } = source;
+    const invited = await actOnInvitations(form, { team: form.get('team') ?? '' }, visit);
+    if (invited !== undefined) return invited;
     const caller = await callerOf(identity);
     const name = form.get('team') ?? '';
     const description = (form.get('description') ?? '').trim();

@@ -2,6 +2,7 @@
  * The page "Members": who has which role in a namespace and from where, with forms that change it for those
  * who see where roles come from.
  */
+import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
 import { FORCE_FIELD, LEVELS, type Member } from '../../members/member-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { chips } from './account-page.ts';
@@ -17,6 +18,7 @@ import {
   textField,
   titleOf,
 } from './form-parts.ts';
+import { invitationLink, invitationsTable, inviteForm } from './invitation-page.ts';
 import { type Frame, layout } from './layout.ts';
 
 export interface MembersPage extends Forms {
@@ -25,7 +27,13 @@ export interface MembersPage extends Forms {
   readonly namespaces: readonly string[];
   /** Undefined until the user has chosen one. */
   readonly shown:
-    | { readonly namespace: string; readonly members: readonly Member[]; readonly notes: readonly string[] }
+    | {
+        readonly namespace: string;
+        readonly members: readonly Member[];
+        readonly notes: readonly string[];
+        /** Undefined if the portal has none. */
+        readonly invitations: readonly ShownInvitation[] | undefined;
+      }
     | undefined;
 }
 
@@ -45,7 +53,7 @@ export function membersPage(page: MembersPage): Html {
   return layout({
     ...frame,
     title: titleOf(page, 'Members'),
-    main: html`${mayBeForced(page) ? forceForm(page) : outcome(page)}
+    main: html`${mayBeForced(page) ? forceForm(page) : outcome(page, invitationLink)}
 <h1>Members${shown && html` of <code>${shown.namespace}</code>`}</h1>
 <p class="lead">Who has which role in a namespace</p>
 ${chooser(page)}
@@ -57,7 +65,8 @@ ${table(shown.members, page)}</section>
 ${
   shown.members.some(({ status }) => status.from.length > 0) &&
   html`<section class="card" aria-labelledby="add"><h2 id="add">Give a role</h2>
-${form(page, 'add', addFields(entering(page, 'add')))}</section>`
+${form(page, 'add', addFields(entering(page, 'add')))}</section>
+${shown.invitations && invitationsCard(shown.invitations, page)}`
 }`
 }`,
   });
@@ -66,8 +75,8 @@ ${form(page, 'add', addFields(entering(page, 'add')))}</section>`
 function chooser({ namespaces, shown }: MembersPage): Html {
   if (namespaces.length === 0) return html`<section class="card"><p>You see no namespace yet.</p></section>`;
   const choice = namespaces.slice(0, MAX_NAMESPACES).map((name) => [name, name] as const);
-  return html`<section class="card" aria-label="Namespace"><form class="row" method="get" action="/members">
-${select('namespace', 'Namespace', choice, shown?.namespace ?? '')}${button('Show', undefined, 'quiet')}</form></section>`;
+  return html`<div class="card"><form class="row" method="get" action="/members">
+${select('namespace', 'Namespace', choice, shown?.namespace ?? '')}${button('Show', undefined, 'quiet')}</form></div>`;
 }
 
 function table(members: readonly Member[], page: MembersPage): Html {
@@ -107,6 +116,13 @@ function addFields(page: MembersPage): Html {
 ${textField(page, { name: 'name', label: 'Name', hint: 'As in your tenant, such as alice; in full if it has a colon, such as oidc:alice. NAMESPACE:NAME of a service account. Whether there is such a name is not checked.', required: true })}
 ${select('role', 'Role', ROLES, entered.get('role') ?? '')}
 ${button('Give the role')}`;
+}
+
+function invitationsCard(invitations: readonly ShownInvitation[], page: MembersPage): Html {
+  const chosen = entering(page, 'invite').entered.get('role') ?? '';
+  return html`<section class="card" aria-labelledby="invite"><h2 id="invite">Invite someone</h2>
+${invitationsTable(invitations, page)}
+${inviteForm(page, select('role', 'Role', ROLES, chosen, '-invited'))}</section>`;
 }
 
 /** Whether the last form was refused only because the user did not insist on it. */

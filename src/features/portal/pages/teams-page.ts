@@ -1,11 +1,13 @@
 /**
  * The page "Teams": the teams of the user with the people in them, and forms for those who manage them.
  */
+import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
 import type { ShownTeam } from '../../members/team-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import {
   button,
   checkbox,
+  entering,
   type Forms,
   fold,
   form,
@@ -14,6 +16,7 @@ import {
   textField,
   titleOf,
 } from './form-parts.ts';
+import { invitationLink, invitationsTable, inviteForm } from './invitation-page.ts';
 import { type Frame, layout } from './layout.ts';
 
 export interface TeamsPage extends Forms {
@@ -22,6 +25,8 @@ export interface TeamsPage extends Forms {
   /** The user, as teams name them. */
   readonly username: string;
   readonly mayCreate: boolean;
+  /** Undefined if the portal has none. */
+  readonly invitations: readonly ShownInvitation[] | undefined;
 }
 
 export function teamsPage(page: TeamsPage): Html {
@@ -30,7 +35,7 @@ export function teamsPage(page: TeamsPage): Html {
   return layout({
     ...frame,
     title: titleOf(page, 'Teams'),
-    main: html`${outcome(page)}
+    main: html`${outcome(page, invitationLink)}
 <h1>Teams</h1>
 <p class="lead">A role that a namespace gives to a team is the role of everyone in it</p>
 ${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
@@ -51,6 +56,7 @@ ${button('Make the team')}`,
 
 function card({ metadata: { name }, spec, status }: ShownTeam, page: TeamsPage): Html {
   const { members, managers, description = '' } = spec;
+  const { invitations } = page;
   const isManager = managers.includes(page.username);
   const people = [...new Set([...managers, ...members])].sort();
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
@@ -62,7 +68,14 @@ ${description !== '' && html`<p>${description}</p>`}
 <tbody>
 ${people.map((person) => row(person, name, spec, isManager, page))}</tbody>
 </table>
-${isManager && fold('Add someone', name, addForm(name, page))}</section>`;
+${isManager && fold('Add someone', name, addForm(name, page))}
+${isManager && invitations !== undefined && fold('Invite by a link', name, inviteParts(name, invitations, page))}</section>`;
+}
+
+function inviteParts(name: string, invitations: readonly ShownInvitation[], page: TeamsPage): Html {
+  const team = hidden('team', name);
+  const own = invitations.filter(({ spec }) => spec.team === name);
+  return html`${invitationsTable(own, page, team)}${inviteForm(page, team, `-${name}`)}`;
 }
 
 function row(
