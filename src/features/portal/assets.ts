@@ -147,6 +147,7 @@ pre.copy { user-select: all; -webkit-user-select: all; }
 .matrix .yes { color: var(--good); font-weight: 700; }
 .rows th, .rows td { padding: .55rem .6rem .55rem 0; text-align: left; vertical-align: top; }
 .rows tbody th { font-weight: 400; overflow-wrap: anywhere; }
+.sheet + form { margin-top: 1.2rem; }
 .rows thead th { white-space: nowrap; }
 .rows .more td { border-top: 0; padding: 0 0 .55rem; }
 .rows details { margin-top: 0; }

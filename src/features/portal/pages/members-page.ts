@@ -3,7 +3,7 @@
  * who see where roles come from.
  */
 import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
-import { FORCE_FIELD, LEVELS, type Member } from '../../members/member-v1alpha1.ts';
+import { FORCE_FIELD, type Member } from '../../members/member-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { chips } from './account-page.ts';
 import {
@@ -37,8 +37,13 @@ export interface MembersPage extends Forms {
     | undefined;
 }
 
-/** What a role is called that is one of four. */
-const ROLES = LEVELS.map((level) => [level, level] as const);
+/** The roles that can be given here, in words; each contains the one before. */
+const ROLES = [
+  ['read', 'read: sees everything but Secrets'],
+  ['control', 'control: also restarts, scales and opens shells'],
+  ['edit', 'edit: also changes everything but roles, with Secrets'],
+  ['manage', 'manage: also gives roles'],
+] as const;
 const TYPES = [
   ['User', 'a user'],
   ['Team', 'a team'],

@@ -61,7 +61,7 @@ function card({ metadata: { name }, spec, status }: ShownTeam, page: TeamsPage):
   const people = [...new Set([...managers, ...members])].sort();
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
 ${description !== '' && html`<p>${description}</p>`}
-<p class="also">Role bindings name it as the group <code>${status.group}</code></p>
+<p class="muted">Role bindings name it as the group <code>${status.group}</code></p>
 <table class="sheet rows">
 <caption>Managers may change the team; only members are in its group</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
