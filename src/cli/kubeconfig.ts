@@ -8,6 +8,7 @@ import {
   type KubeconfigAccess,
   type KubeconfigEntries,
   kubeconfigEntries,
+  kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
 import { type CommandIO, EXIT, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
@@ -31,7 +32,7 @@ const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTI
 
 Adds a cluster, a user and a context to your kubeconfig. The user logs in with
 "stonegate login LOGIN-OPTIONS", which kubectl runs by itself: no secret is
-written. Everything else in the file stays as it is.
+written, but with --token-scope. Everything else in the file stays as it is.
 
   --server URL        of Stonegate: https://…
   --provider NAME     where you log in, if the server names several providers
@@ -48,6 +49,11 @@ written. Everything else in the file stays as it is.
                       Keystone project, which Stonegate is asked for
   --projects LIST     one context for each of these Keystone projects: "all", or
                       names or ids with commas between
+  --token-scope SCOPE the user of the context, NAME-SCOPE, has an access token
+                      with this scope in place of the login, which makes it: the
+                      token is written. As often as needed: see stonegate token
+  --token-expires TIME
+                      when it ends: 12h, 30d
   --use               switch to the (first) new context; done anyhow where none
                       is the current one
   --force             replace entries of the same name that stonegate did not
@@ -73,6 +79,8 @@ const OPTIONS = {
   name: { type: 'string' },
   namespace: { type: 'string' },
   projects: { type: 'string' },
+  'token-scope': { type: 'string', multiple: true },
+  'token-expires': { type: 'string' },
   use: { type: 'boolean' },
   force: { type: 'boolean' },
   print: { type: 'boolean' },
@@ -102,7 +110,11 @@ export function kubeconfig(
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
     readName(values.name, server, values.tenant);
-    const { force = false, use = false, print = false } = values;
+    const { force = false, use = false, print = false, 'token-scope': scopes = [] } = values;
+    if (scopes.length > 0 && (print || values.projects !== undefined))
+      throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
+    if (scopes.length === 0 && values['token-expires'] !== undefined)
+      throw new UsageError('--token-expires wants --token-scope beside it');
     const connection = await connect(values, argv.slice(end + 1), server, parts);
     if ('choices' in connection) {
       note(connection.problem);
@@ -114,7 +126,8 @@ export function kubeconfig(
       throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
     if (warning !== undefined) note(warning);
-    const entries = await entriesFor(values, { server, ca }, login, parts, note);
+    const entriesWith = await planEntries(values, { server, ca }, login, parts, note);
+    let entries = entriesWith(undefined);
     const names = entries.contexts.map(({ name }) => name);
     const files = kubeconfigFiles(values.kubeconfig, parts.env);
     const file = await fileToChange(files);
@@ -125,6 +138,11 @@ export function kubeconfig(
     if (print) {
       io.stdout(merge(await readKubeconfigFile(file)).added);
       return EXIT.fine;
+    }
+    if (scopes.length > 0) {
+      // A name that is taken is refused before there is a token.
+      merge(await readKubeconfigFile(file));
+      entries = entriesWith(await makeContextToken(values, { server, ca }, login, parts, note));
     }
     await changeFile(file, (text) => merge(text).merged);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
@@ -157,16 +175,27 @@ async function connect(
   return 'choices' in chosen ? chosen : { login: readLoginArguments(chosen.words, parts), ca: setup.ca };
 }
 
-async function entriesFor(
+interface Server {
+  readonly server: URL;
+  /** PEM. */
+  readonly ca: string | undefined;
+}
+
+type Note = (line: string, error?: Error) => void;
+
+/** @returns the entries with the access token of their user; undefined: the user logs in */
+async function planEntries(
   values: OptionValues<typeof OPTIONS>,
-  { server, ca }: { readonly server: URL; readonly ca: string | undefined },
+  { server, ca }: Server,
   login: LoginArguments,
   parts: KubeconfigParts,
-  note: (line: string, error?: Error) => void,
-): Promise<KubeconfigEntries> {
-  const { command: given = 'stonegate', namespace, tenant, projects } = values;
-  const command = given.includes('/') ? resolve(parts.folder, given) : given;
+  note: Note,
+): Promise<(token: string | undefined) => KubeconfigEntries> {
+  const { tenant, projects, 'token-scope': scopes = [] } = values;
+  const command = commandOf(values, parts);
   const name = readName(values.name, server, tenant);
+  const scoped = scopes.map((scope) => /^namespace\/([^/]+)\//.exec(scope)?.[1]).find(Boolean);
+  const namespace = values.namespace ?? scoped;
   // The projects of the own tenant say nothing about another.
   const asksNamespace = namespace === undefined && tenant === undefined;
   const options: ProjectsOptions = {
@@ -177,14 +206,36 @@ async function entriesFor(
         note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
     },
   };
-  const accesses = await accessesFor(name, login, projects, asksNamespace, options);
+  const access = [name, kubeconfigName(...scopes)].filter(Boolean).join('-');
+  const accesses = await accessesFor(access, login, projects, asksNamespace, options);
   // Stonegate takes the prefix of a tenant off each path.
   const address = tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`;
-  return kubeconfigEntries(
-    { name, server: address, ca },
-    accesses.map((access) => (asksNamespace ? access : { ...access, namespace })),
-    command,
-  );
+  return (token) =>
+    kubeconfigEntries(
+      { name, server: address, ca },
+      accesses.map((access) => ({ ...access, ...(asksNamespace ? {} : { namespace }), token })),
+      command,
+    );
+}
+
+function commandOf({ command = 'stonegate' }: OptionValues<typeof OPTIONS>, { folder }: KubeconfigParts) {
+  return command.includes('/') ? resolve(folder, command) : command;
+}
+
+/** The token is made with the login that kubectl would run. */
+async function makeContextToken(
+  values: OptionValues<typeof OPTIONS>,
+  { server, ca }: Server,
+  { args }: LoginArguments,
+  parts: KubeconfigParts,
+  note: Note,
+): Promise<string> {
+  const { 'token-scope': scopes, 'token-expires': expires } = values;
+  const { obtainToken } = await import('./kubeconfig/projects.ts');
+  const { makeToken } = await import('./make-token.ts');
+  const authorization = `Bearer ${await obtainToken({ command: commandOf(values, parts), args })}`;
+  const request = { scopes, expires, description: 'stonegate kubeconfig' };
+  return makeToken({ url: server.origin, ca, authorization }, request, note, '--token-expires');
 }
 
 /** The module that talks to Keystone and Stonegate is imported on demand. */

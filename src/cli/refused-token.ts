@@ -15,6 +15,11 @@ export interface RefusedToken {
 
 /** @returns lines for the user; none if the token tells nothing */
 export function refusalReasons(token: string, { expiresAt, now, setup }: RefusedToken): string[] {
+  const [, id] = /^sgt_([0-9a-z]{8})/.exec(token) ?? [];
+  if (id !== undefined)
+    return [
+      `It is the access token ${id}. With a login its owner sees what became of it: stonegate token list`,
+    ];
   const claims = claimsOf(token);
   const end = typeof claims?.exp === 'number' ? claims.exp * 1000 : expiresAt;
   if (end !== undefined && end <= now)

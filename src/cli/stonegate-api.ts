@@ -159,7 +159,7 @@ function warningsIn(values: string | string[] = []): string[] {
 }
 
 /** An object of Stonegate's own API. */
-interface OwnObject {
+export interface OwnObject {
   readonly kind: string;
   readonly apiVersion: string;
 }

@@ -45,6 +45,10 @@ export const USER_COMMANDS = {
     does: 'invite to a namespace or a team, and accept an invitation',
     load: async () => (await import('./invite.ts')).invite,
   },
+  token: {
+    does: 'make and end access tokens, which may do less than you',
+    load: async () => (await import('./token.ts')).token,
+  },
   teams: {
     does: 'list, make and change the teams of your tenant',
     load: async () => (await import('./teams.ts')).teams,

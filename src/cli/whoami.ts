@@ -32,7 +32,7 @@ export function whoami(argv: readonly string[], io: CommandIO, env = process.env
 }
 
 function tableOf({ status }: SelfIdentity, now: number): string {
-  const { user, tenant, authenticator, scope, roles, expirationTimestamp } = status;
+  const { user, tenant, authenticator, scope, roles, accessToken, expirationTimestamp } = status;
   const end = Date.parse(expirationTimestamp);
   const facts: (readonly [string, readonly string[]])[] = [
     ['User', [user.username]],
@@ -48,6 +48,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
     ['Groups', user.groups],
     ['Extra', extraOf(user.extra)],
     ['Logged in by', [authenticator]],
+    ['Access token', accessToken === undefined ? [] : [`${accessToken.id} (${accessToken.scopes})`]],
     [
       'Until',
       isLastInstant(end) ? [] : [`${expirationTimestamp} (${inWords(Math.floor((end - now) / 60_000))})`],

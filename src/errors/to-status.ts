@@ -40,7 +40,7 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
         ...known.details,
         ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
         causes: [
-          ...(known.details?.causes ?? []),
+          ...(known.details?.causes ?? causesOf(known)),
           { reason: 'StonegateCode', message: known.code },
           { reason: 'AuditID', message: auditID },
         ],
@@ -49,6 +49,11 @@ export function toStatus(error: unknown, auditID: string): StatusResponse {
     },
     headers: protocolHeaders(known, retryAfterSeconds),
   };
+}
+
+/** kubectl prints nothing of a 422 but its causes. */
+function causesOf({ http, message }: StatusError) {
+  return http === 422 ? [{ reason: 'FieldValueInvalid', message }] : [];
 }
 
 /** A 503 has no Retry-After: kubectl would silently retry ten times and lose the message. */

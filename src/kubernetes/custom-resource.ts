@@ -10,7 +10,8 @@ export interface CustomResource {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  readonly shortName: string;
+  /** Absent where a resource of Stonegate's own API has it: kubectl would warn of each use. */
+  readonly shortName?: string;
   readonly description: string;
   /** `Tenant`: Arktos alone has it. */
   readonly scope: 'Namespaced' | 'Tenant';
@@ -37,7 +38,13 @@ export function definitionOf(resource: CustomResource): object {
     spec: {
       group,
       scope,
-      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName] },
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        ...(shortName && { shortNames: [shortName] }),
+      },
       versions: [
         {
           name: version,

@@ -1,6 +1,6 @@
 /**
  * The kubeconfig entries that Stonegate gives its users, in the portal and with `stonegate kubeconfig`: a
- * cluster, and users with their contexts, who log in with `stonegate login`. They contain no secret.
+ * cluster, and users with their contexts, who log in with `stonegate login` or have an access token.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 
@@ -18,6 +18,8 @@ export interface KubeconfigAccess {
   readonly name: string;
   /** The arguments of `stonegate`. */
   readonly args: readonly string[];
+  /** An access token, in place of the login. */
+  readonly token?: string | undefined;
   readonly namespace?: string | undefined;
 }
 
@@ -39,9 +41,9 @@ export function kubeconfigEntries(
   const authority = ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return {
     clusters: [{ name, cluster: { server, ...authority, extensions } }],
-    users: accesses.map((access) => ({
-      name: access.name,
-      user: { exec: execOf(command, access.args, portalURL), extensions },
+    users: accesses.map(({ name: user, args, token }) => ({
+      name: user,
+      user: { ...(token === undefined ? { exec: execOf(command, args, portalURL) } : { token }), extensions },
     })),
     contexts: accesses.map(({ name: user, namespace }) => ({
       name: user,

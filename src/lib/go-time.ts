@@ -54,7 +54,7 @@ export function parseTimestamp(text: string): number | undefined {
 }
 
 /** @param milliseconds may be a little below zero if clocks differ */
-function humanDuration(milliseconds: number): string {
+export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1_000);
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';

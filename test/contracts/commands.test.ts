@@ -17,6 +17,7 @@ const COMMANDS = [
   'whoami',
   'access',
   'quota',
+  'token',
   'explain',
   'who-can',
   'publish',
@@ -74,6 +75,10 @@ const CALLS: readonly (readonly string[])[] = [
   ['access', '--kubeconfig', 'no-such-file'],
   ['access', '-o', 'xml'],
   ['explain', 'get', 'pods', '--kubeconfig', 'no-such-file', '--context', 'none'],
+  ['token', 'create', '-o', 'json'],
+  ['token', 'list', '-o', 'xml'],
+  ['token', 'rotate'],
+  ['token', 'revoke'],
   ['kubeconfig', '--server', 'http://plain.example', '--', '--oidc'],
 ];
 

@@ -118,7 +118,7 @@ t.test('a request on a lost connection is retried if it is safe; a POST is sent 
 });
 
 for (const fault of ['half-body', 'half-chunked'] as const) {
-  t.test(`${fault}: the client sees an aborted response, over HTTP/1.1 and HTTP/2`, async (t) => {
+  t.test(`C135 ${fault}: the client sees an aborted response, over HTTP/1.1 and HTTP/2`, async (t) => {
     const { destination, token, breakNext, nobodyIsServed } = await setUp(t);
     breakNext(fault);
     const answered = await askOnce(destination, token, CONFIGMAPS);

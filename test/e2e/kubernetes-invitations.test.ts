@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { isAllowed } from '../support/kubernetes/site.ts';
-import { startTokenSite } from '../support/kubernetes/token-site.ts';
+import { madeToken, startTokenSite } from '../support/kubernetes/token-site.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { startReplica } from '../support/stonegate.ts';
 
@@ -24,7 +24,7 @@ const AUDIT_ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const EDIT = { namespace: 'shop', role: 'edit' };
 
 t.test('invitations', { skip: missing }, async (t) => {
-  const { kubernetes, testbed, stonegate, make } = await startTokenSite(t, {
+  const { kubernetes, testbed, stonegate, make, post } = await startTokenSite(t, {
     configuration: { members: {} },
   });
   const replica = await startReplica(t, testbed);
@@ -194,6 +194,16 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.match(await invite(secret, EDIT), { status: 403 }, 'an access token without +rbac');
     const elsewhere = await make(alice, 'tenant/read', 'namespace/lab/manage', '+rbac');
     t.match(await invite(elsewhere.secret, EDIT), { status: 403 }, 'an access token of another namespace');
+    const rule = {
+      verbs: ['create'],
+      apiGroups: ['stonegate.dev'],
+      resources: ['invitations'],
+      namespaces: ['*'],
+    };
+    const inviting = madeToken(await post(alice, { scopes: ['+rbac'], rules: [rule] }));
+    t.match(await invite(inviting.secret, EDIT), { status: 403, body: /scopes of the access token/ });
+    const managing = await make(alice, 'tenant/manage', '+rbac');
+    t.match(await invite(managing.secret, EDIT), { status: 201 });
   });
 
   await t.test('stonegate invite, to a team', async (t) => {

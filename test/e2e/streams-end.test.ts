@@ -143,7 +143,7 @@ t.test(
   },
 );
 
-t.test('limits.streams.perUser: one more is refused before anything is sent for it', async (t) => {
+t.test('D521 limits.streams.perUser: one more is refused before anything is sent for it', async (t) => {
   const { open, destination, keystoneToken, apiServer, configure, configuration, app, nobodyIsServed } =
     await setUp(t, { streams: { perUser: 3 } });
   const alice = keystoneToken('alice');

@@ -210,36 +210,6 @@ t.test('what is no review', async (t) => {
   });
 });
 
-t.test('with legacy names', async (t) => {
-  const { stonegate, client } = await start(t, { usernames: 'legacy' });
-  const { directory } = stonegate.keystone;
-  const alice = directory.user('acme', 'alice');
-
-  t.test(
-    'users have the names that k8s-keystone-auth gave them, and the log says what that means',
-    async (t) => {
-      alice.groups.push('developers');
-      const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
-      t.match(body.status, {
-        user: {
-          username: 'alice',
-          uid: alice.id,
-          groups: ['developers', directory.project('acme', 'web').id],
-        },
-      });
-      t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
-    },
-  );
-
-  t.test('no Keystone user name becomes one of the cluster’s own users', async (t) => {
-    const admin = directory.user('acme', 'system:admin');
-    const project = directory.project('acme', 'web');
-    directory.assign(admin, 'member', { project });
-    const { body } = await client.reviewToken(stonegate.keystone.issue(admin, { project }));
-    t.match(body.status, { authenticated: false, error: /reserved/ });
-  });
-});
-
 t.test('a rewritten policy file', async (t) => {
   const started = await start(t);
   const { stonegate, client } = started;

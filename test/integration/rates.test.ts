@@ -118,13 +118,6 @@ function defineTests(): void {
     );
   });
 
-  t.test('D502 three processes together admit exactly the budget', async (t) => {
-    const server = await startRedis(t);
-    const { admitted } = await startProcesses(t, server.url);
-    t.equal(await admitted(2_000), 90);
-    t.equal(await admitted(100), 0);
-  });
-
   t.test(
     'D509 an unreadable account is replaced and logged, and none is locked for longer than a period',
     async (t) => {
@@ -157,28 +150,6 @@ function defineTests(): void {
     await takeTokens(store, [TENANT], rates, { costs: [60], wanted: 0, held: 0, owed: 0 });
     const life = Number(await server.command('PTTL', TENANT));
     t.ok(life > 0 && life <= 60_000, `${life} ms`);
-  });
-
-  t.test('D510 while Redis is frozen, every process admits its share', async (t) => {
-    const server = await startRedis(t);
-    const { admitted } = await startProcesses(t, server.url, { timeout: 50 });
-    server.freeze();
-    t.teardown(() => server.thaw());
-    t.equal(await admitted(600), 90);
-    t.equal(await admitted(600), 0);
-  });
-
-  t.test('when Redis is killed, the processes admit at most one more budget, and owe it', async (t) => {
-    const server = await startRedis(t);
-    const { admitted, untilBack } = await startProcesses(t, server.url);
-    t.equal(await admitted(600), 90);
-    await server.stop();
-    const without = await admitted(600);
-    t.ok(without <= 90, `${without} without Redis`);
-    t.equal(await admitted(600), 0);
-    await server.start();
-    const again = await untilBack();
-    t.ok(again + (await admitted(600)) <= 90 - without, 'Redis is empty');
   });
 
   t.test('when Redis is empty, at most one more budget is admitted', async (t) => {

@@ -211,28 +211,32 @@ async function compareNamespaces(t: Test, kubernetes: Kubernetes, index: RBACInd
 }
 
 const skip = missingKubernetes() || missing(kubeControllerManager());
-t.test('the index decides as the API server does, with its reason', { skip }, async (t) => {
-  const kubernetes = await startKubernetes({ controllers: true });
-  t.teardown(() => kubernetes.stop());
-  for (const name of NAMESPACES) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
-  const index = await followRBAC(t, kubernetes);
-  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-  t.comment(`SEED=${seed}`);
-  const written: RandomObject[] = [];
-  for (const round of ROUNDS) {
-    const [objects] = fc.sample(randomObjects(round), { seed: seed + round, numRuns: 1 });
-    if (objects === undefined) throw new Error('no objects');
-    await write(kubernetes, objects.roles);
-    await write(kubernetes, objects.bindings);
-    await deleteSome(kubernetes, written);
-    written.push(...objects.bindings);
-    await aggregate(kubernetes, round);
-    await mark(kubernetes, index, round);
-    await compareDecisions(t, kubernetes, index, seed + round);
-    await compareNamespaces(t, kubernetes, index, seed + round);
-  }
-  t.match(await review(kubernetes, UNBOUND, { verb: 'get', path: '/nowhere' }), { allowed: false });
-});
+t.test(
+  'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server',
+  { skip },
+  async (t) => {
+    const kubernetes = await startKubernetes({ controllers: true });
+    t.teardown(() => kubernetes.stop());
+    for (const name of NAMESPACES) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
+    const index = await followRBAC(t, kubernetes);
+    const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+    t.comment(`SEED=${seed}`);
+    const written: RandomObject[] = [];
+    for (const round of ROUNDS) {
+      const [objects] = fc.sample(randomObjects(round), { seed: seed + round, numRuns: 1 });
+      if (objects === undefined) throw new Error('no objects');
+      await write(kubernetes, objects.roles);
+      await write(kubernetes, objects.bindings);
+      await deleteSome(kubernetes, written);
+      written.push(...objects.bindings);
+      await aggregate(kubernetes, round);
+      await mark(kubernetes, index, round);
+      await compareDecisions(t, kubernetes, index, seed + round);
+      await compareNamespaces(t, kubernetes, index, seed + round);
+    }
+    t.match(await review(kubernetes, UNBOUND, { verb: 'get', path: '/nowhere' }), { allowed: false });
+  },
+);
 
 /** What a user who may do this to `a` alone asks, and whether the API server lets them. */
 const NAMED_REQUESTS: readonly [method: string, target: string][] = [

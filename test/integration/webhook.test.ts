@@ -73,6 +73,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       },
     });
     t.match(JSON.stringify(body.status), '"member"');
+    t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
   });
 
   await t.test('a user who leaves the group has no role on the project any more', async (t) => {

@@ -62,7 +62,7 @@ function resourcesOf({ not, names }: Pattern): readonly string[] {
   return not ? RESOURCES.filter((each) => !named.includes(each)) : named;
 }
 
-t.test('a policy of version 2 allows exactly what it covers', async () => {
+t.test('C228 C231 C233 a policy of version 2 allows exactly what it covers', async () => {
   fc.assert(
     fc.property(fc.array(permission, { maxLength: 3 }), question, (permissions, asked) => {
       const covered = new Set(

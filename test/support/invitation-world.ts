@@ -41,6 +41,8 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
     ...{ clock, objects, gifts, disabled, powerless },
     /** Whether the API server does not answer, before it has given anything or after it. */
     outage: undefined as 'before' | 'after' | undefined,
+    /** Whether the tenant has too many requests. */
+    busy: false,
     stored: () =>
       objects.all().flatMap(({ object }) => {
         const invitation = readInvitation(object);
@@ -87,6 +89,7 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
           await turn();
           const inviter = describe(identity).user.username;
           if (!dryRun && world.outage === 'before') throw new StatusError('UpstreamUnavailable', 'down');
+          if (world.busy) throw new StatusError('TenantRateExceeded', 'too many requests');
           if (powerless.has(inviter)) throw new StatusError('AccessDenied', 'not allowed to give that');
           if (dryRun) return;
           gifts.push({ inviter, target, username });

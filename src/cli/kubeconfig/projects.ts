@@ -78,7 +78,10 @@ interface Login {
   readonly token: string;
 }
 
-async function obtainToken({ command, args }: ProjectsOptions): Promise<string> {
+export async function obtainToken({
+  command,
+  args,
+}: Pick<ProjectsOptions, 'command' | 'args'>): Promise<string> {
   const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: undefined, env: {} };
   const mayAsk = process.stdin.isTTY === true;
   return (await runExecPlugin({ ...plugin, command, args, mayAsk })).token;

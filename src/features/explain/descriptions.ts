@@ -77,16 +77,18 @@ function addressedWords({ addressed }: RequestInfo): string {
   return addressed === undefined ? '' : `below the prefix of the tenant ${quoted(addressed.tenant)}`;
 }
 
-export function identityWords({ authenticator, subject, scope, expiresAt }: Identity): string {
+export function identityWords(identity: Identity): string {
+  const { authenticator, subject, scope, accessToken, expiresAt } = identity;
   const who = subjectWords(subject);
   const delegated =
     subject.kind === 'keystone' && subject.delegation
       ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
       : '';
+  const token = accessToken === undefined ? '' : `, by the access token ${accessToken.id}`;
   const name = scope?.name === undefined ? '' : ` ${quoted(scope.name)}`;
   const inScope = scope === undefined ? '' : `, scope ${scope.kind}${name}`;
   const until = isLastInstant(expiresAt) ? '' : `, until ${timestamp(expiresAt)}`;
-  return `${authenticator} vouches for ${who}${delegated}${inScope}${until}`;
+  return `${authenticator} vouches for ${who}${delegated}${token}${inScope}${until}`;
 }
 
 function subjectWords(subject: Identity['subject']): string {

@@ -42,6 +42,15 @@ export const selfIdentityStatusSchema = z
       .exactOptional()
       .describe('The scope of the credential; absent if its source has no scopes.'),
     roles: texts('Role names on that scope.'),
+    accessToken: z
+      .strictObject({
+        id: text('Its name among the accesstokens.'),
+        scopes: text(
+          'What it may do of what the user may do: scopes, and rules as JSON, with blanks between.',
+        ),
+      })
+      .exactOptional()
+      .describe('The access token, if the credential is one.'),
     expirationTimestamp,
   })
   .describe('Who the user is.');

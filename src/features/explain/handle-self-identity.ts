@@ -23,6 +23,7 @@ export function selfIdentityOf(
   // The facts of a credential do not hold for the user whom its holder impersonates.
   const known = impersonator === undefined ? identity.scope : undefined;
   const { roles = [], ...scope } = known ?? {};
+  const { accessToken } = identity;
   const namespace = known && namespaceOfScope(known, identity.subject, namespaceOf);
   return {
     kind: 'SelfIdentity',
@@ -34,6 +35,7 @@ export function selfIdentityOf(
       authenticator: identity.authenticator,
       ...('kind' in scope && { scope: { ...scope, ...(namespace !== undefined && { namespace }) } }),
       roles,
+      ...(accessToken && { accessToken: { id: accessToken.id, scopes: accessToken.text } }),
       expirationTimestamp: timestamp(identity.expiresAt),
     },
   };

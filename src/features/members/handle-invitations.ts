@@ -7,7 +7,7 @@ import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { deletedResponse, secretResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import {
   acceptanceSpecSchema,
@@ -32,6 +32,8 @@ const KIND: OwnObjectKind<ShownInvitation> = {
     { ...column('Expires', 'When it ends'), cell: ({ status }) => status.expirationTimestamp },
   ],
 };
+/** kubectl prints warnings, but not the object unasked. */
+const SHOWN_ONCE = 'the link is only in this response: kubectl create -o jsonpath={.status.link} prints it';
 const INVITATION = ownKind('Invitation', 'an invitation', invitationSpecSchema);
 const ACCEPTANCE = ownKind('InvitationAcceptance', 'an acceptance', acceptanceSpecSchema);
 
@@ -46,11 +48,8 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const request = requestOf(outgoing);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, INVITATION, bodies);
-          return secretResponse({
-            kind: KIND.kind,
-            apiVersion,
-            ...(await invitations.invite(identity, spec, request)),
-          });
+          const made = await invitations.invite(identity, spec, request);
+          return withWarnings(secretResponse({ kind: KIND.kind, apiVersion, ...made }), [SHOWN_ONCE]);
         }
         if (exchange.method === 'DELETE') {
           await invitations.withdraw(identity, name, request);

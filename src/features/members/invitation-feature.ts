@@ -73,7 +73,8 @@ export function createInvitationFeature(
       );
       const informers = new Informers({ ...runtime, upstream, name: 'invitations' });
       const path = collectionPath(STORED_INVITATIONS, place);
-      informers.add({ path, read: storableInvitation, store: store.filled });
+      const { filled, onUpdate } = store;
+      informers.add({ path, read: storableInvitation, store: filled, onUpdate });
       const rate = createRateLimiter({ perSecond: MOST_PER_HOUR / 3_600, burst: MOST_PER_HOUR, clock });
       return { store, informers, rate };
     },

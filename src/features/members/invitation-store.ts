@@ -99,17 +99,29 @@ function normalized(address: string): string {
 /** Of one tenant. */
 const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
 
-export type InvitationStore = OwnedObjects<Invitation> & { readonly filled: ObjectStore<Invitation> };
+export interface InvitationStore extends OwnedObjects<Invitation> {
+  readonly filled: ObjectStore<Invitation>;
+  /** Called whenever the informer has received something. */
+  readonly onUpdate: () => void;
+}
 
 /** @param onLeftOut called for a tenant that has too many: its lists are empty */
 export function createInvitationStore(onLeftOut: (tenant: string) => void): InvitationStore {
   const filled = new ObjectStore<Invitation>({ bounds: BOUNDS, onLeftOut });
   const values = () => filled.values();
+  // Each new credential is looked up.
+  let byOwner: Map<string, Invitation[]> | undefined;
   return {
     filled,
     values,
+    onUpdate() {
+      byOwner = undefined;
+    },
     get: (id) => values().find((one) => one.id === id),
-    ofOwner: (key) => values().filter((one) => one.ownerKey === key),
+    ofOwner(key) {
+      byOwner ??= Map.groupBy(values(), (one) => one.ownerKey);
+      return byOwner.get(key) ?? [];
+    },
   };
 }
 

@@ -18,7 +18,6 @@ export const TENANT_QUOTA_DEFINITION: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   kind: 'TenantQuota',
-  shortName: 'tquota',
   description:
     'What a tenant may use of the cluster. Named like the tenant, in the namespace of the operator.',
   scope: 'Namespaced',

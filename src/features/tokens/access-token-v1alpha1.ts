@@ -145,7 +145,6 @@ export const ACCESS_TOKEN_DEFINITION: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   kind: 'AccessToken',
-  shortName: 'atok',
   description: 'An access token of a user, without its secret. Stonegate writes it; deleting it ends it.',
   scope: 'Namespaced',
   spec: storedSpecSchema,

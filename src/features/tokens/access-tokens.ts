@@ -7,7 +7,7 @@ import { type Owners, ownerKey } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import { timestamp } from '../../lib/go-time.ts';
+import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
 import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
@@ -210,7 +210,9 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   const { expirationSeconds } = spec;
   const most = Math.floor(longestLife(spec, lifetimes) / 1_000);
   if (expirationSeconds === undefined || expirationSeconds < 1 || expirationSeconds > most)
-    throw invalid(`spec.expirationSeconds: required, from 1 to ${most} for these scopes`);
+    throw invalid(
+      `spec.expirationSeconds: required, from 1 to ${most} (${humanDuration(most * 1_000)}) for these scopes`,
+    );
   return expirationSeconds * 1_000;
 }
 

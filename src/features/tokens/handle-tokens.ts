@@ -3,12 +3,13 @@
  */
 
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
+import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { deletedResponse, secretResponse } from '../../proxy/response/own-responses.ts';
+import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import {
   accessTokenSpecSchema,
@@ -32,6 +33,8 @@ const KIND: OwnObjectKind<ShownToken> = {
     { ...column('Description', 'What it is for'), cell: ({ spec }) => spec.description ?? '' },
   ],
 };
+const SHOWN_ONCE =
+  'the secret is only in this response: kubectl create -o jsonpath={.status.token} prints it';
 const TOKEN = ownKind('AccessToken', 'an access token', accessTokenSpecSchema);
 const ROTATION = ownKind('AccessTokenRotation', 'a rotation', rotationSpecSchema);
 
@@ -48,11 +51,7 @@ export function tokenResources(
         const { name } = routeAs(outgoing, 'own-api');
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
-          return secretResponse({
-            kind: KIND.kind,
-            apiVersion,
-            ...(await tokens.create(proven, spec, exchange.signal)),
-          });
+          return madeResponse(KIND.kind, await tokens.create(proven, spec, exchange.signal));
         }
         if (exchange.method === 'DELETE') {
           await tokens.revoke(proven, name, exchange.signal);
@@ -70,11 +69,16 @@ export function tokenResources(
         const proven = ownIdentity(outgoing);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
-        const spec = { name, overlapSeconds };
-        return secretResponse({ kind: OWN_ROTATIONS.kind, apiVersion, ...rotated, spec });
+        return madeResponse(OWN_ROTATIONS.kind, rotated, { name, overlapSeconds });
       },
     },
   ];
+}
+
+/** kubectl prints warnings, but not the object unasked. */
+function madeResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
+  const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
+  return withWarnings(secretResponse({ kind, apiVersion, ...made, spec }), warnings);
 }
 
 function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {

@@ -374,3 +374,15 @@ t.test(
     }
   },
 );
+
+t.test('a token goes with neither --print nor --projects, and only a token expires', async (t) => {
+  const folder = t.testdir();
+  const scope = ['--token-scope', 'read'];
+  for (const words of [
+    [...scope, '--print'],
+    [...scope, '--projects', 'all'],
+    ['--token-expires', '1h'],
+  ])
+    t.match(await change(folder, ...words), { code: 2, stdout: '', stderr: /--token-scope/ });
+  t.notOk(existsSync(join(folder, 'config')));
+});

@@ -2,7 +2,12 @@
  * Stored objects follow the sign-ins of their owners, and go 30 days after their end.
  */
 import t from 'tap';
-import { endOf, type Invitation, readInvitation } from '../../../src/features/members/invitation-store.ts';
+import {
+  createInvitationStore,
+  endOf,
+  type Invitation,
+  storableInvitation,
+} from '../../../src/features/members/invitation-store.ts';
 import { STORED_INVITATIONS } from '../../../src/features/members/invitation-v1alpha1.ts';
 import { OwnerUpkeep } from '../../../src/features/owner-upkeep.ts';
 import { ownerKey } from '../../../src/identity/owners.ts';
@@ -27,14 +32,18 @@ function setUp(clock: FakeClock) {
       expires: new Date(now + 7 * DAY).toISOString(),
     },
   });
-  const stored = (): Invitation[] => objects.all().flatMap(({ object }) => readInvitation(object) ?? []);
+  const store = createInvitationStore(() => {});
+  const stored = (): readonly Invitation[] => {
+    const list = store.filled.beginList();
+    list.take(objects.all().map(({ object }) => storableInvitation({ value: object, text: () => '' })));
+    list.end();
+    store.onUpdate();
+    return [...store.values()];
+  };
+  stored();
   const upkeep = new OwnerUpkeep<Invitation>({
     kind: STORED_INVITATIONS,
-    store: {
-      get: (id) => stored().find((one) => one.id === id),
-      values: stored,
-      ofOwner: (key) => stored().filter((one) => one.ownerKey === key),
-    },
+    store,
     endedAt: (invitation, at) => endOf(invitation, at)?.at,
     ...{ objects, place: PLACE, clock, logger: silentLogger },
     owners: { ownerOf: (identity) => identity },

@@ -100,33 +100,6 @@ t.test('a token is let in no longer than it says itself', async (t) => {
   await t.rejects(bearer(token), { code: 'CredentialInvalid' });
 });
 
-t.test('a token that the API server refused after its review is reviewed again', async (t) => {
-  const { bearer, authenticator, asked } = scene();
-  await bearer('opaque');
-  authenticator.forget?.('opaque');
-  await bearer('opaque');
-  t.equal(asked.length, 2);
-});
-
-t.test('a user without a tenant is refused', async (t) => {
-  const { bearer } = scene(() => ZOE, { isOrdinaryTenant: () => false });
-  await t.rejects(bearer('opaque'), { code: 'CredentialInvalid', cause: /which tenant/ });
-});
-
-for (const [what, token] of [
-  ['too long', 'x'.repeat(16 * 1024 + 1)],
-  ['of two words', 'a b'],
-  ['with a line break', 'a\r\nImpersonate-User: admin'],
-  ['beyond ASCII', 'tökën'],
-  ['with "=" in its midst', 'a=b'],
-  ['empty', ''],
-] as const)
-  t.test(`what is ${what} is no token, and no TokenReview is created`, async (t) => {
-    const { bearer, asked } = scene();
-    await t.rejects(bearer(token), { code: 'CredentialInvalid' });
-    t.same(asked, []);
-  });
-
 const ROBOT = {
   username: 'system:serviceaccount:default:robot',
   uid: 'u',
@@ -163,10 +136,6 @@ t.test('a token that two parsers could read differently is refused', async (t) =
 });
 
 t.test('in arktos mode', async (t) => {
-  t.test('a service account is of the tenant its token names', async (t) => {
-    t.equal(tenantOfReviewed({ user: ROBOT, tenantClaim: 'acme' }, { ...ordinary, tenant: 'other' }), 'acme');
-    t.equal(tenantOfReviewed({ user: ROBOT, tenantClaim: 'system' }, ordinary), 'system');
-  });
   t.test('without one it is of the configured tenant, or of none', async (t) => {
     t.equal(tenantOfReviewed({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
     t.equal(tenantOfReviewed({ user: ROBOT }, ordinary), undefined);
@@ -190,11 +159,6 @@ t.test('in arktos mode', async (t) => {
       t.equal(tenantOfReviewed(named(name), ordinary), undefined);
       t.equal(tenantOfReviewed(named(name), { ...ordinary, tenant: 'other' }), 'other');
     });
-});
-
-t.test('in a cluster without tenants every user is of the configured tenant', async (t) => {
-  for (const user of [{ user: ROBOT, tenantClaim: 'globex' }, named('acme:zoe')])
-    t.equal(tenantOfReviewed(user, { tenant: 'robots' }), 'robots');
 });
 
 t.test('what another version wrote in another shape counts as not found', async (t) => {
@@ -290,14 +254,6 @@ for (const [what, answer] of [
     t.match(outcome, { code: 'UpstreamUnavailable', http: 503 });
     t.notMatch(String(outcome instanceof StatusError ? outcome.cause : ''), 'the-token');
   });
-
-t.test('the error names the missing right if Stonegate may not create token reviews', async (t) => {
-  const { outcome } = await ask({ status: 403, body: { kind: 'Status' } });
-  t.match(outcome, {
-    code: 'UpstreamRefusedCredential',
-    message: /create tokenreviews; .*`stonegate manifests rbac --config FILE`/,
-  });
-});
 
 t.test('a review that takes too long is given up', async (t) => {
   const clock = createFakeClock();

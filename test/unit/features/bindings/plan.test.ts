@@ -117,17 +117,6 @@ t.test('a user whose name can be none in the cluster is refused by name', async 
   t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
 });
 
-t.test('a new project of the same name takes nothing from the existing one', async (t) => {
-  const rules = bindingRules({ namespaceFormat: '%n' });
-  const cluster = await synchronised(smallKeystone(), { ...shared, rules });
-  const before = bound(cluster);
-  const projects = [web, { ...web, id: 'p-2' }];
-  const plan = await planFor(cluster, smallKeystone({ projects }), { ...shared, rules });
-  t.match(refusalsOf(plan), [/p-2.*is there, but Stonegate did not make it for this project/]);
-  await carryOut(cluster, plan);
-  t.same(bound(cluster), before);
-});
-
 t.test('a project that is renamed keeps its namespace', async (t) => {
   const rules = bindingRules({ namespaceFormat: '%n' });
   const cluster = await synchronised(smallKeystone(), { ...shared, rules });

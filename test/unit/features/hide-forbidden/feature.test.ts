@@ -95,22 +95,6 @@ t.test('that the user may not get the object is sampled', async (t) => {
   t.strictSame(sampled, [[question('get', 'configmaps', 'n', { name: 'x' }), false]]);
 });
 
-t.test('the audit log has the 403 and its reason', async (t) => {
-  const relayed = { status: 403, aborted: false };
-  const annotations = { 'stonegate.dev/shown-as': 'NotFound' };
-  for (const [refusal, message] of [
-    [REFUSAL, 'pods "x" is forbidden: User "alice" cannot'],
-    [Buffer.from('k8s\0'), 'forbidden by the API server'],
-  ] as const) {
-    const hook = site().hookFor('GET', CONFIG_MAP);
-    hook?.onForbidden?.(refusal);
-    t.strictSame(hook?.completed?.(relayed), { ...relayed, message, annotations });
-  }
-  const shown = site(accessIndexOf(...objects('get'))).hookFor('GET', CONFIG_MAP);
-  t.equal(shown?.onForbidden?.(REFUSAL), undefined);
-  t.equal(shown?.completed?.(relayed), relayed, 'what is not hidden passes');
-});
-
 t.test('what the owner of an access token may get is hidden if the token may not', async (t) => {
   const { access } = accessIndexOf(...objects('get'));
   const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];

@@ -61,6 +61,13 @@ t.test('the invited user sees who invites to what, and gets it', async (t) => {
   t.notMatch(JSON.stringify(world.objects.all()), secret, 'the secret is not stored');
 });
 
+t.test('an invitation for an address waits for the user who has it', async (t) => {
+  const { invite, accept } = setUp();
+  const secret = secretOf(await invite({ ...EDIT, email: 'bob@EXAMPLE.com' }));
+  t.match(await refusal(accept(CAROL, secret)), { code: 'NotFound' });
+  t.match(await accept(BOB, secret), { accepted: true });
+});
+
 t.test('an invitation to a team', async (t) => {
   const { world, invite, accept } = setUp();
   t.match(await accept(BOB, secretOf(await invite({ team: 'web' }))), { team: 'web', accepted: true });
@@ -161,6 +168,9 @@ t.test('an invitation waits while the API server cannot be asked about the invit
   };
   t.match(await refusal(accept(BOB, secret)), { code: 'UpstreamUnavailable' });
   world.objects.before = () => {};
+  world.busy = true;
+  t.match(await refusal(accept(BOB, secret)), { code: 'TenantRateExceeded' });
+  world.busy = false;
   t.match(await accept(BOB, secret), { accepted: true });
 });
 

@@ -13,7 +13,6 @@ import {
   clusterRoleBinding,
   group,
   namespace,
-  role,
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
@@ -61,12 +60,6 @@ t.test('D005 a right to names shows the namespaces that exist', async (t) => {
   const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
   const bound = clusterRoleBinding('named', 'ClusterRole/named', [user('acme:alice')]);
   t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), ['a']);
-});
-
-t.test('D006 a binding in one namespace grants no other by its name', async (t) => {
-  const named = role('a', 'named', [{ ...GET_NAMESPACES, resourceNames: ['b'] }]);
-  const bound = roleBinding('a', 'named', 'Role/named', [user('acme:alice')]);
-  t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), []);
 });
 
 t.test('D007 a namespace that is made again is not visible by bindings of the former one', async (t) => {

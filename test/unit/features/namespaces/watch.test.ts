@@ -181,41 +181,6 @@ t.test('a watch ends at its timeout, when the index is stale, and when it is rep
   t.equal(open.ended, true);
 });
 
-t.test('a user whose groups have changed between two requests', async (t) => {
-  const inGroup = (place: string, name: string) =>
-    roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [group(`keystone:project:${name}`)]);
-  const as = (...projects: string[]) => ({
-    ...keystoneIdentity('alice'),
-    groups: projects.map((project) => `keystone:project:${project}`),
-  });
-  const objects = [a, b, VIEWER, inGroup('a', 'one'), inGroup('b', 'two')];
-  const revisionOf = (reply: { resourceVersion: string } | undefined) =>
-    `resourceVersion=${reply?.resourceVersion}&${BOOKMARKS}`;
-
-  await t.test('does not go on from before, and lists again once', async (t) => {
-    const site = namespacesSite(objects);
-    const before = await site.get(as('one', 'two'));
-    t.same(before?.names, ['a', 'b']);
-    const resumed = await site.watch(as('one'), revisionOf(before));
-    t.same(await resumed.read(), ['ERROR']);
-    t.match(resumed.events[0]?.object, { code: 410, reason: 'Expired' });
-    t.ok(resumed.ended);
-    const again = await site.get(as('one'));
-    t.same(again?.names, ['a']);
-    const watch = await site.watch(as('one'), revisionOf(again));
-    t.same(await watch.read(), [], 'also if nothing in the cluster has changed since');
-    t.notOk(watch.ended);
-  });
-
-  await t.test('nor if the groups come back', async (t) => {
-    const site = namespacesSite(objects);
-    await site.get(as('one', 'two'));
-    const without = await site.get(as('one'));
-    const watch = await site.watch(as('two', 'one'), revisionOf(without));
-    t.same(await watch.read(), ['ERROR'], 'a namespace that is gained is not missed');
-  });
-});
-
 t.test('groups that are looked up are looked at again each minute', async (t) => {
   let lookUp = async (): Promise<string[]> => ['one'];
   const subjectOf = async () =>

@@ -54,29 +54,9 @@ async function ask(
 
 const RIGHT = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1', resource: 'explanations' };
 
-t.test('a user who may create explanations in the whole cluster is allowed', async (t) => {
-  const { asked, refusal } = await ask(EXPLANATIONS, { allowed: true });
-  t.equal(refusal, undefined);
-  t.strictSame(
-    asked,
-    [{ user: 'alice', resourceAttributes: RIGHT }],
-    'in no tenant: a wildcard there is not enough',
-  );
-});
-
 t.test('a user of the system tenant is asked about there', async (t) => {
   const { asked } = await ask(EXPLANATIONS, { allowed: true }, 'operators');
   t.strictSame(asked, [{ user: 'alice', resourceAttributes: { ...RIGHT, tenant: 'operators' } }]);
-});
-
-t.test('who may not is refused in the words of Kubernetes', async (t) => {
-  const { refusal } = await ask(EXPLANATIONS, { allowed: false });
-  t.match(refusal, {
-    code: 'AccessDenied',
-    http: 403,
-    message:
-      'explanations.stonegate.dev is forbidden: User "alice" cannot create resource "explanations" in API group "stonegate.dev" at the cluster scope',
-  });
 });
 
 t.test('allowed and denied at once is denied', async (t) => {

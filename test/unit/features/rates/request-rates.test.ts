@@ -203,16 +203,6 @@ t.test('an occasional request takes no more from Redis than it costs', async (t)
   t.ok(await ask());
 });
 
-t.test('D510 while Redis is lost, each process admits its share at once', async (t) => {
-  const { ask, accounts, processes } = createRatesSite({
-    rates: { perTenant: { perSecond: 1, burst: 30 } },
-    processes: 3,
-    redis: true,
-  });
-  accounts.away = true;
-  for (const by of processes) t.equal(await admitted(Array.from({ length: 30 }, () => ask(GET, { by }))), 10);
-});
-
 t.test('what a process admitted with Redis is missing in its share when Redis is lost', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 20 } },

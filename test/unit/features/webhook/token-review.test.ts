@@ -87,20 +87,6 @@ t.test('with legacy names the domain need not be a tenant', async (t) => {
   });
 });
 
-t.test('C240 mappings apply in order, and objects are created for the mapped user name', async (t) => {
-  const roleMappings = [
-    { role: 'member', username: 'first', groups: ['a'] },
-    { role: 'other', username: 'bob', groups: ['b'] },
-    { role: 'member', username: 'myuser', groups: ['mygroup'] },
-    { role: 'member', groups: ['c'] },
-  ];
-  const { review, requested } = reviewer(ALICE, { rules: { current: { ...RULES, roleMappings } } });
-  const { user } = await review();
-  t.equal(user?.username, 'myuser');
-  t.same(user?.groups.slice(-3), ['a', 'mygroup', 'c']);
-  t.match(requested, [{ username: 'myuser', userID: ALICE.uid, project: { id: 'p1', name: 'web' } }]);
-});
-
 t.test(
   'a delegated token shows only a part of the user’s roles, so nothing is created or removed',
   async (t) => {

@@ -6,29 +6,8 @@ import {
 } from '../../../../src/kubernetes/request-info.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 
-type Expected = Partial<Omit<ResourceRequest, 'isResourceRequest' | 'tenant'>> & { readonly tenant?: string };
-
 function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
   return readRequestInfo(method, target, { readsTenantFromPath: true });
-}
-
-/** Requests beside Kubernetes' own table of request infos, which `test/conformance` has. */
-const resources: readonly (readonly [string, string, Expected])[] = [
-  ['HEAD', '/api/v1/pods', { verb: 'list', resource: 'pods' }],
-  ['OPTIONS', '/api/v1/namespaces/other/pods', { verb: '', resource: 'pods' }],
-  [
-    'GET',
-    '/apis/apps/v1/namespaces/ns/deployments/d1/scale',
-    { apiPrefix: 'apis', apiGroup: 'apps', apiVersion: 'v1', subresource: 'scale' },
-  ],
-  ['GET', '/api/v1/watch/pods', { verb: 'watch', resource: 'pods', longRunning: 'watch' }],
-  ['GET', '/api/v1/pods?watch=true', { verb: 'watch', longRunning: 'watch' }],
-];
-
-for (const [method, target, expected] of resources) {
-  t.test(`${method} ${target} is read as kube-apiserver reads it`, async (t) => {
-    t.match(parse(method, target), { isResourceRequest: true, ...expected });
-  });
 }
 
 const running = [
@@ -121,30 +100,6 @@ for (const target of [
   });
 }
 
-const tenants: readonly (readonly [string, Expected])[] = [
-  ['/api/v1/tenants/t1/pods', { tenant: 't1', resource: 'pods' }],
-  ['/api/v1/tenants/t1/namespaces/ns/pods/p', { tenant: 't1', namespace: 'ns', resource: 'pods', name: 'p' }],
-  ['/api/v1/watch/tenants/t1/pods', { tenant: 't1', verb: 'watch', resource: 'pods' }],
-  [
-    '/apis/apps/v1/tenants/t1/namespaces/ns/deployments',
-    { tenant: 't1', namespace: 'ns', resource: 'deployments' },
-  ],
-  ['/api/v1/tenants/t1/tenants/x', { tenant: 't1', resource: 'tenants', name: 'x' }],
-  ['/api/v1/tenants', { tenant: '', resource: 'tenants', name: '' }],
-  ['/api/v1/tenants/t1', { tenant: '', resource: 'tenants', name: 't1' }],
-  ['/api/v1/tenants/t1/', { tenant: '', resource: 'tenants', name: 't1' }],
-  ['/api/v1/tenants/t1/status', { tenant: '', resource: 'tenants', name: 't1', subresource: 'status' }],
-  ['/api/v1/tenants/t1/finalize', { tenant: '', resource: 'tenants', name: 't1', subresource: 'finalize' }],
-  ['/api/v1/namespaces/tenants/pods', { tenant: '', namespace: 'tenants', resource: 'pods' }],
-  ['/api/v1/namespaces/ns/services/s/proxy/tenants/x', { tenant: '', name: 's', subresource: 'proxy' }],
-];
-
-for (const [target, expected] of tenants) {
-  t.test(`${target} names its tenant as Arktos reads it`, async (t) => {
-    t.match(parse('GET', target), expected);
-  });
-}
-
 t.test('C214 a tenant in the query is no tenant', async (t) => {
   t.match(parse('GET', '/api/v1/pods?tenant=t2&user_id=root&target=x'), {
     tenant: '',
@@ -196,19 +151,6 @@ t.test('where tenants are not read from the path, they are an ordinary resource'
   const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
   t.match(info, { tenant: '', resource: 'tenants', name: 't1', subresource: 'pods' });
 });
-
-for (const [target, before] of [
-  ['/api/v1/pods', '/api/v1/'],
-  ['/api/v1/watch/pods', '/api/v1/watch/'],
-  ['/api/v1/proxy/nodes/n', '/api/v1/proxy/'],
-  ['/apis/apps/v1/deployments', '/apis/apps/v1/'],
-  ['/apis/a%3Ab/v1/x', '/apis/a%3Ab/v1/'],
-] as const) {
-  t.test(`the tenant of ${target} belongs behind ${before}`, async (t) => {
-    const info = parse('GET', target);
-    t.equal(info.isResourceRequest && target.slice(0, info.tenantOffset), before);
-  });
-}
 
 for (const target of [
   '/api/v1/namespaces//services/app',

@@ -7,7 +7,7 @@ import type { OpenStream, StreamCredential } from '../../../../src/proxy/streams
 import { StreamLifetimes } from '../../../../src/proxy/streams/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
-import { GUEST, streamFacts } from '../../../support/stream-facts.ts';
+import { streamFacts } from '../../../support/stream-facts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -238,24 +238,6 @@ t.test(
     t.equal(checked.length, 2);
   },
 );
-
-t.test('the streams of guests, and no other, end within five seconds after a policy', async (t) => {
-  const { registry, check, pass } = setUp();
-  const own = registry.open(streamFacts());
-  const guests = ['watch', 'exec'] as const;
-  const opened = guests.map((kind) => registry.open({ ...streamFacts({ kind }), entry: GUEST }));
-  await pass(5_000);
-  t.same(
-    [own, ...opened].map(({ reason }) => reason),
-    [undefined, undefined, undefined],
-  );
-  check.permits = ({ kind }) => kind === 'exec';
-  await pass(4_000);
-  t.same(
-    [own, ...opened].map(({ reason }) => reason),
-    [undefined, 'policy', undefined],
-  );
-});
 
 t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
   const { clock, registry, lifetimes, pass } = setUp();

@@ -1,0 +1,146 @@
+/**
+ * `stonegate token`: the user's access tokens. A secret is alone on standard output, so that a script can
+ * keep it without looking at it.
+ */
+import {
+  ACCESS_TOKENS_PATH,
+  ROTATIONS_PATH,
+  type ShownToken,
+} from '../features/tokens/access-token-v1alpha1.ts';
+import {
+  type CommandIO,
+  columns,
+  EXIT,
+  outputFormat,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
+import { type AnsweredToken, makeToken, secondsIn, secretIn } from './make-token.ts';
+import { askFor, askStonegate, type OwnObject, StonegateAPIError } from './stonegate-api.ts';
+
+const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
+                              [--description TEXT]
+       stonegate token list [-o table|json|yaml]
+       stonegate token rotate ID [--overlap 10m]
+       stonegate token revoke ID…
+
+An access token is a credential of yours with less than your rights. create and
+rotate print its secret, this once, and nothing else on standard output.
+
+  --scope SCOPE              as often as needed: read, userinfo, session,
+                             tenant/LEVEL or namespace/NAME/LEVEL, where LEVEL
+                             is read, control, edit or manage; and for what
+                             escalates +secrets, +exec, +rbac, +impersonate,
+                             +tokens
+  --rules FILE               further rights: a list of rules as in a Role, each
+                             with its namespaces
+  --expires TIME             12h, 30d: the longest depends on the scopes
+  --description TEXT         what the token is for
+  --overlap TIME             for how long the present secret stays valid; 10m
+                             without it
+
+Each of these takes:
+${DESTINATION_USAGE}
+Exit codes: 0 fine, 1 not logged in, not reached or refused, 2 wrong usage.
+`;
+
+const { output, ...ASKING } = DESTINATION_OPTIONS;
+const OPTIONS = {
+  create: {
+    ...ASKING,
+    scope: { type: 'string', multiple: true },
+    rules: { type: 'string' },
+    expires: { type: 'string' },
+    description: { type: 'string' },
+  },
+  list: { ...ASKING, output },
+  rotate: { ...ASKING, overlap: { type: 'string' } },
+  revoke: ASKING,
+} as const;
+
+/** @param argv what follows `token` */
+export function token(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
+  const [action, ...rest] = argv;
+  const command = { usage: USAGE, argv: rest, io };
+  switch (action) {
+    case 'create':
+      return runCommand({ ...command, options: OPTIONS.create }, async (values, words, note) => {
+        refuseWords(words);
+        const { scope: scopes } = values;
+        const destination = await destinationOf(values, env);
+        io.stdout(`${await makeToken(destination, { ...values, scopes }, note)}\n`);
+      });
+    case 'list':
+      return runCommand({ ...command, options: OPTIONS.list }, async (values, words) => {
+        refuseWords(words);
+        const format = outputFormat(values.output);
+        const destination = await destinationOf(values, env);
+        const list = await askFor<TokenList>('AccessTokenList', destination, ACCESS_TOKENS_PATH);
+        await print(list, format, () => tableOf(list), io.stdout);
+      });
+    case 'rotate':
+      return runCommand(
+        { ...command, options: OPTIONS.rotate },
+        async ({ overlap, ...values }, words, note) => {
+          const [name, ...more] = words;
+          if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
+          refuseWords(more);
+          const overlapSeconds = overlap === undefined ? undefined : secondsIn('--overlap', overlap);
+          const body = {
+            kind: 'AccessTokenRotation',
+            apiVersion: 'stonegate.dev/v1alpha1',
+            spec: { name, ...(overlapSeconds !== undefined && { overlapSeconds }) },
+          };
+          const destination = await destinationOf(values, env);
+          const rotated = await askFor<AnsweredToken>(body.kind, destination, ROTATIONS_PATH, body);
+          io.stdout(`${secretIn(rotated, note)}\n`);
+        },
+      );
+    case 'revoke':
+      return runCommand({ ...command, options: OPTIONS.revoke }, async (values, names, note) => {
+        if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
+        const destination = await destinationOf(values, env);
+        let code: number = EXIT.fine;
+        // One that cannot be revoked must not keep the next ones valid.
+        for (const name of names)
+          try {
+            await askStonegate(
+              destination,
+              `${ACCESS_TOKENS_PATH}/${encodeURIComponent(name)}`,
+              undefined,
+              'DELETE',
+            );
+            io.stdout(`${name} revoked\n`);
+          } catch (error) {
+            if (!(error instanceof StonegateAPIError)) throw error;
+            note(error.message, error);
+            code = EXIT.failed;
+          }
+        return code;
+      });
+    default:
+      return runCommand({ ...command, argv, options: ASKING, words: Object.keys(OPTIONS) }, async () => {
+        throw new UsageError('expected: token create, token list, token rotate, or token revoke');
+      });
+  }
+}
+
+interface TokenList extends OwnObject {
+  readonly items: readonly ShownToken[];
+}
+
+function tableOf({ items }: TokenList): string {
+  const lines = items.map(({ metadata, spec: { scopes, rules = [], description = '' }, status }) => [
+    metadata.name,
+    [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' '),
+    status.state,
+    status.expirationTimestamp,
+    status.lastUsedTimestamp ?? 'never',
+    description,
+    status.reason ?? '',
+  ]);
+  return columns([['ID', 'SCOPES', 'STATE', 'EXPIRES', 'LAST USED', 'DESCRIPTION', 'REASON'], ...lines]);
+}
