@@ -128,7 +128,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await assertShown(t, browser, 'members-invited', await page.content());
     await page.reload();
     t.notMatch(await page.content(), link);
-    await showsRow(page, /^one person with the link role edit/);
+    await showsRow(page, /^one user with the link role edit/);
     const secret = link.slice(link.lastIndexOf('/') + 1);
     const invited = await openWindow(t, browser);
     const sent: string[] = [];

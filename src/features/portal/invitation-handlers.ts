@@ -98,7 +98,7 @@ export async function actOnInvitations(
   const { status } = await invitations.invite(identity, spec, change);
   const until = formatTime(Date.parse(status.expirationTimestamp));
   return {
-    text: `Copy this link now, and send it to the person: it is not shown again. It counts once, until ${until}.`,
+    text: `Copy this link now, and send it to the user: it is not shown again. It counts once, until ${until}.`,
     ...(status.link !== undefined && { secret: status.link }),
   };
 }

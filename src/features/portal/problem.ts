@@ -49,7 +49,7 @@ export const noInvitation = (): PortalProblem =>
   new PortalProblem({
     status: 404,
     title: 'There is no such invitation for you',
-    text: 'It was used or withdrawn, has expired, or is for another person. Ask the person who sent the link for another one.',
+    text: 'It was used or withdrawn, has expired, or is for another user. Ask for another link where you have this one from.',
     action: START,
   });
 

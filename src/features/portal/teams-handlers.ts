@@ -31,11 +31,11 @@ export const TEAMS_PAGE = userPage<TeamSource>({
       return { text: `The team ${name} was made. You manage it; add its members.` };
     }
     const { metadata, spec } = await teams.get(caller, name);
-    const person = (form.get('person') ?? '').trim();
-    if (person === '') throw mistake('Enter the name of the user.');
+    const username = (form.get('username') ?? '').trim();
+    if (username === '') throw mistake('Enter the name of the user.');
     const adds = form.get('do') === 'add';
     const changed = (names: readonly string[], isAdded: boolean) =>
-      adds ? [...names, ...(isAdded ? [person] : [])] : names.filter((each) => each !== person);
+      adds ? [...names, ...(isAdded ? [username] : [])] : names.filter((each) => each !== username);
     const members = changed(spec.members, true);
     const managers = changed(spec.managers, form.has('manager'));
     await teams.update(caller, {
@@ -45,7 +45,7 @@ export const TEAMS_PAGE = userPage<TeamSource>({
       isDryRun: false,
     });
     return {
-      text: adds ? `${person} is in the team ${name}.` : `${person} is not in the team ${name} any more.`,
+      text: adds ? `${username} is in the team ${name}.` : `${username} is not in the team ${name} any more.`,
     };
   },
 });

@@ -1,5 +1,5 @@
 /**
- * A person at the portal in a real browser, and how a page looks on a desktop and on a phone, light and dark.
+ * A user at the portal in a real browser, and how a page looks on a desktop and on a phone, light and dark.
  */
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
@@ -42,7 +42,7 @@ export async function press(page: Page, name: string | RegExp): Promise<void> {
   ]);
 }
 
-/** Takes pictures of what the window shows, and checks each for what people with bad eyes and no mouse need. */
+/** Takes pictures of the page, light and dark, on a desktop and on a phone, and looks for faults of each. */
 export async function assertShown(t: Test, browser: Browser, name: string, content: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   for (const [view, viewport, colorScheme] of VIEWS) {

@@ -61,9 +61,9 @@ export function inviteForm(whole: Forms, fields: Content, at = ''): Html {
   return form(
     page,
     'invite',
-    html`<p>You get a link to send to one person of your tenant. It counts once, for seven days, as long as you may give that yourself.</p>
+    html`<p>You get a link to send to one user of your tenant. It counts once, for seven days, as long as you may give that yourself.</p>
 ${fields}
-${textField(page, { name: 'email', type: 'email', label: 'E-mail address', hint: 'If you enter one, only the person counts whose sign-in proves this address.' }, at)}
+${textField(page, { name: 'email', type: 'email', label: 'E-mail address', hint: 'If you enter one, only a user counts whose sign-in proves this address.' }, at)}
 ${button('Make a link')}`,
   );
 }
@@ -86,6 +86,6 @@ ${invitations.map((invitation) => row(invitation, page, fields))}</tbody>
 function row({ metadata: { name }, spec, status }: ShownInvitation, page: Forms, fields: Content): Html {
   const { inviter, state, reason, expirationTimestamp } = status;
   const withdraw = html`${fields}${hidden('id', name)}<p>The link does not count any more. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
-  return html`<tr><th scope="row">${spec.email ?? 'one person with the link'}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${inviter}</td><td>${state}<span class="also">${reason ?? `until ${formatTime(Date.parse(expirationTimestamp))}`}</span></td></tr>
+  return html`<tr><th scope="row">${spec.email ?? 'one user with the link'}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${inviter}</td><td>${state}<span class="also">${reason ?? `until ${formatTime(Date.parse(expirationTimestamp))}`}</span></td></tr>
 ${state === 'open' && html`<tr class="more"><td colspan="3">${fold('Withdraw', name, form(page, 'withdraw', withdraw))}</td></tr>\n`}`;
 }

@@ -85,7 +85,7 @@ ${select('namespace', 'Namespace', choice, shown?.namespace ?? '')}${button('Sho
 }
 
 function table(members: readonly Member[], page: MembersPage): Html {
-  if (members.length === 0) return html`<p>Nobody has a role here by a binding.</p>`;
+  if (members.length === 0) return html`<p>No binding gives a role here.</p>`;
   return html`<table class="sheet rows">
 <caption>An owner may give roles</caption>
 <thead><tr><th scope="col">Member</th><th scope="col">Role</th><th scope="col">From</th></tr></thead>
@@ -137,8 +137,8 @@ function mayBeForced({ refusal }: MembersPage): boolean {
 
 function forceForm(page: MembersPage): Html {
   const { entered } = page;
-  const kept = ['id', 'name', 'type', 'role'].map((name) => hidden(name, entered.get(name) ?? ''));
+  const fields = ['id', 'name', 'type', 'role'].map((name) => hidden(name, entered.get(name) ?? ''));
   return html`<div class="notice bad" role="alert" tabindex="-1" autofocus aria-labelledby="problem"><h2 id="problem">This was not done</h2>
 <p>${entered.get('name') ?? ''} is the last one in this namespace who may give roles. Without another, only an administrator of the cluster can give roles here.</p>
-${form(page, entered.get('do') ?? '', html`${kept}${hidden('force', 'true')}${button('Do it all the same', undefined, 'danger')}`)}</div>`;
+${form(page, entered.get('do') ?? '', html`${fields}${hidden('force', 'true')}${button('Do it all the same', undefined, 'danger')}`)}</div>`;
 }

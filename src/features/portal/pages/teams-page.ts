@@ -1,5 +1,5 @@
 /**
- * The page "Teams": the teams of the user with the people in them, and forms for those who manage them.
+ * The page "Teams": the teams of the user with the users in them, and forms for those who manage them.
  */
 import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
 import type { ShownTeam } from '../../members/team-v1alpha1.ts';
@@ -58,7 +58,7 @@ function card({ metadata: { name }, spec, status }: ShownTeam, page: TeamsPage):
   const { members, managers, description = '' } = spec;
   const { invitations } = page;
   const isManager = managers.includes(page.username);
-  const people = [...new Set([...managers, ...members])].sort();
+  const users = [...new Set([...managers, ...members])].sort();
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
 ${description !== '' && html`<p>${description}</p>`}
 <p class="muted">Role bindings name it as the group <code>${status.group}</code></p>
@@ -66,7 +66,7 @@ ${description !== '' && html`<p>${description}</p>`}
 <caption>Managers may change the team; only members are in its group</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
 <tbody>
-${people.map((person) => row(person, name, spec, isManager, page))}</tbody>
+${users.map((username) => row(username, name, spec, isManager, page))}</tbody>
 </table>
 ${isManager && fold('Add someone', name, addForm(name, page))}
 ${isManager && invitations !== undefined && fold('Invite by a link', name, inviteParts(name, invitations, page))}</section>`;
@@ -79,17 +79,17 @@ function inviteParts(name: string, invitations: readonly ShownInvitation[], page
 }
 
 function row(
-  person: string,
+  username: string,
   team: string,
   { members, managers }: ShownTeam['spec'],
   isManager: boolean,
   page: TeamsPage,
 ): Html {
-  const parts = [members.includes(person) && 'member', managers.includes(person) && 'manager'].filter(
+  const parts = [members.includes(username) && 'member', managers.includes(username) && 'manager'].filter(
     Boolean,
   );
-  const remove = html`${hidden('team', team)}${hidden('person', person)}<p>They lose at once what roles of the team give them.</p>${button('Remove', person, 'danger')}`;
-  return html`<tr><th scope="row">${person}${person === page.username && html` <span class="tag">you</span>`}</th><td>${parts.join(', ')}</td>${isManager && html`<td>${fold('Remove', person, form(page, 'remove', remove))}</td>`}</tr>
+  const remove = html`${hidden('team', team)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
+  return html`<tr><th scope="row">${username}${username === page.username && html` <span class="tag">you</span>`}</th><td>${parts.join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
 `;
 }
 
@@ -100,7 +100,7 @@ function addForm(team: string, whole: TeamsPage): Html {
     page,
     'add',
     html`${hidden('team', team)}
-${textField(page, { name: 'person', label: 'User', hint: 'As in your tenant, such as alice; in full if it has a colon. Whether there is such a user is not checked.', required: true }, `-${team}`)}
+${textField(page, { name: 'username', label: 'User', hint: 'As in your tenant, such as alice; in full if it has a colon. Whether there is such a user is not checked.', required: true }, `-${team}`)}
 <fieldset><legend>As what?</legend>
 ${checkbox(page, 'manager', 'true', 'Also as a manager, who may change the team')}</fieldset>
 ${button('Add', `to ${team}`)}`,
