@@ -3,6 +3,7 @@
  * and what else becomes known of an object; deletes those that ended long ago. Every process does so: what
  * another has written already is not written again.
  */
+import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
 import { isKnownFromSignIn, type Owners, ownerKey } from '../identity/owners.ts';
 import type { Place, ResourceKind } from '../kubernetes/kubernetes-object.ts';
@@ -15,7 +16,6 @@ import type { Identity } from '../tenancy/identity.ts';
 export interface OwnedObject {
   readonly id: string;
   readonly uid: string;
-  readonly identity: Identity;
   /** In milliseconds since the epoch. */
   readonly signedInAt: number;
 }
@@ -30,6 +30,7 @@ export interface OwnedObjects<T extends OwnedObject> {
 export interface OwnerUpkeepOptions<T extends OwnedObject> {
   readonly kind: ResourceKind;
   readonly store: OwnedObjects<T>;
+  readonly identityOf: (object: T) => Identity;
   /** When the object ended, in milliseconds since the epoch; undefined if it has not. */
   readonly endedAt: (object: T, now: number) => number | undefined;
   readonly objects: Objects;
@@ -47,10 +48,19 @@ const HOUR = 3_600_000;
 /** For how long ended objects stay listed. */
 const LISTED_FOR = 30 * 24 * HOUR;
 
+/** What to write to the status of an object. Times are in RFC 3339. */
+interface Status {
+  readonly signIn?: { readonly at: string; readonly identity: string };
+  readonly lastUsed?: string;
+}
+
+const signedInSchema = z.object({
+  status: z.object({ signIn: z.object({ at: z.string() }).optional() }).optional(),
+});
+
 export class OwnerUpkeep<T extends OwnedObject> {
   readonly #options: OwnerUpkeepOptions<T>;
-  /** What to write to the status, by id. */
-  readonly #pending = new Map<string, object>();
+  readonly #pending = new Map<string, Status>();
   /** Identities that were seen: a cached credential has the same object at each request. */
   readonly #seen = new WeakSet<Identity>();
   readonly #stopping = new AbortController();
@@ -74,7 +84,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 
   /** The fields of the status are written soon. */
-  note({ id }: T, status: object): void {
+  note({ id }: T, status: Status): void {
     this.#pending.set(id, { ...this.#pending.get(id), ...status });
   }
 
@@ -88,7 +98,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
     if (owner === undefined || !isKnownFromSignIn(owner)) return;
     const now = clock.now();
     for (const object of owned)
-      if (endedAt(object, now) === undefined && isNews(object, owner, now))
+      if (endedAt(object, now) === undefined && this.#isNews(object, owner, now))
         this.note(object, { signIn: { at: timestamp(now), identity: JSON.stringify(owner) } });
   }
 
@@ -117,33 +127,32 @@ export class OwnerUpkeep<T extends OwnedObject> {
     this.#pause = PACE;
     try {
       if (next !== undefined) {
-        this.#pending.delete(next[0]);
-        if ((await this.#write(...next)) === 'conflict') this.#again(...next);
+        const [id, status] = next;
+        // What is not written is tried again after all others, with what has become known meanwhile.
+        this.#pending.delete(id);
+        this.#pending.set(id, status);
+        const outcome = await this.#write(id, status);
+        if (outcome !== 'conflict' && this.#pending.get(id) === status) this.#pending.delete(id);
       } else if (clock.now() - this.#sweptAt >= HOUR) {
         this.#sweptAt = clock.now();
         await this.#sweep();
       }
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      if (next !== undefined) this.#again(...next);
       this.#pause = PAUSE;
       logger.warn({ error }, `${kind.resource}: what became known of an object could not be written`);
     }
   }
 
-  /** After all others. What has become known meanwhile is newer. */
-  #again(id: string, status: object): void {
-    const newer = this.#pending.get(id);
-    this.#pending.delete(id);
-    this.#pending.set(id, { ...status, ...newer });
-  }
-
-  async #write(id: string, status: object) {
+  async #write(id: string, { signIn, ...others }: Status) {
     const { kind, store, endedAt, objects, place, clock } = this.#options;
     const known = store.get(id);
     if (known === undefined || endedAt(known, clock.now()) !== undefined) return 'gone';
     const { signal } = this.#stopping;
     const object = await objects.get(kind, place, id, signal);
+    const stored = signedInSchema.safeParse(object).data?.status?.signIn?.at ?? '';
+    // Another process may have seen a later one.
+    const status = { ...others, ...(signIn && stored <= signIn.at && { signIn }) };
     return object && objects.updateStatus(kind, place, object, status, signal);
   }
 
@@ -159,11 +168,15 @@ export class OwnerUpkeep<T extends OwnedObject> {
       if (object?.metadata.uid === known.uid) await objects.delete(kind, place, object, signal);
     }
   }
+
+  /** Other groups, an hour since the last sign-in that is known, or another one that is not written yet. */
+  #isNews(object: T, owner: Identity, now: number): boolean {
+    const known = this.#options.identityOf(object);
+    if (now - object.signedInAt >= HOUR || this.#pending.get(object.id)?.signIn !== undefined) return true;
+    return factsOf(known) !== factsOf(owner);
+  }
 }
 
-/** Other groups, or an hour since the last sign-in that is known. */
-function isNews({ identity, signedInAt }: OwnedObject, owner: Identity, now: number): boolean {
-  const facts = ({ groups, extra, verifiedEmail }: Identity) =>
-    JSON.stringify([groups, extra, verifiedEmail]);
-  return facts(identity) !== facts(owner) || now - signedInAt >= HOUR;
+function factsOf({ groups, extra, verifiedEmail }: Identity): string {
+  return JSON.stringify([groups, extra, verifiedEmail]);
 }

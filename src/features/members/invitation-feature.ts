@@ -85,7 +85,11 @@ export function createInvitationFeature(
   const upkeep = generation.component(UPKEEP, {
     uses: [known, upstream],
     create: () =>
-      new OwnerUpkeep({ ...runtime, kind: STORED_INVITATIONS, store, endedAt, objects, place, owners }),
+      new OwnerUpkeep({
+        ...runtime,
+        ...{ kind: STORED_INVITATIONS, store, endedAt, objects, place, owners },
+        identityOf: ({ identity }) => identity,
+      }),
   });
   const invitations = createInvitations({
     ...runtime,

@@ -68,12 +68,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     const reason = ended?.reason ?? blocked;
     const notes = scopeNotes(token);
     return {
-      // kubectl waits until an object of this UID is gone after it has deleted it.
-      metadata: {
-        name: id,
-        uid: token.revoked === undefined ? uid : '',
-        creationTimestamp: timestamp(createdAt),
-      },
+      metadata: { name: id, uid, creationTimestamp: timestamp(createdAt) },
       spec: {
         ...(description !== undefined && { description }),
         scopes,

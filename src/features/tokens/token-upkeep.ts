@@ -7,7 +7,7 @@ import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { endOf } from './token-authenticator.ts';
 import type { AccessToken } from './token-store.ts';
 
-export type TokenUpkeepOptions = Omit<OwnerUpkeepOptions<AccessToken>, 'kind' | 'endedAt'>;
+export type TokenUpkeepOptions = Omit<OwnerUpkeepOptions<AccessToken>, 'kind' | 'endedAt' | 'identityOf'>;
 
 /** Milliseconds. */
 const HOUR = 3_600_000;
@@ -17,7 +17,8 @@ export class TokenUpkeep extends OwnerUpkeep<AccessToken> {
 
   constructor(options: TokenUpkeepOptions) {
     const endedAt = (token: AccessToken, now: number) => endOf(token, now)?.at;
-    super({ ...options, kind: STORED_TOKENS, endedAt });
+    const identityOf = ({ identity }: AccessToken) => identity;
+    super({ ...options, kind: STORED_TOKENS, endedAt, identityOf });
     this.#clock = options.clock;
   }
 

@@ -44,6 +44,7 @@ function setUp(clock: FakeClock) {
   const upkeep = new OwnerUpkeep<Invitation>({
     kind: STORED_INVITATIONS,
     store,
+    identityOf: ({ identity }) => identity,
     endedAt: (invitation, at) => endOf(invitation, at)?.at,
     ...{ objects, place: PLACE, clock, logger: silentLogger },
     owners: { ownerOf: (identity) => identity },
