@@ -73,7 +73,7 @@ input:not([type="radio"], [type="checkbox"]), select {
 }
 select { padding: .35rem .5rem; }
 .row { display: flex; flex-wrap: wrap; align-items: end; gap: .6rem; }
-.row .field { margin: 0; flex: 1; max-width: 22rem; }
+.row .field { margin: 0; flex: 1 1 14rem; max-width: 26rem; }
 fieldset { border: 0; margin: 0 0 .6rem; padding: 0; min-width: 0; }
 .field + fieldset, fieldset + fieldset, fieldset + .field { margin-top: 1.1rem; }
 legend { padding: 0; margin-bottom: .2rem; font-weight: 600; }
@@ -190,7 +190,7 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   .matrix td:empty { display: none; }
   .rows tbody th, .rows td { padding: 0 .8rem .1rem 0; }
   .rows td { display: inline-block; }
-  .rows .more, .rows .more td { display: block; border: 0; padding-bottom: 0; }
+  .rows .more, .rows .more td { display: block; border: 0; padding-bottom: .3rem; }
   .rows td[data-label]::before { content: attr(data-label) " "; color: var(--muted); font-size: .85rem; }
   .quota td:last-child { display: block; width: auto; }
   .matrix td::before { content: attr(data-verb) " "; }

@@ -72,13 +72,9 @@ export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: Us
     };
   }
 
-  const withSession = async (request: PortalRequest, context: PortalContext) => {
-    if (sourceOf(context) === undefined) throw notFound();
-    return currentSession(request, context);
-  };
-
   async function GET(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-    const session = await withSession(request, context);
+    if (sourceOf(context) === undefined) throw notFound();
+    const session = await currentSession(request, context);
     if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
     return page(200, await show(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
@@ -93,10 +89,13 @@ export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: Us
       const visit = visitOf(request, context, session);
       try {
         const flash = await act(form, visit);
+        const { username } = context.identities.describe(session.identity).user;
+        const done = { path, action: form.get('do'), user: username, source: request.source };
+        context.logger.info(done, 'portal: a form was done');
         return seeOther(target, [...headers, flashCookie(flash, request, context)]);
       } catch (error) {
         if (!(error instanceof StatusError)) throw error;
-        const refused = { ...visit, entered: form, refusal: error };
+        const refused = { ...visit, flash: undefined, entered: form, refusal: error };
         context.logger.info({ path, code: error.code, cause: error.cause }, `portal: ${error.message}`);
         return page(error.http === 401 ? 403 : error.http, await show(refused));
       }

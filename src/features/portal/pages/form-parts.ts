@@ -56,19 +56,17 @@ export interface TextField {
   readonly required?: boolean;
   readonly type?: 'text' | 'email' | 'number';
   readonly value?: string;
-  /** Suggestions. */
-  readonly among?: readonly string[];
 }
 
 /** @param at makes ids unique if a page has several fields of one name */
 export function textField({ entered }: Forms, field: TextField, at = ''): Html {
-  const { name, label, hint, required = false, type = 'text', value = '', among = [] } = field;
+  const { name, label, hint, required = false, type = 'text', value = '' } = field;
   const id = `${name}${at}`;
   return html`<div class="field">
 <label for="${id}">${label}</label>
 ${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}
-<input id="${id}" name="${name}" type="${type}" value="${entered.get(name) ?? value}" maxlength="1024" autocomplete="off" autocapitalize="none" spellcheck="false"${type === 'number' && html` min="1" inputmode="numeric"`}${hint !== undefined && html` aria-describedby="${id}-hint"`}${required && html` required`}${among.length > 0 && html` list="${id}-list"`}>
-${among.length > 0 && html`<datalist id="${id}-list">${among.map((each) => html`<option value="${each}"></option>`)}</datalist>`}</div>`;
+<input id="${id}" name="${name}" type="${type}" value="${entered.get(name) ?? value}" maxlength="1024" autocomplete="off" autocapitalize="none" spellcheck="false"${type === 'number' && html` min="1" inputmode="numeric"`}${hint !== undefined && html` aria-describedby="${id}-hint"`}${required && html` required`}>
+</div>`;
 }
 
 /** A choice with its explanation; the first one of a name is chosen at first. */

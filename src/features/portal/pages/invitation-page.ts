@@ -85,7 +85,7 @@ ${invitations.map((invitation) => row(invitation, page, fields))}</tbody>
 
 function row({ metadata: { name }, spec, status }: ShownInvitation, page: Forms, fields: Content): Html {
   const { inviter, state, reason, expirationTimestamp } = status;
-  const withdraw = html`${fields}${hidden('id', name)}<p>The link does not count any more. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
+  const withdraw = html`${fields}${hidden('id', name)}<p>The link counts no more then. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
   return html`<tr><th scope="row">${spec.email ?? 'one user with the link'}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${inviter}</td><td>${state}<span class="also">${reason ?? `until ${formatTime(Date.parse(expirationTimestamp))}`}</span></td></tr>
 ${state === 'open' && html`<tr class="more"><td colspan="3">${fold('Withdraw', name, form(page, 'withdraw', withdraw))}</td></tr>\n`}`;
 }
