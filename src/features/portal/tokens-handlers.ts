@@ -24,9 +24,11 @@ export const TOKENS_PAGE = userPage<AccessTokens>({
         return shownOnce(await source.create(identity, newToken(form, source), signal), 'was made');
       case 'rotate':
         return shownOnce(await source.rotate(identity, name, OVERLAP, signal), 'has another secret');
-      default:
+      case 'revoke':
         await source.revoke(identity, name, signal);
         return { text: `The token ${name} is revoked.` };
+      default:
+        throw mistake('This form is not known here.');
     }
   },
 });
