@@ -37,6 +37,8 @@ export interface AccessTokensOptions extends TokenCheckOptions {
 
 /** The functions throw a StatusError also for what the API server refuses. */
 export interface AccessTokens {
+  /** The longest life of a token with these scopes, in milliseconds. */
+  longestLife(spec: ScopeSpec): number;
   /** The user's tokens, the newest first. */
   list(identity: Identity): readonly ShownToken[];
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
@@ -127,6 +129,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   }
 
   return {
+    longestLife: (spec) => longestLife(spec, lifetimes),
     list: (identity) =>
       owned(identity)
         .sort((one, other) => other.createdAt - one.createdAt)

@@ -18,6 +18,11 @@ import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { quotaPlace } from '../quota/feature.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
+
+export type { ShownToken } from './access-token-v1alpha1.ts';
+export { scopeNotes } from './scope.ts';
+export type { AccessTokens };
+
 import { tokenResources } from './handle-tokens.ts';
 import { createScopeAuthorizer } from './scope-authorizer.ts';
 import { createTokenAuthenticator } from './token-authenticator.ts';

@@ -9,7 +9,12 @@ import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
 import type { Testbed } from '../testbed.ts';
 import { BRIDGE, createTokenClient, type TokenClient } from '../token-client.ts';
 import type { Kubernetes, KubernetesOptions } from './api-server.ts';
-import { addProvisioner, type PreparedSite, prepareKubernetesSite } from './site.ts';
+import {
+  addProvisioner,
+  type KubernetesSiteOptions,
+  type PreparedSite,
+  prepareKubernetesSite,
+} from './site.ts';
 
 export interface TokenSite extends Pick<PreparedSite, 'letWork'>, TokenClient {
   readonly kubernetes: Kubernetes;
@@ -17,7 +22,7 @@ export interface TokenSite extends Pick<PreparedSite, 'letWork'>, TokenClient {
   readonly stonegate: RunningStonegate;
 }
 
-export interface TokenSiteOptions extends KubernetesOptions {
+export interface TokenSiteOptions extends KubernetesOptions, Pick<KubernetesSiteOptions, 'portal'> {
   readonly tokens?: object;
   readonly configuration?: Record<string, object>;
 }
