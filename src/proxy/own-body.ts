@@ -104,6 +104,21 @@ export async function readDeleteOptions(
   return { force: data.gracePeriodSeconds === 0, dryRun: isDryRun(info) || Boolean(data.dryRun?.length) };
 }
 
+/**
+ * For what makes or ends a secret: a dry run would show one that opens nothing.
+ *
+ * @throws StatusError RequestMalformed; and as `readDeleteOptions` does
+ */
+export async function refuseDryRun(
+  outgoing: Pick<Identified, 'exchange' | 'info'>,
+  options: OwnBodyOptions,
+): Promise<void> {
+  const { exchange, info } = outgoing;
+  const isDry =
+    exchange.method === 'DELETE' ? (await readDeleteOptions(outgoing, options)).dryRun : isDryRun(info);
+  if (isDry) throw new StatusError('RequestMalformed', 'a dry run of this is not supported');
+}
+
 /** The first problem. The names of unknown fields, and what is below the known ones, are the client's. */
 function problemOf({ issues: [issue] }: Pick<z.ZodError, 'issues'>): string {
   const field = issue?.path.slice(0, 2).join('.');

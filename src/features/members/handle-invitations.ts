@@ -3,7 +3,7 @@
  */
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
@@ -45,6 +45,7 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const { name } = routeAs(outgoing, 'own-api');
         const identity = ownIdentity(outgoing);
         const request = requestOf(outgoing);
+        await refuseDryRun(outgoing, bodies);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, INVITATION, bodies);
           const made = await invitations.invite(identity, spec, request);
@@ -61,6 +62,7 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
       ...OWN_ACCEPTANCES,
       async handle(outgoing) {
         const identity = ownIdentity(outgoing);
+        await refuseDryRun(outgoing, bodies);
         const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
         const answer = accept === true ? invitations.accept : invitations.show;
         const status = await answer(identity, token, requestOf(outgoing));

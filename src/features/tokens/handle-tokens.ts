@@ -5,7 +5,7 @@
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
@@ -45,6 +45,7 @@ export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): Se
         const { exchange } = outgoing;
         const proven = ownIdentity(outgoing);
         const { name } = routeAs(outgoing, 'own-api');
+        await refuseDryRun(outgoing, bodies);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
           return madeResponse(KIND.kind, await tokens.create(proven, spec, exchange.signal));
@@ -61,6 +62,7 @@ export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): Se
       async handle(outgoing) {
         const { exchange } = outgoing;
         const proven = ownIdentity(outgoing);
+        await refuseDryRun(outgoing, bodies);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
         return madeResponse(OWN_ROTATIONS.kind, rotated, { name, overlapSeconds });
