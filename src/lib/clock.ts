@@ -38,18 +38,18 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
-/** Milliseconds between two looks. */
-const LOOK_INTERVAL = 20;
+/** Milliseconds. */
+const POLL_INTERVAL = 20;
 
-/** Looks again until it is so, or the time is over, or the signal is aborted. */
+/** Waits until the condition holds, the time is over, or the signal is aborted. */
 export async function waitUntil(
-  isSo: () => boolean,
+  condition: () => boolean,
   clock: Clock,
   milliseconds: number,
   signal: AbortSignal,
 ): Promise<void> {
   const end = clock.now() + milliseconds;
-  while (!isSo() && clock.now() < end && !signal.aborted) await pause(clock, LOOK_INTERVAL, signal);
+  while (!condition() && clock.now() < end && !signal.aborted) await pause(clock, POLL_INTERVAL, signal);
 }
 
 /**

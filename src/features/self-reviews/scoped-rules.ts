@@ -11,7 +11,7 @@ import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexe
 /** Characters of single grants, as in a document of access rules. */
 const MAX_GRANTS = 2 * 1024 * 1024;
 
-/** Of a wildcard that stands for something that the scope does not allow only known kinds stay. */
+/** A wildcard that stands for more than the scope allows is replaced with the kinds that are known. */
 export function scopedRules(
   status: RulesStatus,
   scope: TokenScope | undefined,
