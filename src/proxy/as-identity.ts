@@ -12,6 +12,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { AccessSubjectStages, AccessSubjects } from './access-subject.ts';
 import { accountOf } from './acting-tenant.ts';
 import type { BodyRule } from './body-rule.ts';
+import { kubernetesIdentityOf } from './identity-source.ts';
 import {
   type ImpersonationOptions,
   withImpersonationHeaders,
@@ -67,10 +68,8 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
   const { mode, roles, maxHeaderBytes, upstreamRights, subjects, fetcher, bodyRules } = options;
   return {
     subjectOf(identity) {
-      const tenant = mode.tenantOf(identity);
-      const user = mode.userOf(identity, tenant);
       const info = readRequestInfo('GET', '/api/v1/namespaces', mode);
-      return subjects.subjectOf({ proven: identity, info, tenant, user });
+      return subjects.subjectOf({ proven: identity, info, ...kubernetesIdentityOf(identity, mode) });
     },
     async send(identity, { method, target, body, origin }, signal) {
       const tenant = mode.tenantOf(identity);

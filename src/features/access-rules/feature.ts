@@ -4,6 +4,7 @@
  */
 
 import type { Feature } from '../../proxy/feature.ts';
+import { kubernetesIdentityOf } from '../../proxy/identity-source.ts';
 import { readRequestInfo } from '../../proxy/request/request-info.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
@@ -40,13 +41,12 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
     ...feature,
     /** Computes the access that the portal shows as if the user had requested it. */
     async accessOf(identity: Identity) {
-      const tenant = mode.tenantOf(identity);
-      const user = mode.userOf(identity, tenant);
       const info = readRequestInfo('GET', SELF_ACCESS_RULES_PATH, mode);
-      const subject = await subjects.subjectOf({ proven: identity, info, tenant, user });
+      const asked = { proven: identity, info, ...kubernetesIdentityOf(identity, mode) };
+      const subject = await subjects.subjectOf(asked);
       const { expiresAt } = identity;
-      const asked = { subject, selection: { verb: '*' }, expiresAt, signal: NEVER };
-      const { status } = await documents.documentOf(asked);
+      const selection = { verb: '*' };
+      const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
       return {
         matrix: accessMatrix(status, PAGE),
         ...heldRoles(access.index, subject),

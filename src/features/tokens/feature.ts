@@ -9,11 +9,14 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { Feature } from '../../proxy/feature.ts';
+import { kubernetesIdentityOf } from '../../proxy/identity-source.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 import { tokenResources } from './handle-tokens.ts';
@@ -70,10 +73,7 @@ export function createTokens(
   const { tokens: section, tenancy } = loaded.configuration;
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
-  const place = {
-    ...(tenancy.mode === 'arktos' && { tenant: tenancy.systemTenant }),
-    namespace: section.namespace,
-  };
+  const place = operatorPlace(section, tenancy);
   const objects = createObjects(upstream);
   const known = build.generation.component(KNOWN_TOKENS, {
     fingerprint: [loaded.configuration.upstream.server, section.namespace, tenancy],
@@ -96,10 +96,7 @@ export function createTokens(
   });
   const { resource } = STORED_TOKENS;
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const describe = (identity: Parameters<TenancyMode['tenantOf']>[0]) => {
-    const tenant = mode.tenantOf(identity);
-    return { tenant, user: mode.userOf(identity, tenant) };
-  };
+  const describe = (identity: Identity) => kubernetesIdentityOf(identity, mode);
   const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
   const isStale = () => clock.now() - (informers.provenAt(resource) ?? 0) > STALE_AFTER;
   return {
