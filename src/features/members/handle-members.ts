@@ -116,7 +116,7 @@ function changeOptions(outgoing: Outgoing): ChangeOptions & { readonly dryRun: b
   return {
     origin: { auditID, clientAddress: sourceIPs[0] },
     signal: exchange.signal,
-    // Whatever it says, nothing must be changed.
+    // Nothing must be changed, whatever value the client sends.
     dryRun: (firstParameter(info.rawQuery, 'dryRun') ?? '') !== '',
   };
 }

@@ -37,7 +37,7 @@ export interface OwnObjectKind<T extends OwnObject> {
   readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
-  /** Whether the objects have no age, since nobody creates them. */
+  /** Whether the objects have no age, since they are never created. */
   readonly isAgeless?: true;
 }
 
