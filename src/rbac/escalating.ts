@@ -5,12 +5,11 @@
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Question } from './attributes.ts';
+import { WRITE_VERBS } from './cluster-roles.ts';
 import { intersectionOf, ruleAllows } from './rules.ts';
 
 export const ESCALATION_WORDS = ['secrets', 'exec', 'rbac', 'impersonate', 'tokens'] as const;
 export type EscalationWord = (typeof ESCALATION_WORDS)[number];
-
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 
 /** With one of these verbs a role gives more than its rules say. */
 export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
@@ -25,7 +24,7 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
     rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
     rule('*', ['*'], ['proxy']),
     // A volume can be a folder of a node.
-    rule('', ['persistentvolumes'], WRITE),
+    rule('', ['persistentvolumes'], WRITE_VERBS),
     // The kubelet asks for these rights before it shows what is on its node.
     rule('', [
       'nodes/log',
@@ -37,17 +36,21 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
     ]),
   ],
   rbac: [
-    rule('rbac.authorization.k8s.io', ['*'], WRITE),
+    rule('rbac.authorization.k8s.io', ['*'], WRITE_VERBS),
     rule('*', ['*'], ['bind', 'escalate']),
     // Webhooks, aggregated API servers and conversions see, change or serve the requests of others.
-    rule('admissionregistration.k8s.io', ['*'], WRITE),
-    rule('apiregistration.k8s.io', ['*'], WRITE),
-    rule('apiextensions.k8s.io', ['customresourcedefinitions', 'customresourcedefinitions/status'], WRITE),
+    rule('admissionregistration.k8s.io', ['*'], WRITE_VERBS),
+    rule('apiregistration.k8s.io', ['*'], WRITE_VERBS),
+    rule(
+      'apiextensions.k8s.io',
+      ['customresourcedefinitions', 'customresourcedefinitions/status'],
+      WRITE_VERBS,
+    ),
     // Labels of a namespace state its owner, and how far its pods are restricted.
     rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], ['update', 'patch']),
-    rule('', ['tenants'], WRITE),
-    rule('tenancy.stonegate.dev', ['*'], WRITE),
-    rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE),
+    rule('', ['tenants'], WRITE_VERBS),
+    rule('tenancy.stonegate.dev', ['*'], WRITE_VERBS),
+    rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE_VERBS),
   ],
   impersonate: [
     rule(
@@ -62,7 +65,7 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   tokens: [
     rule('', ['serviceaccounts/token']),
     rule('stonegate.dev', ['accesstokens', 'accesstokenrotations']),
-    rule('certificates.k8s.io', ['*'], WRITE),
+    rule('certificates.k8s.io', ['*'], WRITE_VERBS),
     rule('*', ['*'], ['approve', 'sign', 'attest']),
   ],
 };

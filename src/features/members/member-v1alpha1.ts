@@ -15,10 +15,8 @@ export function membersPath(namespace: string, id?: string): string {
 }
 
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
-/** The words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
-export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 
-/** A name in RBAC that can be sent in a header. */
+/** What may be a name of RBAC, and travels in a header. */
 const name = z
   .string()
   .max(1_024)

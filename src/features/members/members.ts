@@ -9,11 +9,11 @@ import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import { LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { LEVELS, type MemberType } from './member-v1alpha1.ts';
+import type { MemberType } from './member-v1alpha1.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
 interface TeamMembers {
@@ -149,8 +149,7 @@ export function memberID({ type, name }: MemberName): string {
 
 /** The word of one of the four roles; the name of any other role. */
 export function roleWord({ kind, name }: StoredBinding['roleRef']): string {
-  const at = kind === 'ClusterRole' ? GIVEN_BY_MANAGE.indexOf(name) : -1;
-  const level: string | undefined = LEVELS[at];
+  const level = LEVELS.find((each) => kind === 'ClusterRole' && name === clusterRoleOf(each));
   if (level !== undefined) return level;
   return isLevel(name) ? `${kind}:${name}` : name;
 }

@@ -1,6 +1,6 @@
 /**
- * Makes, lists, rotates and revokes the access tokens of a user: what Stonegate's own API and the portal
- * call. The objects are written with the provisioning credential.
+ * Makes, lists, rotates and revokes the access tokens of a user, for Stonegate's own API and the portal. The
+ * objects are written with the provisioning credential.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
@@ -34,14 +34,14 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly random: Pick<Random, 'bytes'>;
 }
 
-/** The functions throw a StatusError also for what the API server refuses. */
+/** The functions that write also throw a StatusError for what the API server refuses. */
 export interface AccessTokens {
   /** The user's tokens, the newest first. */
   list(identity: Identity): readonly ShownToken[];
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
   create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken>;
   /**
-   * @param overlapSeconds for which the present secret stays valid
+   * @param overlapSeconds how long the present secret stays valid
    * @throws StatusError NotFound, ObjectInvalid, AccessDenied
    */
   rotate(identity: Identity, name: string, overlapSeconds: number, signal: AbortSignal): Promise<ShownToken>;
@@ -159,7 +159,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         ...object,
         metadata: { name: id, uid: id, resourceVersion: '1', creationTimestamp: timestamp(now) },
       });
-      // An id has 41 bits of chance.
+      // With 41 random bits, an id is hardly ever taken.
       if (outcome === 'exists' || token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);

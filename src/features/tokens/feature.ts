@@ -1,6 +1,6 @@
 /**
- * Access tokens: credentials that users make for themselves, with less than their rights. The tokens of the
- * cluster are known in every process, and outlive reloads.
+ * Access tokens: credentials that users make for themselves, with less than their rights. Every process knows
+ * all tokens, and keeps them over a reload.
  */
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
@@ -56,7 +56,7 @@ export interface ConfiguredTokens {
   readonly tokens: AccessTokens;
 }
 
-/** The feature in place of this one: requests for its resources get the reason. */
+/** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
 export const WITHOUT_TOKENS: Feature = {
   ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS].map((resource) => ({
     ...resource,

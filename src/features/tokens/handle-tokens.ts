@@ -1,7 +1,6 @@
 /**
- * Access tokens in Stonegate's own API.
+ * Responds to requests for `accesstokens` and `accesstokenrotations` of Stonegate's own API.
  */
-
 import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';

@@ -1,6 +1,6 @@
 /**
- * The access tokens of the cluster in this process, from an informer: a request asks no backend. What cannot
- * be read as a token is none.
+ * All access tokens. Each process gets them by an informer, so that a request asks no backend. An object that
+ * cannot be read counts as no token.
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
@@ -17,7 +17,7 @@ export interface AccessToken {
   readonly id: string;
   readonly uid: string;
   readonly revision: number;
-  /** As this and all times below in milliseconds since the epoch. */
+  /** Like all times below, it is in milliseconds since the epoch. */
   readonly createdAt: number;
   readonly tenant: string;
   /** The user name. */
@@ -41,9 +41,9 @@ export interface TokenStoreOptions {
   readonly onEnded: (id: string) => void;
 }
 
-/** Milliseconds in which another replica's new token becomes known here. */
+/** For how many milliseconds a request waits for a token that another replica may just have made. */
 const ARRIVAL_TIMEOUT = 1_000;
-/** Requests that wait for unknown tokens: an attacker can make up as many ids as they like. */
+/** How many requests may wait: an attacker can make up any number of ids. */
 const MAX_WAITING = 1_000;
 
 export class TokenStore implements InformerStore<ReadToken> {
@@ -140,7 +140,7 @@ export class TokenStore implements InformerStore<ReadToken> {
 export interface ReadToken {
   readonly id: string;
   readonly revision: number;
-  /** Undefined for an object that is no token. */
+  /** Undefined if the object cannot be read as a token. */
   readonly token?: AccessToken | undefined;
 }
 
