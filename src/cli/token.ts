@@ -6,6 +6,7 @@ import {
   ACCESS_TOKENS_PATH,
   ROTATIONS_PATH,
   type ShownToken,
+  scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
 import {
   type CommandIO,
@@ -133,13 +134,13 @@ interface TokenList extends OwnObject {
 }
 
 function tableOf({ items }: TokenList): string {
-  const lines = items.map(({ metadata, spec: { scopes, rules = [], description = '' }, status }) => [
+  const lines = items.map(({ metadata, spec, status }) => [
     metadata.name,
-    [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' '),
+    scopesOf({ spec }),
     status.state,
     status.expirationTimestamp,
     status.lastUsedTimestamp ?? 'never',
-    description,
+    spec.description ?? '',
     status.reason ?? '',
   ]);
   return columns([['ID', 'SCOPES', 'STATE', 'EXPIRES', 'LAST USED', 'DESCRIPTION', 'REASON'], ...lines]);

@@ -41,16 +41,23 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
 /** Milliseconds. */
 const POLL_INTERVAL = 20;
 
-/** Waits until the condition holds, the time is over, or the signal is aborted. */
+/**
+ * Waits until the condition holds, the time is over, or the signal is aborted.
+ *
+ * @returns whether the condition holds
+ */
 export async function waitUntil(
   condition: () => boolean,
   clock: Clock,
   milliseconds: number,
-  signal: AbortSignal,
-): Promise<void> {
+  signal: AbortSignal = NEVER,
+): Promise<boolean> {
   const end = clock.now() + milliseconds;
   while (!condition() && clock.now() < end && !signal.aborted) await pause(clock, POLL_INTERVAL, signal);
+  return condition();
 }
+
+const NEVER = new AbortController().signal;
 
 /**
  * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`

@@ -3,7 +3,6 @@
  * needs the user's rights. The path decides about tenant, roles and body rules, as it does for a request that
  * is forwarded, and no caller chooses a header.
  */
-import type { RoleLookup } from '../identity/keystone/role-lookup.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import { readJSON } from '../lib/json-object.ts';
@@ -12,7 +11,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { AccessSubjectStages, AccessSubjects } from './access-subject.ts';
 import { accountOf } from './acting-tenant.ts';
 import type { BodyRule } from './body-rule.ts';
-import { kubernetesIdentityOf } from './identity-source.ts';
+import { kubernetesIdentity } from './identity-source.ts';
 import {
   type ImpersonationOptions,
   withImpersonationHeaders,
@@ -69,14 +68,14 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
   return {
     subjectOf(identity) {
       const info = readRequestInfo('GET', '/api/v1/namespaces', mode);
-      return subjects.subjectOf({ proven: identity, info, ...kubernetesIdentityOf(identity, mode) });
+      return subjects.subjectOf({ proven: identity, info, ...kubernetesIdentity(identity, mode) });
     },
     async send(identity, { method, target, body, origin }, signal) {
       const tenant = mode.tenantOf(identity);
       const account = accountOf({ tenant });
       const info = readRequestInfo(method, target, mode);
       const scope = roleScopeOf(info, identity, tenant, mode);
-      const named = mode.userOf(await withRoles(roles, identity, scope), tenant);
+      const named = mode.userOf((await roles?.inScope(identity, scope)) ?? identity, tenant);
       const user = withoutWithheld(named, upstreamRights.withheld);
       const route = mode.route(info, method, tenant, user);
       if (route.kind !== 'forward' || !info.isResourceRequest) throw noHandler();
@@ -105,14 +104,4 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
       );
     },
   };
-}
-
-function withRoles(
-  roles: RoleLookup | undefined,
-  identity: Identity,
-  scope: Parameters<RoleLookup['inScope']>[1],
-): Promise<Identity> | Identity {
-  return roles === undefined || identity.assignmentsOf === undefined
-    ? identity
-    : roles.inScope(identity, scope);
 }

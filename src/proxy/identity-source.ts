@@ -15,7 +15,7 @@ export interface KubernetesIdentity {
 }
 
 /** @throws StatusError if the identity has no tenant or no user name */
-export function kubernetesIdentityOf(
+export function kubernetesIdentity(
   identity: Identity,
   mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>,
 ): KubernetesIdentity {
@@ -39,6 +39,6 @@ export function createIdentitySource(
 ): IdentitySource {
   return {
     authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
-    describe: (identity) => kubernetesIdentityOf(identity, mode),
+    describe: (identity) => kubernetesIdentity(identity, mode),
   };
 }

@@ -4,15 +4,13 @@
  */
 
 import type { Feature } from '../../proxy/feature.ts';
-import { kubernetesIdentityOf } from '../../proxy/identity-source.ts';
-import { readRequestInfo } from '../../proxy/request/request-info.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { withoutIndex } from '../rbac-index/feature.ts';
 import { accessMatrix } from './access-matrix.ts';
-import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
+import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
 import { createRulesDocuments } from './rules-document.ts';
 
@@ -27,7 +25,6 @@ export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCES
 export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: ProxyParts, access: AccessIndex) {
   const { namedSets, authorizers } = loaded.configuration.access;
   const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
-  const { mode, subjects } = parts;
   const feature: Feature = {
     ownResources: [
       { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
@@ -41,9 +38,7 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
     ...feature,
     /** Computes the access that the portal shows as if the user had requested it. */
     async accessOf(identity: Identity) {
-      const info = readRequestInfo('GET', SELF_ACCESS_RULES_PATH, mode);
-      const asked = { proven: identity, info, ...kubernetesIdentityOf(identity, mode) };
-      const subject = await subjects.subjectOf(asked);
+      const subject = await parts.asIdentity.subjectOf(identity);
       const { expiresAt } = identity;
       const selection = { verb: '*' };
       const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });

@@ -4,12 +4,17 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
+import {
+  isDryRun,
+  type OwnBodyOptions,
+  ownKind,
+  readDeleteOptions,
+  readOwnObject,
+} from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -44,11 +49,11 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
     const { resourceVersion, name: named = '' } = metadata ?? {};
     if (name !== '' && named !== name)
       throw new StatusError('BodyMalformed', 'the name of the object does not match the name on the URL');
-    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info.rawQuery) };
+    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info) };
   }
 
   return async (outgoing) => {
-    const { exchange, info, tenant } = outgoing;
+    const { exchange, tenant } = outgoing;
     const caller: TeamCaller = {
       ...reviewSubject(outgoing, mode.reviewTenant),
       tenant,
@@ -61,21 +66,15 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
         return respond(201, await teams.create(caller, await readChange(outgoing, name)));
       case 'PUT':
         return respond(200, await teams.update(caller, await readChange(outgoing, name)));
-      case 'DELETE':
-        return deleted(await teams.delete(caller, name, isDryRun(info.rawQuery)));
+      case 'DELETE': {
+        const { dryRun } = await readDeleteOptions(outgoing, options);
+        const { metadata } = await teams.delete(caller, name, dryRun);
+        return deletedOwnObject(KIND, name, metadata.uid);
+      }
       default:
-        return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), async () =>
+        return answerOwnObjects(outgoing, name, KIND, clock.now(), async () =>
           name === '' ? teams.list(caller) : [await teams.get(caller, name)],
         );
     }
   };
-}
-
-function isDryRun(query: string): boolean {
-  return (firstParameter(query, 'dryRun') ?? '') !== '';
-}
-
-function deleted({ metadata: { name, uid } }: ShownTeam): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: 'teams', uid };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }

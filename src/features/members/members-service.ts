@@ -8,6 +8,7 @@ import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
+import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
@@ -75,7 +76,8 @@ export function createMembersService(options: MembersOptions) {
     const { user, objects, filter, tenant } = view;
     const visible = visibleNamespaces(user.tenant);
     const isVisible = isAllowedIn(options.access.index, user, visible, namespace, 'visible');
-    if (!isVisible || !objects.namespaces.has(namespace)) throw notFound('namespaces', namespace);
+    if (!isVisible || !objects.namespaces.has(namespace))
+      throw ownObjectNotFound(namespace, { resource: 'namespaces', apiVersion: 'v1' });
     const hasTenants = user.tenant !== '' && !filter.viewer.isSystem;
     const place: MembersPlace = { namespace, tenant, hasTenants, teams: options.teams };
     const all = membersIn(objects, place);
@@ -132,7 +134,8 @@ export function createMembersService(options: MembersOptions) {
   ): Promise<WithNotes<Member>> {
     const entered = await enter(identity, namespace);
     const member = entered.shown.find((one) => one.id === id);
-    if (member === undefined) throw notFound('members.stonegate.dev', id);
+    if (member === undefined)
+      throw ownObjectNotFound(id, { resource: 'members', apiVersion: 'stonegate.dev/v1alpha1' });
     // The API server's refusals name bindings.
     if (!entered.filter.mayList(namespace))
       throw new StatusError(
@@ -206,11 +209,6 @@ export async function viewAs(
   const viewer = viewerOf(identity, user, tenant, mode);
   const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes });
   return { tenant, subject, user, filter, notes, objects: index.objectsOf(user.tenant) };
-}
-
-function notFound(resource: string, name: string): StatusError {
-  const details = { name, kind: resource };
-  return new StatusError('NotFound', `${resource} ${JSON.stringify(name)} not found`, { details });
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityUnusable, BodyMalformed */

@@ -9,17 +9,16 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Feature } from '../../proxy/feature.ts';
-import { kubernetesIdentityOf } from '../../proxy/identity-source.ts';
-import { readRequestInfo } from '../../proxy/request/request-info.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { createTeamHandler } from './handle-teams.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
-import { OWN_TEAMS, readTeam, TEAMS, TEAMS_PATH } from './team-v1alpha1.ts';
+import { OWN_TEAMS, readTeam, TEAMS } from './team-v1alpha1.ts';
 import { createTeams, type TeamCaller, type Teams } from './teams.ts';
 
 /** For how many milliseconds memberships count that were not proven again. */
@@ -36,10 +35,7 @@ export interface Memberships {
   readonly isCurrent: () => boolean;
 }
 
-const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', INFORMS);
 
 export interface MembershipsOptions extends InformerRuntime {
   readonly upstream: InformerUpstream;
@@ -110,7 +106,7 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
         { ...OWN_TEAMS, unavailable: "need teams, which Stonegate's operator turns on with members" },
       ],
     };
-  const { mode, subjects } = parts;
+  const { mode, asIdentity } = parts;
   const teams = createTeams({
     ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
     objectsOf: (account) => createObjects(upstream, account),
@@ -121,9 +117,8 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
     source: {
       teams,
       async callerOf(identity) {
-        const { tenant, user } = kubernetesIdentityOf(identity, mode);
-        const info = readRequestInfo('GET', TEAMS_PATH, mode);
-        const { cluster } = await subjects.subjectOf({ proven: identity, info, tenant, user });
+        const { tenant, user } = kubernetesIdentity(identity, mode);
+        const { cluster } = await asIdentity.subjectOf(identity);
         return {
           tenant,
           home: mode.reviewTenant(tenant),

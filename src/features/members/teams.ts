@@ -141,8 +141,14 @@ export function createTeams(options: TeamsOptions) {
     await waitUntil(() => isReached(found()), clock, INDEX_WAIT, signal);
   }
 
-  async function written(caller: TeamCaller, name: string): Promise<ShownTeam> {
-    const { team } = await find(caller, name, 'get', () => true);
+  /** @param outcome what `objects` returned: the stored object, or why it was not written */
+  async function written(
+    caller: TeamCaller,
+    name: string,
+    outcome: StoredObject | 'exists' | 'conflict' | 'gone',
+  ): Promise<ShownTeam> {
+    const team = readTeam(outcome);
+    if (team === undefined) throw conflict(outcome === 'exists' ? 'AlreadyExists' : 'Conflict', name);
     await waitForIndex(caller, name, (known) => known !== undefined && revisionOf(known) >= revisionOf(team));
     return shownTeam(team);
   }
@@ -174,11 +180,9 @@ export function createTeams(options: TeamsOptions) {
       const metadata = { name: storedName(tenant, name), ...place };
       const spec = completeSpec(caller, change);
       const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
-      const isTaken = isDryRun
-        ? teams.some((other) => other.spec.name === name)
-        : (await objectsOf(account).create(TEAMS, place, team, signal)) === 'exists';
-      if (isTaken) throw conflict('AlreadyExists', name);
-      if (!isDryRun) return written(caller, name);
+      if (!isDryRun)
+        return written(caller, name, await objectsOf(account).create(TEAMS, place, team, signal));
+      if (teams.some((other) => other.spec.name === name)) throw conflict('AlreadyExists', name);
       return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
     },
 
@@ -190,10 +194,8 @@ export function createTeams(options: TeamsOptions) {
       const spec = completeSpec(caller, change, team);
       if (isDryRun) return shownTeam({ ...team, spec });
       const changed = { ...object, spec };
-      const objects = objectsOf(caller.account);
-      const outcome = await objects.update(TEAMS, place, changed, caller.signal);
-      if (outcome === 'conflict') throw conflict('Conflict', name);
-      return written(caller, name);
+      const { account, signal } = caller;
+      return written(caller, name, await objectsOf(account).update(TEAMS, place, changed, signal));
     },
 
     /** @throws StatusError Conflict */

@@ -60,7 +60,7 @@ export function createShownQuotas(
               'the system tenant has no quota: the quotas of all tenants are tenantquotas.tenancy.stonegate.dev',
             );
           const { name } = routeAs(outgoing, 'own-api');
-          return answerSingleObject(outgoing, name === '' ? undefined : name, kind, clock.now());
+          return answerSingleObject(outgoing, name, kind, clock.now());
         },
       },
     ],

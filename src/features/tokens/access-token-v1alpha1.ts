@@ -64,6 +64,10 @@ export interface ShownToken {
   readonly status: Output<typeof accessTokenStatusSchema>;
 }
 
+export function scopesOf({ spec: { scopes, rules = [] } }: Pick<ShownToken, 'spec'>): string {
+  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
+}
+
 export const OWN_ACCESS_TOKENS: OwnResource = {
   name: 'accesstokens',
   singularName: 'accesstoken',
@@ -132,6 +136,7 @@ export const storedTokenSchema = z.object({
 });
 
 export type StoredTokenSpec = Output<typeof storedSpecSchema>;
+export type StoredTokenStatus = Output<typeof storedStatusSchema>;
 
 export const STORED_TOKENS: ResourceKind = {
   group: TENANCY_GROUP,

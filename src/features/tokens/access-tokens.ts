@@ -9,9 +9,10 @@ import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts'
 import type { Objects } from '../../kubernetes/objects.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
-import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import {
   type AccessTokenSpec,
@@ -30,7 +31,7 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly objects: Objects;
   readonly place: Place;
   readonly owners: Owners;
-  readonly describe: (identity: Identity) => KubernetesIdentity;
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>;
   readonly random: Pick<Random, 'bytes'>;
 }
 
@@ -57,14 +58,14 @@ const ATTEMPTS = 4;
 const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'accesstokens' };
 
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
-  const { store, objects, place, owners, describe, random, clock, lifetimes } = options;
+  const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
-    const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
+    const { id, uid, createdAt, spec, expiresAt, owner, lastUsedAt } = token;
     const ended = endOf(token, clock.now());
     const blocked = blockOf(token, lifetimes);
     const reason = ended?.reason ?? blocked;
-    const notes = scopeNotes(token);
+    const notes = scopeNotes(spec);
     return {
       // kubectl waits until an object of this UID is gone after it has deleted it.
       metadata: {
@@ -72,12 +73,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         uid: token.revoked === undefined ? uid : '',
         creationTimestamp: timestamp(createdAt),
       },
-      spec: {
-        ...(description !== undefined && { description }),
-        scopes,
-        ...(rules && { rules }),
-        expirationSeconds: Math.round((expiresAt - createdAt) / 1_000),
-      },
+      spec: { ...spec, expirationSeconds: Math.round((expiresAt - createdAt) / 1_000) },
       status: {
         ...(secret !== undefined && { token: secret }),
         state: ended?.state ?? (blocked === undefined ? 'active' : 'blocked'),
@@ -91,7 +87,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   }
 
   function owned(identity: Identity): AccessToken[] {
-    const { tenant } = describe(identity);
+    const tenant = mode.tenantOf(identity);
     return [...store.ofOwner(ownerKey(identity))].filter((token) => token.tenant === tenant);
   }
 
@@ -111,9 +107,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
       if (object === undefined || data === undefined) break;
-      const changed: StoredObject = { ...object, spec: apply(data.spec) };
-      const outcome = await objects.update(STORED_TOKENS, place, changed, signal);
-      const token = outcome === 'updated' ? readStored(changed) : undefined;
+      const changed = { ...object, spec: apply(data.spec) };
+      const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;
     }
     throw ownObjectNotFound(id, KIND);
@@ -128,20 +123,18 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const lifetime = checkedLifetime(spec, lifetimes);
       assertWithin(identity, spec);
       const owner = owners.ownerOf(identity);
-      const { tenant, user } = describe(owner);
+      const { tenant, user } = kubernetesIdentity(owner, mode);
       const now = clock.now();
       const live = owned(identity).filter((token) => endOf(token, now) === undefined);
       if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
       const { id, text, digest } = newSecret('sgt_', random);
-      const { description, scopes, rules } = spec;
+      const { expirationSeconds: _, ...given } = spec;
       const expiresAt = Math.min(
         now + lifetime,
         identity.accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY,
       );
       const stored: StoredTokenSpec = {
-        ...(description !== undefined && { description }),
-        scopes,
-        ...(rules && { rules }),
+        ...given,
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
@@ -154,19 +147,15 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         metadata: { name: id },
         spec: stored,
       };
-      const outcome = await objects.create(STORED_TOKENS, place, object, signal);
-      const token = readStored({
-        ...object,
-        metadata: { name: id, uid: id, resourceVersion: '1', creationTimestamp: timestamp(now) },
-      });
+      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
       // With 41 random bits, an id is hardly ever taken.
-      if (outcome === 'exists' || token === undefined)
+      if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);
     },
     async rotate(identity, name, overlapSeconds, signal) {
       const token = named(identity, name);
-      assertWithin(identity, token);
+      assertWithin(identity, token.spec);
       const now = clock.now();
       const ended = endOf(token, now);
       if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
@@ -196,8 +185,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   };
 }
 
-function readStored(object: StoredObject): AccessToken | undefined {
-  return readToken({ value: object, text: () => '' }).token;
+function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {
+  return typeof written === 'object' ? readToken({ value: written, text: () => '' }).token : undefined;
 }
 
 /** @returns milliseconds */

@@ -9,13 +9,11 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { Feature } from '../../proxy/feature.ts';
-import { kubernetesIdentityOf } from '../../proxy/identity-source.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
@@ -36,10 +34,7 @@ interface KnownTokens {
   readonly informers: Informers;
 }
 
-const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', INFORMS);
 const UPKEEP = new ComponentType<TokenUpkeep>('upkeep of access tokens', RUNS);
 
 export interface TokensOptions {
@@ -96,8 +91,7 @@ export function createTokens(
   });
   const { resource } = STORED_TOKENS;
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const describe = (identity: Identity) => kubernetesIdentityOf(identity, mode);
-  const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
+  const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   const isStale = () => clock.now() - (informers.provenAt(resource) ?? 0) > STALE_AFTER;
   return {
     tokens,
@@ -111,7 +105,7 @@ export function createTokens(
       authorizers: [
         createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),
       ],
-      ownResources: tokenResources(tokens, { clock, bodies }),
+      ownResources: tokenResources(tokens, bodies),
     },
   };
 }

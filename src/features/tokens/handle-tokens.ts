@@ -5,13 +5,11 @@ import { StatusError } from '../../errors/status-error.ts';
 import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { HeaderField } from '../../lib/header-list.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import {
@@ -20,6 +18,7 @@ import {
   OWN_ROTATIONS,
   rotationSpecSchema,
   type ShownToken,
+  scopesOf,
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
@@ -40,10 +39,7 @@ const SHOWN_ONCE =
 const TOKEN = ownKind('AccessToken', 'an access token', accessTokenSpecSchema);
 const ROTATION = ownKind('AccessTokenRotation', 'a rotation', rotationSpecSchema);
 
-export function tokenResources(
-  tokens: AccessTokens,
-  { clock, bodies }: { readonly clock: Clock; readonly bodies: OwnBodyOptions },
-): ServedResource[] {
+export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): ServedResource[] {
   return [
     {
       ...OWN_ACCESS_TOKENS,
@@ -57,11 +53,10 @@ export function tokenResources(
         }
         if (exchange.method === 'DELETE') {
           await tokens.revoke(proven, name, exchange.signal);
-          return deleted(name);
+          // kubectl waits until no object of this UID is left, and a revoked token has none.
+          return deletedOwnObject(KIND, name, name);
         }
-        return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), () =>
-          tokens.list(proven),
-        );
+        return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => tokens.list(proven));
       },
     },
     {
@@ -89,24 +84,7 @@ function ownIdentity({ proven, impersonator }: Outgoing): Identity {
 /** It has a secret: nothing on the way may store it. kubectl prints warnings, but not the object unasked. */
 function secretResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
   const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
-  const { status, body } = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...made, spec });
-  return {
-    status,
-    headers: [
-      ['Content-Type', JSON_TYPE],
-      ['Cache-Control', 'no-store'],
-      ...warnings.map((text): HeaderField => ['Warning', `299 - ${JSON.stringify(text)}`]),
-    ],
-    body,
-  };
-}
-
-/** kubectl waits until no object of this UID is left, and a revoked token has none. */
-function deleted(name: string): UpstreamResponse {
-  const details = { name, group: 'stonegate.dev', kind: KIND.resource, uid: name };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
-}
-
-function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {
-  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
+  const response = jsonResponse(201, { kind, apiVersion: KIND.apiVersion, ...made, spec });
+  const headers = [['Content-Type', JSON_TYPE] as const, ['Cache-Control', 'no-store'] as const];
+  return withWarnings({ ...response, headers }, warnings);
 }

@@ -10,10 +10,11 @@ import { ruleAllows } from '../../rbac/rules.ts';
 import type { TokenRule } from './access-token-v1alpha1.ts';
 
 const EVERYTHING = { apiGroups: ['*'], resources: ['*'] };
+const READ = { verbs: READ_VERBS, ...EVERYTHING };
 
 const LEVEL_RULES: Readonly<Record<Level, readonly PolicyRule[]>> = {
-  read: [{ verbs: READ_VERBS, ...EVERYTHING }],
-  control: [{ verbs: READ_VERBS, ...EVERYTHING }, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
+  read: [READ],
+  control: [READ, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
   edit: [{ verbs: [...READ_VERBS, ...WRITE_VERBS], ...EVERYTHING }],
   manage: [{ verbs: ['*'], ...EVERYTHING }],
 };
@@ -89,12 +90,8 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
   const isSession = read.some(({ kind }) => kind === 'session');
   const readsPaths = isSession || read.some((scope) => 'namespace' in scope && scope.namespace === undefined);
   const grants = [...read.flatMap(grantsOf), ...rules.flatMap(grantsOfRule)];
-  const covers = (question: ResourceQuestion, namespace: string) =>
-    grants.some(
-      (grant) =>
-        (grant.namespace === undefined || grant.namespace === namespace) &&
-        grant.rules.some((rule) => ruleAllows(rule, question)),
-    );
+  const isIn = (namespace: string) => (grant: Grant) =>
+    grant.namespace === undefined || grant.namespace === namespace;
 
   function allowsPath({ verb, path }: Extract<Question, { path: string }>): boolean {
     if (isSession) return true;
@@ -102,9 +99,10 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
     return isRead && (DISCOVERY.test(path) || (readsPaths && !INTERNAL.test(path)));
   }
 
-  function mayEscalate(question: ResourceQuestion): boolean {
+  function allowsBy(counts: (grant: Grant) => boolean, question: ResourceQuestion): boolean {
     const word = escalationOf(question);
-    return word === undefined || words.has(word);
+    if (word !== undefined && !words.has(word)) return false;
+    return grants.some((grant) => counts(grant) && grant.rules.some((rule) => ruleAllows(rule, question)));
   }
 
   return {
@@ -116,20 +114,10 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
       if ('path' in question) return allowsPath(question);
       if (!isSession && question.tenant !== home) return false;
       if (ALWAYS.some((rule) => ruleAllows(rule, question))) return true;
-      return mayEscalate(question) && covers(question, question.namespace);
+      return allowsBy(isIn(question.namespace), question);
     },
-    allowsSomewhere(question) {
-      if (!isSession && question.tenant !== home) return false;
-      return (
-        mayEscalate(question) && grants.some(({ rules }) => rules.some((rule) => ruleAllows(rule, question)))
-      );
-    },
-    rulesIn: (namespace) => [
-      ...ALWAYS,
-      ...grants.flatMap((grant) =>
-        grant.namespace === undefined || grant.namespace === namespace ? grant.rules : [],
-      ),
-    ],
+    allowsSomewhere: (question) => (isSession || question.tenant === home) && allowsBy(() => true, question),
+    rulesIn: (namespace) => [...ALWAYS, ...grants.filter(isIn(namespace)).flatMap(({ rules }) => rules)],
   };
 }
 

@@ -96,9 +96,10 @@ export function endOf(
 
 /** @returns why a token that has not ended is blocked by this configuration; undefined if it is not */
 export function blockOf(token: AccessToken, lifetimes: TokensConfiguration['lifetimes']): string | undefined {
-  const problem = scopeProblem(token);
+  const problem = scopeProblem(token.spec);
   if (problem !== undefined) return problem;
-  if (token.expiresAt - token.createdAt <= longestLife(token, lifetimes) + CLOCK_DIFFERENCE) return undefined;
+  if (token.expiresAt - token.createdAt <= longestLife(token.spec, lifetimes) + CLOCK_DIFFERENCE)
+    return undefined;
   return "it lives longer than tokens of its scopes may since Stonegate's operator lowered the maximum; make a new one";
 }
 
@@ -118,7 +119,7 @@ function withScope(
     );
   return {
     ...owner,
-    accessToken: createTokenScope(token.id, token, reviewTenant(tenant) ?? ''),
+    accessToken: createTokenScope(token.id, token.spec, reviewTenant(tenant) ?? ''),
     expiresAt: token.expiresAt,
     auditAnnotations: { ...owner.auditAnnotations, 'stonegate.dev/access-token': token.id },
   };

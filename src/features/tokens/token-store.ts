@@ -7,7 +7,7 @@ import { ownerKey } from '../../identity/owners.ts';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
@@ -25,9 +25,7 @@ export interface AccessToken {
   readonly ownerKey: string;
   readonly identity: Identity;
   readonly signedInAt: number;
-  readonly description: string | undefined;
-  readonly scopes: readonly string[];
-  readonly rules: StoredTokenSpec['rules'];
+  readonly spec: Pick<StoredTokenSpec, 'description' | 'scopes' | 'rules'>;
   readonly expiresAt: number;
   /** The newest last; `until` is Infinity for it. */
   readonly secrets: readonly { readonly digest: Buffer; readonly until: number }[];
@@ -44,14 +42,13 @@ export interface TokenStoreOptions {
 /** For how many milliseconds a request waits for a token that another replica may just have made. */
 const ARRIVAL_TIMEOUT = 1_000;
 /** How many requests may wait: an attacker can make up any number of ids. */
-const MAX_WAITING = 1_000;
+const MAX_WAITING = 200;
 
 export class TokenStore implements InformerStore<ReadToken> {
   readonly #options: TokenStoreOptions;
   readonly #tokens = new Map<string, AccessToken>();
   readonly #byOwner = new Map<string, Set<AccessToken>>();
-  readonly #waiting = new Map<string, Set<() => void>>();
-  #waits = 0;
+  #waiting = 0;
 
   constructor(options: TokenStoreOptions) {
     this.#options = options;
@@ -71,24 +68,14 @@ export class TokenStore implements InformerStore<ReadToken> {
 
   /** Waits for a token that is not known yet. @throws StatusError CredentialInvalid */
   async wait(id: string): Promise<AccessToken> {
-    if (this.#waits < MAX_WAITING) await this.#arrival(id);
+    if (this.#waiting < MAX_WAITING) {
+      this.#waiting += 1;
+      await waitUntil(() => this.#tokens.has(id), this.#options.clock, ARRIVAL_TIMEOUT);
+      this.#waiting -= 1;
+    }
     const token = this.#tokens.get(id);
     if (token === undefined) throw unauthorized(`there is no access token ${id}`);
     return token;
-  }
-
-  #arrival(id: string): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(resolve));
-    this.#waits += 1;
-    const timer = this.#options.clock.after(ARRIVAL_TIMEOUT, resolve);
-    return promise.finally(() => {
-      timer.cancel();
-      this.#waits -= 1;
-      waiting.delete(resolve);
-      if (waiting.size === 0) this.#waiting.delete(id);
-    });
   }
 
   revisionOf({ id }: ReadToken): number | undefined {
@@ -96,7 +83,13 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   put({ id, token }: ReadToken): void {
-    const before = this.#remove(id);
+    const before = this.#tokens.get(id);
+    if (before !== undefined) {
+      this.#tokens.delete(id);
+      const owned = this.#byOwner.get(before.ownerKey);
+      owned?.delete(before);
+      if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
+    }
     if (token !== undefined) {
       this.#tokens.set(id, token);
       const owned = this.#byOwner.get(token.ownerKey) ?? new Set();
@@ -104,11 +97,10 @@ export class TokenStore implements InformerStore<ReadToken> {
     }
     if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
       this.#options.onEnded(id);
-    for (const arrived of this.#waiting.get(id) ?? []) arrived();
   }
 
   delete({ id }: ReadToken): void {
-    if (this.#remove(id) !== undefined) this.#options.onEnded(id);
+    this.put({ id, revision: 0 });
   }
 
   beginList(): InformerList<ReadToken> {
@@ -121,19 +113,9 @@ export class TokenStore implements InformerStore<ReadToken> {
         }
       },
       end: () => {
-        for (const id of [...this.#tokens.keys()]) if (!listed.has(id)) this.delete({ id, revision: 0 });
+        for (const token of this.#tokens.values()) if (!listed.has(token.id)) this.delete(token);
       },
     };
-  }
-
-  #remove(id: string): AccessToken | undefined {
-    const token = this.#tokens.get(id);
-    if (token === undefined) return undefined;
-    this.#tokens.delete(id);
-    const owned = this.#byOwner.get(token.ownerKey);
-    owned?.delete(token);
-    if (owned?.size === 0) this.#byOwner.delete(token.ownerKey);
-    return token;
   }
 }
 
@@ -152,10 +134,10 @@ export function readToken({ value }: ReceivedObject): ReadToken {
   const { data } = storedTokenSchema.safeParse(value);
   const createdAt = typeof creationTimestamp === 'string' ? parseTimestamp(creationTimestamp) : undefined;
   if (data === undefined || createdAt === undefined || typeof uid !== 'string') return { id: name, revision };
-  const { spec, status = {} } = data;
-  const { tenant, owner, description, scopes, rules, revoked } = spec;
-  const identity = parseJSON(status.signIn?.identity ?? spec.identity, identitySchema);
-  const expiresAt = parseTimestamp(spec.expires);
+  const { status = {} } = data;
+  const { tenant, owner, identity: stored, expires, secrets, revoked, ...spec } = data.spec;
+  const identity = parseJSON(status.signIn?.identity ?? stored, identitySchema);
+  const expiresAt = parseTimestamp(expires);
   if (identity === undefined || expiresAt === undefined) return { id: name, revision };
   const token = {
     id: name,
@@ -167,11 +149,9 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     ownerKey: ownerKey(identity),
     identity,
     signedInAt: status.signIn === undefined ? createdAt : (parseTimestamp(status.signIn.at) ?? 0),
-    description,
-    scopes,
-    rules,
+    spec,
     expiresAt,
-    secrets: spec.secrets.map(({ digest, until }) => ({
+    secrets: secrets.map(({ digest, until }) => ({
       digest: Buffer.from(digest, 'hex'),
       until: until === undefined ? Number.POSITIVE_INFINITY : (parseTimestamp(until) ?? 0),
     })),

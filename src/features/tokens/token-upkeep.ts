@@ -7,11 +7,11 @@ import { StatusError } from '../../errors/status-error.ts';
 import { isKnownFromSignIn, type Owners, ownerKey } from '../../identity/owners.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { type Clock, pause } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import { STORED_TOKENS } from './access-token-v1alpha1.ts';
+import { STORED_TOKENS, type StoredTokenStatus } from './access-token-v1alpha1.ts';
 import { endOf } from './token-authenticator.ts';
 import type { AccessToken, TokenStore } from './token-store.ts';
 
@@ -30,15 +30,13 @@ const HOUR = 3_600_000;
 /** For how long ended tokens stay listed. */
 const LISTED_FOR = 30 * 24 * HOUR;
 
-type Work = { readonly kind: 'used' } | { readonly kind: 'signed-in'; readonly owner: Identity };
-
 export class TokenUpkeep {
   readonly #options: TokenUpkeepOptions;
-  readonly #pending = new Map<string, Map<Work['kind'], Work>>();
+  /** By the id of the token. */
+  readonly #pending = new Map<string, StoredTokenStatus>();
   /** Identities that were seen: a cached credential has the same object at each request. */
   readonly #seen = new WeakSet<Identity>();
   readonly #stopping = new AbortController();
-  #timer: Timer | undefined;
   #sweptAt = 0;
   #running: Promise<void> = Promise.resolve();
 
@@ -47,17 +45,18 @@ export class TokenUpkeep {
   }
 
   start(): void {
-    this.#later();
+    this.#running = this.#run();
   }
 
   stop(): Promise<void> {
     this.#stopping.abort();
-    this.#timer?.cancel();
     return this.#running;
   }
 
   used(token: AccessToken): void {
-    if (this.#options.clock.now() - token.lastUsedAt >= HOUR) this.#add(token, { kind: 'used' });
+    const now = this.#options.clock.now();
+    if (now - token.lastUsedAt >= HOUR && this.#pending.get(token.id)?.lastUsed === undefined)
+      this.#add(token, { lastUsed: timestamp(now) });
   }
 
   /** A request with another credential than an access token. */
@@ -69,9 +68,9 @@ export class TokenUpkeep {
     const owner = tokens.length === 0 ? undefined : this.#ownerOf(identity);
     if (owner === undefined || !isKnownFromSignIn(owner)) return;
     const now = clock.now();
+    const signIn = { at: timestamp(now), identity: JSON.stringify(owner) };
     for (const token of tokens)
-      if (endOf(token, now) === undefined && isNews(token, owner, now))
-        this.#add(token, { kind: 'signed-in', owner });
+      if (endOf(token, now) === undefined && isNews(token, owner, now)) this.#add(token, { signIn });
   }
 
   /** @returns undefined for a credential of less than the whole user */
@@ -84,21 +83,20 @@ export class TokenUpkeep {
     }
   }
 
-  #add({ id }: AccessToken, work: Work): void {
-    const ofToken = this.#pending.get(id) ?? new Map();
-    this.#pending.set(id, ofToken.set(work.kind, work));
+  #add({ id }: AccessToken, status: StoredTokenStatus): void {
+    this.#pending.set(id, { ...this.#pending.get(id), ...status });
   }
 
-  #later(): void {
-    this.#timer = this.#options.clock.after(PACE, () => {
-      this.#running = this.#run().finally(() => {
-        if (!this.#stopping.signal.aborted) this.#later();
-      });
-    });
-  }
-
-  /** One write at most. Never rejects. */
   async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await pause(this.#options.clock, PACE, signal);
+      if (!signal.aborted) await this.#work();
+    }
+  }
+
+  /** One write at most, but for the sweep. */
+  async #work(): Promise<void> {
     const { clock, logger } = this.#options;
     try {
       const [next] = this.#pending;
@@ -115,18 +113,8 @@ export class TokenUpkeep {
     }
   }
 
-  async #write(id: string, work: ReadonlyMap<Work['kind'], Work>): Promise<void> {
-    const { store, objects, place, clock } = this.#options;
-    const token = store.get(id);
-    if (token === undefined || endOf(token, clock.now()) !== undefined) return;
-    const now = timestamp(clock.now());
-    const signIn = work.get('signed-in');
-    const status = {
-      ...(work.has('used') && { lastUsed: now }),
-      ...(signIn?.kind === 'signed-in' && {
-        signIn: { at: now, identity: JSON.stringify(signIn.owner) },
-      }),
-    };
+  async #write(id: string, status: StoredTokenStatus): Promise<void> {
+    const { objects, place } = this.#options;
     const { signal } = this.#stopping;
     const object = await objects.get(STORED_TOKENS, place, id, signal);
     if (object !== undefined) await objects.updateStatus(STORED_TOKENS, place, object, status, signal);

@@ -12,7 +12,7 @@ import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/list
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS } from './own-responses.ts';
+import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
@@ -42,25 +42,25 @@ export interface OwnObjectKind<T extends OwnObject> {
 }
 
 /**
- * @param name of the object; undefined for the list
+ * @param name of the object; empty for the list
  * @param now milliseconds since the epoch, for the age
  * @param load gets what the user may see, at least the object of that name; called if the options are valid
  * @throws StatusError NotFound, ListOptionsInvalid and the like; and what `load` throws
  */
 export async function answerOwnObjects<T extends OwnObject>(
   outgoing: Outgoing,
-  name: string | undefined,
+  name: string,
   kind: OwnObjectKind<T>,
   now: number,
   load: () => readonly T[] | Promise<readonly T[]>,
 ): Promise<UpstreamResponse> {
   const { exchange, info } = outgoing;
-  const verb = name === undefined ? 'list' : 'get';
+  const verb = name === '' ? 'list' : 'get';
   const form = responseForm(exchange.headers, info.rawQuery, { verb, kind: kind.kind });
+  const isList = name === '';
+  const objects = isList ? await selected(outgoing, kind, load) : [named(name, kind, await load())];
   const document =
-    name === undefined
-      ? listDocument(kind, await selected(outgoing, kind, load), form, now)
-      : objectDocument(kind, named(name, kind, await load()), form, now);
+    form.kind === 'table' ? tableOf(kind, objects, form, now) : documentOf(kind, objects, isList, form);
   const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
   const body = Buffer.from(`${JSON.stringify(document, null, indent)}\n`);
   return { status: 200, headers: JSON_HEADERS, body };
@@ -99,44 +99,37 @@ export function ownObjectNotFound(
   });
 }
 
-function objectDocument<T extends OwnObject>(
-  kind: OwnObjectKind<T>,
-  object: T,
-  form: ResponseForm,
-  now: number,
-): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: kind.kind, apiVersion: kind.apiVersion, ...object };
-    case 'metadata':
-      return partialOf(object, form.version);
-    case 'table':
-      return tableOf(kind, [object], form, now);
-  }
+/** The response to a deletion. @param uid kubectl waits until no object of the name has it */
+export function deletedOwnObject(
+  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
+  name: string,
+  uid?: string,
+): UpstreamResponse {
+  const [group] = apiVersion.split('/');
+  const details = { name, group, kind: resource, uid };
+  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
-function listDocument<T extends OwnObject>(
+function documentOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
-  items: readonly T[],
-  form: ResponseForm,
-  now: number,
+  objects: readonly T[],
+  isList: boolean,
+  form: Exclude<ResponseForm, TableForm>,
 ): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: {}, items };
-    case 'metadata': {
-      const { version } = form;
-      const partials = items.map((object) => partialOf(object, version));
-      const apiVersion = `meta.k8s.io/${version}`;
-      return { kind: 'PartialObjectMetadataList', apiVersion, metadata: {}, items: partials };
-    }
-    case 'table':
-      return tableOf(kind, items, form, now);
-  }
+  const isWhole = form.kind === 'objects';
+  const { kind: name, apiVersion } = isWhole ? kind : partialKind(form);
+  const items = isWhole ? objects : objects.map((object) => partialOf(object, form));
+  return isList
+    ? { kind: `${name}List`, apiVersion, metadata: {}, items }
+    : { kind: name, apiVersion, ...items[0] };
 }
 
-function partialOf({ metadata }: OwnObject, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
+function partialKind({ version }: { readonly version: string }) {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
+}
+
+function partialOf({ metadata }: OwnObject, form: { readonly version: string }): object {
+  return { ...partialKind(form), metadata };
 }
 
 type TableForm = Extract<ResponseForm, { kind: 'table' }>;
@@ -144,7 +137,7 @@ type TableForm = Extract<ResponseForm, { kind: 'table' }>;
 function tableOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
   objects: readonly T[],
-  { version, include }: TableForm,
+  form: TableForm,
   now: number,
 ): object {
   const { apiVersion, columns } = kind;
@@ -155,15 +148,15 @@ function tableOf<T extends OwnObject>(
       ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
-      include === 'None'
+      form.include === 'None'
         ? null
-        : include === 'Object'
+        : form.include === 'Object'
           ? { kind: kind.kind, apiVersion, ...object }
-          : partialOf(object, version),
+          : partialOf(object, form),
   }));
   return {
     kind: 'Table',
-    apiVersion: `meta.k8s.io/${version}`,
+    apiVersion: `meta.k8s.io/${form.version}`,
     metadata: {},
     columnDefinitions: [
       ARKTOS_NAME,
