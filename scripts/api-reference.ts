@@ -8,6 +8,7 @@ import {
 import { POLICY_DEFINITIONS } from '../src/features/cross-tenant/crd-manifests.ts';
 import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
@@ -28,6 +29,8 @@ const OWN_RESOURCES = [
   MEMBERS,
   PEOPLE_SEARCHES,
   OWN_TEAMS,
+  OWN_INVITATIONS,
+  OWN_ACCEPTANCES,
 ];
 
 const RIGHTS = {

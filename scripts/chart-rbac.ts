@@ -7,7 +7,7 @@ import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
 import { OWN_EXTRA_KEYS, RIGHTS } from '../src/cli/rbac-manifests.ts';
 import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
 import { policyReadRights } from '../src/features/cross-tenant/rights.ts';
-import { TEAM_RULES } from '../src/features/members/rights.ts';
+import { MEMBERS_RULES } from '../src/features/members/rights.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/features/publishing/rights.ts';
 import { quotaRules } from '../src/features/quota/rights.ts';
 import { TOKEN_RULES } from '../src/features/tokens/rights.ts';
@@ -74,7 +74,7 @@ export function chartRBAC(): string {
       provisionerRules({ ...provisioning, projectQuotas: true }),
     ),
     /** In addition, for sections that need the same whatever they say. */
-    sections: { members: TEAM_RULES, tokens: TOKEN_RULES },
+    sections: { members: MEMBERS_RULES, tokens: TOKEN_RULES },
     publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */
     publishedKinds: rulesBeyond(

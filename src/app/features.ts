@@ -15,6 +15,7 @@ import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createMembers } from '../features/members/feature.ts';
+import { createInvitationFeature } from '../features/members/invitation-feature.ts';
 import { createTeamFeature } from '../features/members/team-feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
@@ -89,6 +90,7 @@ export function createFeatures(
     quotas,
     createMembers(build, parts, access),
     teams,
+    createInvitationFeature(build, parts, access, teams.source),
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];

@@ -111,6 +111,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
     subjects,
     asIdentity: createIdentityRequests({ ...asUser, subjects, fetcher: upstream, bodyRules }),
     ownBodies,
+    owners,
   };
   const { features, ownAPI, explain, pages } = createFeatures(build, parts, index, tokens, () => stages);
   const extensions = combineFeatures(features);

@@ -16,6 +16,7 @@ import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
+import { INVITATION_DEFINITION } from '../features/members/invitation-v1alpha1.ts';
 import { TEAM_DEFINITION } from '../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTA_DEFINITION } from '../features/quota/tenant-quota-manifests.ts';
 import { ACCESS_TOKEN_DEFINITION } from '../features/tokens/access-token-v1alpha1.ts';
@@ -53,8 +54,8 @@ kubectl apply -f -
   --help                   this text
 
 stonegate manifests crds [--mode MODE] prints the custom resources of quotas,
-access tokens and teams and, in arktos mode (the default), of cross-tenant
-policies and administrations.
+access tokens, teams and invitations and, in arktos mode (the default), of
+cross-tenant policies and administrations.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
@@ -62,7 +63,12 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
 /** The custom resources of both modes. */
-export const DEFINITIONS = [TENANT_QUOTA_DEFINITION, ACCESS_TOKEN_DEFINITION, TEAM_DEFINITION];
+export const DEFINITIONS = [
+  TENANT_QUOTA_DEFINITION,
+  ACCESS_TOKEN_DEFINITION,
+  TEAM_DEFINITION,
+  INVITATION_DEFINITION,
+];
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -171,7 +177,7 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     projectQuotas: quota?.keystoneLimits !== undefined,
     countedKinds: quota?.count,
     tokens: tokens !== undefined,
-    teams: members !== undefined,
+    members: members !== undefined,
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },

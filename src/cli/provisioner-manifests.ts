@@ -5,7 +5,7 @@
 
 import { type ProvisioningNeeds, provisioningRules } from '../features/bindings/rights.ts';
 import { policyWriteRules } from '../features/cross-tenant/rights.ts';
-import { TEAM_RULES } from '../features/members/rights.ts';
+import { MEMBERS_RULES } from '../features/members/rights.ts';
 import { type PublishingNeeds, publishingRules } from '../features/publishing/rights.ts';
 import { quotaRules } from '../features/quota/rights.ts';
 import { TOKEN_RULES } from '../features/tokens/rights.ts';
@@ -27,8 +27,8 @@ export interface ProvisionerNeeds extends ProvisioningNeeds {
   readonly countedKinds?: readonly ResourceKind[] | undefined;
   /** Whether there are access tokens. */
   readonly tokens?: boolean;
-  /** Whether there are teams. */
-  readonly teams?: boolean;
+  /** Whether there are teams and invitations. */
+  readonly members?: boolean;
 }
 
 /** The rules of the ClusterRole. */
@@ -37,7 +37,7 @@ export function provisionerRules({
   publishing,
   countedKinds,
   tokens = false,
-  teams = false,
+  members = false,
   ...needs
 }: ProvisionerNeeds): PolicyRule[] {
   return withoutCovered([
@@ -46,7 +46,7 @@ export function provisionerRules({
     ...(publishing ? publishingRules(needs.mode, publishing) : []),
     ...(countedKinds ? quotaRules(countedKinds) : []),
     ...(tokens ? TOKEN_RULES : []),
-    ...(teams ? TEAM_RULES : []),
+    ...(members ? MEMBERS_RULES : []),
   ]);
 }
 

@@ -41,6 +41,10 @@ export const USER_COMMANDS = {
     does: 'list and change who has which role in a namespace',
     load: async () => (await import('./members.ts')).members,
   },
+  invite: {
+    does: 'invite to a namespace or a team, and accept an invitation',
+    load: async () => (await import('./invite.ts')).invite,
+  },
   token: {
     does: 'make and end access tokens, which may do less than you',
     load: async () => (await import('./token.ts')).token,

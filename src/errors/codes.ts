@@ -46,6 +46,7 @@ export const CODES = {
   CredentialRateExceeded: { http: 429, reason: 'TooManyRequests' },
   TenantRateExceeded: { http: 429, reason: 'TooManyRequests' },
   UserRateExceeded: { http: 429, reason: 'TooManyRequests' },
+  InvitationRateExceeded: { http: 429, reason: 'TooManyRequests' },
   AdmissionRateExceeded: { http: 429, reason: 'TooManyRequests' },
   StreamLimitExceeded: { http: 429, reason: 'TooManyRequests' },
   HeadersTooLarge: { http: 431, reason: 'RequestHeaderFieldsTooLarge' },

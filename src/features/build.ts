@@ -12,6 +12,7 @@ import type { KeystoneConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { KeystoneClient } from '../identity/keystone/keystone.ts';
+import type { Owners } from '../identity/owners.ts';
 import type { AccessReviewer } from '../kubernetes/access-reviewer.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import type { UpstreamResponse } from '../kubernetes/upstream-ports.ts';
@@ -72,6 +73,8 @@ export interface ProxyParts {
   readonly reviewer: AccessReviewer;
   readonly authenticators: readonly Authenticator[];
   readonly subjects: AccessSubjects;
+  /** Who owns what acts in a user's name. */
+  readonly owners: Owners;
   readonly asIdentity: IdentityRequests;
   readonly discovery: Discovery;
   readonly reasonOf: ReasonOf | undefined;

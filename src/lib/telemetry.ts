@@ -54,7 +54,14 @@ export const VERIFICATION_RESULTS = [
 export type VerificationResult = (typeof VERIFICATION_RESULTS)[number];
 
 /** Informers that belong together. */
-export type InformerName = 'rbac-index' | 'policies' | 'publishing' | 'quota' | 'teams' | 'tokens';
+export type InformerName =
+  | 'rbac-index'
+  | 'policies'
+  | 'publishing'
+  | 'quota'
+  | 'teams'
+  | 'tokens'
+  | 'invitations';
 /** Why an informer listed its resource; `docs/reference/metrics.md` explains each. */
 export const INFORMER_LIST_REASONS = [
   'start',

@@ -3,6 +3,7 @@
  * needs the user's rights. The path decides about tenant, roles and body rules, as it does for a request that
  * is forwarded, and no caller chooses a header.
  */
+import { StatusError } from '../errors/status-error.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import { readJSON } from '../lib/json-object.ts';
@@ -61,6 +62,15 @@ export function actingIdentity({
   if (impersonator === undefined) return proven;
   const { assignmentsOf: _, ...named } = proven;
   return { ...named, subject: { kind: 'upstream', user } };
+}
+
+/** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */
+export function ownIdentity({ proven, impersonator }: Pick<Outgoing, 'proven' | 'impersonator'>): Identity {
+  if (impersonator === undefined) return proven;
+  throw new StatusError(
+    'ImpersonationForbidden',
+    'impersonation is refused: users do this for themselves alone',
+  );
 }
 
 export function createIdentityRequests(options: IdentityRequestsOptions): IdentityRequests {

@@ -68,7 +68,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     const kinds = resources.map(({ kind }) => kind).sort();
     const page = readFileSync('docs/reference/api.md', 'utf8').split('## `tenancy')[0] ?? '';
     // The configuration of this site has no quotas, no members and no teams.
-    kinds.push('TenantQuota', 'Member', 'PeopleSearch', 'Team');
+    kinds.push('TenantQuota', 'Member', 'PeopleSearch', 'Team', 'Invitation', 'InvitationAcceptance');
     t.same([...page.matchAll(/^### (\w+)$/gm)].map(([, kind]) => kind).sort(), kinds.sort());
   });
 

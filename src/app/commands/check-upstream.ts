@@ -15,6 +15,7 @@ import {
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
+import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
@@ -163,7 +164,7 @@ async function policyWarnings(
     ...ownKinds,
     ...(quota === undefined ? [] : [TENANT_QUOTAS.resource]),
     ...(tokens === undefined ? [] : [STORED_TOKENS.resource]),
-    ...(members === undefined ? [] : [TEAMS.resource]),
+    ...(members === undefined ? [] : [TEAMS.resource, STORED_INVITATIONS.resource]),
   ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
     (await missingDefinitions(fetcher, expected, signal)).map((resource) => {
@@ -185,6 +186,7 @@ const CONSEQUENCES: ReadonlyMap<string, readonly [field: string, consequence: st
   [TENANT_QUOTAS.resource, ['quota', 'tenants create nothing that the admission webhook asks a quota about']],
   [STORED_TOKENS.resource, ['tokens', 'no user can make or use an access token']],
   [TEAMS.resource, ['members', 'there are no teams']],
+  [STORED_INVITATIONS.resource, ['members', 'no user can invite']],
 ]);
 
 const NO_WEBHOOK = warning(

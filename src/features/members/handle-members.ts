@@ -2,7 +2,6 @@
  * Responds to requests for `members` and `peoplesearches` of Stonegate's own API.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { actingIdentity } from '../../proxy/as-identity.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
@@ -14,8 +13,8 @@ import {
   readOwnSpec,
 } from '../../proxy/own-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { deletedResponse, jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import { type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
 import type { ChangeOptions, MembersService } from './members-service.ts';
@@ -31,17 +30,15 @@ const KIND: OwnObjectKind<Member> = {
   resource: 'members',
   isAgeless: true,
   columns: [
-    { ...column('Type', 'What the member is'), cell: ({ spec }) => spec.type },
-    {
-      ...column('Member', 'The name of the member'),
-      cell: ({ spec, status }) => status.displayName ?? spec.name,
-    },
-    { ...column('Role', 'What the member may do'), cell: ({ spec }) => spec.role },
-    { ...column('Owner', 'Whether the member may give roles'), cell: ({ status }) => String(status.owner) },
-    {
-      ...column('From', 'Where the role comes from'),
-      cell: ({ status }) => status.from.map(({ kind, name }) => `${kind}/${name}`).join(','),
-    },
+    ['Type', 'What the member is', ({ spec }) => spec.type],
+    ['Member', 'The name of the member', ({ spec, status }) => status.displayName ?? spec.name],
+    ['Role', 'What the member may do', ({ spec }) => spec.role],
+    ['Owner', 'Whether the member may give roles', ({ status }) => String(status.owner)],
+    [
+      'From',
+      'Where the role comes from',
+      ({ status }) => status.from.map(({ kind, name }) => `${kind}/${name}`).join(','),
+    ],
   ],
 };
 
@@ -62,7 +59,7 @@ export function createMembersHandler(
     if (exchange.method === 'DELETE') {
       const options = { ...change, ...(await readDeleteOptions(outgoing, bodies)) };
       const { notes } = await service.remove(identity, namespace, name, options);
-      return withWarnings(deletedOwnObject(KIND, name), notes);
+      return withWarnings(deletedResponse(KIND.resource, name), notes);
     }
     const { force = false, ...spec } = await readOwnSpec(exchange, MEMBER, bodies, namespace);
     const isNew = exchange.method === 'POST';

@@ -2,7 +2,6 @@
  * Responds to requests for `teams` of Stonegate's own API.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
@@ -14,8 +13,8 @@ import {
   readOwnObject,
 } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, deletedOwnObject, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { deletedResponse, jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
@@ -33,11 +32,8 @@ const KIND: OwnObjectKind<ShownTeam> = {
   ...TYPE_META,
   resource: 'teams',
   columns: [
-    {
-      ...column('Members', 'How many users are in the team'),
-      cell: ({ spec }) => String(spec.members.length),
-    },
-    { ...column('Managers', 'Who may change the team'), cell: ({ spec }) => spec.managers.join(', ') },
+    ['Members', 'How many users are in the team', ({ spec }) => String(spec.members.length)],
+    ['Managers', 'Who may change the team', ({ spec }) => spec.managers.join(', ')],
   ],
 };
 
@@ -69,7 +65,7 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
       case 'DELETE': {
         const { dryRun } = await readDeleteOptions(outgoing, options);
         const { metadata } = await teams.delete(caller, name, dryRun);
-        return deletedOwnObject(KIND, name, metadata.uid);
+        return deletedResponse(KIND.resource, name, metadata.uid);
       }
       default:
         return answerOwnObjects(outgoing, name, KIND, clock.now(), async () =>

@@ -1,11 +1,12 @@
 /**
- * The rights of the provisioning credential that teams need: it reads them for all processes, and writes
- * them for the users who may.
+ * The rights of the provisioning credential that teams and invitations need: it reads them for all processes,
+ * and writes them for the users who may.
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
 
-export const TEAM_RULES: readonly PolicyRule[] = [
-  rule(TENANCY_GROUP, ['teams'], ['get', 'list', 'watch', 'create', 'update', 'delete']),
+export const MEMBERS_RULES: readonly PolicyRule[] = [
+  rule(TENANCY_GROUP, ['invitations', 'teams'], ['get', 'list', 'watch', 'create', 'update', 'delete']),
+  rule(TENANCY_GROUP, ['invitations/status'], ['patch']),
 ];

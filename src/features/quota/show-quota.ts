@@ -4,7 +4,6 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { objectPath } from '../../kubernetes/object-format.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
@@ -78,7 +77,7 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'TenantQuota',
     resource: 'tenantquotas',
-    columns: [{ ...column('Used', 'What is used of what the tenant may use'), cell: summaryOf }],
+    columns: [['Used', 'What is used of what the tenant may use', summaryOf]],
     read(object, metadata) {
       const stored = readTenantQuota(object);
       return stored && shownQuota(stored, metadata);

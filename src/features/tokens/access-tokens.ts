@@ -67,12 +67,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     const reason = ended?.reason ?? blocked;
     const notes = scopeNotes(spec);
     return {
-      // kubectl waits until an object of this UID is gone after it has deleted it.
-      metadata: {
-        name: id,
-        uid: token.revoked === undefined ? uid : '',
-        creationTimestamp: timestamp(createdAt),
-      },
+      metadata: { name: id, uid, creationTimestamp: timestamp(createdAt) },
       spec: { ...spec, expirationSeconds: Math.round((expiresAt - createdAt) / 1_000) },
       status: {
         ...(secret !== undefined && { token: secret }),

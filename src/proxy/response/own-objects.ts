@@ -7,12 +7,12 @@ import { invalidContinue } from '../../kubernetes/lists/continue-token.ts';
 import { fieldsMatch, parseFieldSelector } from '../../kubernetes/lists/field-selector.ts';
 import { labelsMatch, parseLabelSelector } from '../../kubernetes/lists/label-selector.ts';
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
-import { ARKTOS_AGE, ARKTOS_NAME, type Column } from '../../kubernetes/lists/namespace-columns.ts';
+import { ARKTOS_AGE, ARKTOS_NAME, column } from '../../kubernetes/lists/namespace-columns.ts';
 import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/lists/response-form.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
 import type { Outgoing } from '../request-context.ts';
-import { JSON_HEADERS, jsonResponse } from './own-responses.ts';
+import { JSON_HEADERS } from './own-responses.ts';
 
 /** An object without its kind and version, as the client sees it. */
 export interface OwnObject {
@@ -34,7 +34,7 @@ export interface OwnObjectKind<T extends OwnObject> {
   /** The name of the resource, in the plural. */
   readonly resource: string;
   /** The columns of its table between the name and the age. */
-  readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
+  readonly columns: readonly (readonly [name: string, description: string, cell: (object: T) => string])[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
   /** Whether the objects have no age, since they are never created. */
@@ -99,17 +99,6 @@ export function ownObjectNotFound(
   });
 }
 
-/** The response to a deletion. @param uid kubectl waits until no object of the name has it */
-export function deletedOwnObject(
-  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
-  name: string,
-  uid?: string,
-): UpstreamResponse {
-  const [group] = apiVersion.split('/');
-  const details = { name, group, kind: resource, uid };
-  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
-}
-
 function documentOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
   objects: readonly T[],
@@ -144,7 +133,7 @@ function tableOf<T extends OwnObject>(
   const rows = objects.map((object) => ({
     cells: [
       object.metadata.name,
-      ...columns.map(({ cell }) => cell(object)),
+      ...columns.map(([, , cell]) => cell(object)),
       ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
@@ -160,7 +149,7 @@ function tableOf<T extends OwnObject>(
     metadata: {},
     columnDefinitions: [
       ARKTOS_NAME,
-      ...columns.map(({ cell: _, ...definition }) => definition),
+      ...columns.map(([name, description]) => column(name, description)),
       ...(kind.isAgeless === true ? [] : [ARKTOS_AGE]),
     ],
     rows,

@@ -16,6 +16,21 @@ export function jsonResponse(status: number, object: object): UpstreamResponse {
   return { status, headers: JSON_HEADERS, body: Buffer.from(`${JSON.stringify(object)}\n`) };
 }
 
+/** A new object with a secret, or the answer to one: nothing on the way may store it. */
+export function secretResponse(object: object): UpstreamResponse {
+  const headers: readonly HeaderField[] = [
+    ['Content-Type', JSON_TYPE],
+    ['Cache-Control', 'no-store'],
+  ];
+  return { ...jsonResponse(201, object), headers };
+}
+
+/** @param uid kubectl waits until no object has it; without it, kubectl does not wait */
+export function deletedResponse(resource: string, name: string, uid = name): UpstreamResponse {
+  const details = { name, group: 'stonegate.dev', kind: resource, uid };
+  return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
+}
+
 /** The response with warnings, which kubectl shows beside it. RFC 7234 §5.5. */
 export function withWarnings(response: UpstreamResponse, texts: readonly string[]): UpstreamResponse {
   const warnings = texts.map((text): HeaderField => ['Warning', `299 - ${asciiJSON(JSON.stringify(text))}`]);

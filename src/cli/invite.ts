@@ -1,0 +1,137 @@
+/**
+ * `stonegate invite`: invites to a namespace or a team, and accepts an invitation.
+ */
+import {
+  ACCEPTANCES_PATH,
+  INVITATIONS_PATH,
+  type InvitationSpec,
+  type Offer,
+  type ShownInvitation,
+} from '../features/members/invitation-v1alpha1.ts';
+import {
+  type CommandIO,
+  columns,
+  outputFormat,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
+import { askFor, askStonegate } from './stonegate-api.ts';
+
+const USAGE = `Usage: stonegate invite -n NAMESPACE --role ROLE [--email ADDRESS]
+       stonegate invite --team TEAM [--email ADDRESS]
+       stonegate invite list
+       stonegate invite withdraw ID
+       stonegate invite show|accept LINK
+
+Prints a link with which one user of your tenant gets a role in a namespace,
+or joins a team, within seven days. It counts with the rights that you have
+when it is accepted. Every user who has the link can accept, unless an
+address is given. show says who invites to what; accept accepts.
+  stonegate invite -n web --role edit --email bob@example.com
+  stonegate invite accept https://portal.example.com/invitation/sgi_...
+
+  -n, --namespace NAME       where the role is given
+  --role ROLE                read, control, edit or manage
+  --team TEAM                a team that you manage
+  --email ADDRESS            only for who signs in with this verified address
+
+${DESTINATION_USAGE}
+Exit codes: 0 fine, 1 not logged in, refused or not reached, 2 wrong usage.
+`;
+
+const ACTIONS = ['list', 'withdraw', 'show', 'accept'] as const;
+const OPTIONS = {
+  namespace: { type: 'string', short: 'n' },
+  role: { type: 'string', choices: ['read', 'control', 'edit', 'manage'] },
+  team: { type: 'string' },
+  email: { type: 'string' },
+  ...DESTINATION_OPTIONS,
+} as const;
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
+const apiVersion = 'stonegate.dev/v1alpha1';
+
+type Answer<T> = T & { readonly kind: string; readonly apiVersion: string };
+
+/** @param argv what follows `invite` */
+export function invite(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
+  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
+    const format = outputFormat(values.output);
+    const [action, subject, ...more] = words;
+    refuseWords(more);
+    const given = specOf(values);
+    const isKnown = action === undefined || ACTIONS.some((known) => known === action);
+    const needsSubject = action !== undefined && action !== 'list';
+    if (
+      !isKnown ||
+      needsSubject === (subject === undefined) ||
+      (action === undefined) !== (given !== undefined)
+    )
+      throw new UsageError(
+        'expected: invite -n NAMESPACE --role ROLE, --team TEAM, list, withdraw ID, accept LINK',
+      );
+    const destination = await destinationOf(values, env);
+    if (given !== undefined) {
+      const body = { kind: 'Invitation', apiVersion, spec: given };
+      const made = await askFor<Answer<ShownInvitation>>('Invitation', destination, INVITATIONS_PATH, body);
+      await print(made, format, () => `${made.status.link}\n`, io.stdout);
+    } else if (subject === undefined) {
+      const list = await askFor<Answer<{ readonly items: readonly ShownInvitation[] }>>(
+        'InvitationList',
+        destination,
+        INVITATIONS_PATH,
+      );
+      await print(list, format, () => tableOf(list.items), io.stdout);
+    } else if (action === 'withdraw') {
+      await askStonegate(
+        destination,
+        `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`,
+        undefined,
+        'DELETE',
+      );
+      note(`the invitation ${subject} is withdrawn`);
+    } else {
+      const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
+      const body = { kind: 'InvitationAcceptance', apiVersion, spec };
+      const answer = await askFor<Answer<{ readonly status: Offer }>>(
+        'InvitationAcceptance',
+        destination,
+        ACCEPTANCES_PATH,
+        body,
+      );
+      const { status } = answer;
+      const what = `${status.inviter} invites you to ${targetText(status)}`;
+      await print(answer, format, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);
+    }
+    return undefined;
+  });
+}
+
+/** @returns undefined if no option of an invitation is given */
+function specOf({ namespace, role, team, email }: { [Name in keyof InvitationSpec]?: string | undefined }) {
+  const spec = {
+    ...(namespace !== undefined && { namespace }),
+    ...(role !== undefined && { role }),
+    ...(team !== undefined && { team }),
+    ...(email !== undefined && { email }),
+  };
+  return Object.keys(spec).length === 0 ? undefined : spec;
+}
+
+function tableOf(listed: readonly ShownInvitation[]): string {
+  const lines = listed.map(({ metadata, spec, status }) => [
+    metadata.name,
+    targetText(spec),
+    spec.email ?? '',
+    status.inviter,
+    status.reason ?? status.state,
+    status.expirationTimestamp,
+  ]);
+  return columns([['ID', 'TO', 'EMAIL', 'INVITER', 'STATE', 'EXPIRES'], ...lines]);
+}
+
+function targetText({ namespace, role, team }: InvitationSpec): string {
+  return team === undefined ? `${role} in ${namespace}` : `the team ${team}`;
+}

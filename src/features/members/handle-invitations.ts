@@ -1,0 +1,79 @@
+/**
+ * Invitations in Stonegate's own API.
+ */
+import { ownIdentity } from '../../proxy/as-identity.ts';
+import type { ServedResource } from '../../proxy/feature.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import type { Outgoing } from '../../proxy/request-context.ts';
+import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { routeAs } from '../../proxy/route-kind.ts';
+import {
+  acceptanceSpecSchema,
+  type InvitationSpec,
+  invitationSpecSchema,
+  OWN_ACCEPTANCES,
+  OWN_INVITATIONS,
+  type ShownInvitation,
+} from './invitation-v1alpha1.ts';
+import type { InvitationRequest, Invitations } from './invitations.ts';
+
+const apiVersion = 'stonegate.dev/v1alpha1';
+const KIND: OwnObjectKind<ShownInvitation> = {
+  apiVersion,
+  kind: 'Invitation',
+  resource: 'invitations',
+  columns: [
+    ['To', 'What it gives', ({ spec }) => describeTarget(spec)],
+    ['Email', 'Whom it is for', ({ spec }) => spec.email ?? '<any>'],
+    ['Inviter', 'Who invites', ({ status }) => status.inviter],
+    ['State', 'Whether it may be accepted', ({ status }) => status.reason ?? status.state],
+    ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],
+  ],
+};
+/** kubectl prints warnings, but not the object unasked. */
+const SHOWN_ONCE = 'the link is only in this response: kubectl create -o jsonpath={.status.link} prints it';
+const INVITATION = ownKind('Invitation', 'an invitation', invitationSpecSchema);
+const ACCEPTANCE = ownKind('InvitationAcceptance', 'an acceptance', acceptanceSpecSchema);
+
+export function invitationResources(invitations: Invitations, bodies: OwnBodyOptions): ServedResource[] {
+  return [
+    {
+      ...OWN_INVITATIONS,
+      async handle(outgoing) {
+        const { exchange } = outgoing;
+        const { name } = routeAs(outgoing, 'own-api');
+        const identity = ownIdentity(outgoing);
+        const request = requestOf(outgoing);
+        if (exchange.method === 'POST') {
+          const spec = await readOwnSpec(exchange, INVITATION, bodies);
+          const made = await invitations.invite(identity, spec, request);
+          return withWarnings(secretResponse({ kind: KIND.kind, apiVersion, ...made }), [SHOWN_ONCE]);
+        }
+        if (exchange.method === 'DELETE') {
+          await invitations.withdraw(identity, name, request);
+          return deletedResponse(KIND.resource, name);
+        }
+        return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => invitations.list(identity));
+      },
+    },
+    {
+      ...OWN_ACCEPTANCES,
+      async handle(outgoing) {
+        const identity = ownIdentity(outgoing);
+        const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
+        const answer = accept === true ? invitations.accept : invitations.show;
+        const status = await answer(identity, token, requestOf(outgoing));
+        return secretResponse({ kind: OWN_ACCEPTANCES.kind, apiVersion, status });
+      },
+    },
+  ];
+}
+
+function requestOf({ exchange, auditID, sourceIPs }: Outgoing): InvitationRequest {
+  return { origin: { auditID, clientAddress: sourceIPs[0] }, signal: exchange.signal };
+}
+
+function describeTarget({ namespace, role, team }: InvitationSpec): string {
+  return team === undefined ? `${role} in ${namespace}` : `team ${team}`;
+}

@@ -1,0 +1,132 @@
+/**
+ * What a stored invitation says: until when it may be accepted, and by whom. This process knows
+ * all invitations from an informer, for lists; an acceptance is decided on the stored object itself.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { ownerKey } from '../../identity/owners.ts';
+import { digestOfSecret } from '../../identity/secret-token.ts';
+import { ObjectStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
+import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
+import { metadataOf } from '../../kubernetes/object-format.ts';
+import { parseTimestamp } from '../../lib/go-time.ts';
+import { parseJSON } from '../../lib/parse-json.ts';
+import { type Identity, identitySchema } from '../../tenancy/identity.ts';
+import type { OwnedObjects } from '../owner-upkeep.ts';
+import {
+  type StoredInvitationSpec,
+  storedInvitationSchema,
+  type Target,
+  targetOf,
+} from './invitation-v1alpha1.ts';
+
+/** All times are in milliseconds since the epoch. */
+export interface Invitation extends Pick<StoredInvitationSpec, 'tenant' | 'inviter' | 'email' | 'digest'> {
+  readonly id: string;
+  readonly uid: string;
+  readonly identity: Identity;
+  readonly ownerKey: string;
+  readonly signedInAt: number;
+  readonly invitedAt: number;
+  readonly target: Target;
+  readonly expiresAt: number;
+  readonly ended: StoredInvitationSpec['ended'];
+}
+
+/** @returns undefined for an object that is no invitation */
+export function readInvitation(value: unknown): Invitation | undefined {
+  const { name, uid } = metadataOf(value);
+  const { data } = storedInvitationSchema.safeParse(value);
+  if (data === undefined || typeof name !== 'string' || typeof uid !== 'string') return undefined;
+  const { spec, status } = data;
+  const { tenant, inviter, email, digest, ended } = spec;
+  const identity = parseJSON(status?.signIn?.identity ?? spec.identity, identitySchema);
+  const expiresAt = parseTimestamp(spec.expires);
+  const target = targetOf(spec);
+  if (identity === undefined || expiresAt === undefined || target === undefined) return undefined;
+  const invitedAt = parseTimestamp(spec.invited) ?? 0;
+  const signedInAt = parseTimestamp(status?.signIn?.at ?? spec.invited) ?? 0;
+  return {
+    ...{ id: name, uid, tenant, inviter, digest, target, identity, expiresAt, invitedAt, signedInAt, ended },
+    ...(email !== undefined && { email }),
+    ownerKey: ownerKey(identity),
+  };
+}
+
+/** When it ended, and in which state it is; undefined while it may be accepted. */
+export function endOf(
+  { ended, expiresAt }: Pick<Invitation, 'ended' | 'expiresAt'>,
+  now: number,
+):
+  | {
+      readonly state: 'accepted' | 'withdrawn' | 'refused' | 'expired';
+      readonly reason: string;
+      readonly at: number;
+    }
+  | undefined {
+  if (ended !== undefined) return { ...ended, at: parseTimestamp(ended.at) ?? expiresAt };
+  return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
+}
+
+interface Asked {
+  readonly secret: string;
+  readonly tenant: string;
+  readonly verifiedEmail: string | undefined;
+}
+
+/** Whether who asks may accept the invitation, whatever its inviter may. */
+export function isFor(
+  invitation: Invitation,
+  { secret, tenant, verifiedEmail }: Asked,
+  now: number,
+): boolean {
+  const given = Buffer.from(digestOfSecret(secret));
+  const stored = Buffer.from(invitation.digest);
+  if (given.length !== stored.length || !timingSafeEqual(given, stored)) return false;
+  if (invitation.tenant !== tenant || endOf(invitation, now) !== undefined) return false;
+  return invitation.email === undefined || isSameAddress(invitation.email, verifiedEmail);
+}
+
+/** Only the domain of an address is the same in any case: RFC 5321 §2.4. */
+function isSameAddress(one: string, other: string | undefined): boolean {
+  return other !== undefined && normalized(one) === normalized(other);
+}
+
+function normalized(address: string): string {
+  const at = address.lastIndexOf('@');
+  return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
+}
+
+/** Of one tenant. */
+const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
+
+export interface InvitationStore extends OwnedObjects<Invitation> {
+  readonly filled: ObjectStore<Invitation>;
+  /** Called whenever the informer has received something. */
+  readonly onUpdate: () => void;
+}
+
+/** @param onLeftOut called for a tenant that has too many: its lists are empty */
+export function createInvitationStore(onLeftOut: (tenant: string) => void): InvitationStore {
+  const filled = new ObjectStore<Invitation>({ bounds: BOUNDS, onLeftOut });
+  const values = () => filled.values();
+  // Each new credential is looked up.
+  let byOwner: Map<string, Invitation[]> | undefined;
+  return {
+    filled,
+    values,
+    onUpdate() {
+      byOwner = undefined;
+    },
+    get: (id) => values().find((one) => one.id === id),
+    ofOwner(key) {
+      byOwner ??= Map.groupBy(values(), (one) => one.ownerKey);
+      return byOwner.get(key) ?? [];
+    },
+  };
+}
+
+/** An informer's object, under the tenant that the invitation is of. @throws MalformedObject */
+export function storableInvitation(object: ReceivedObject): StorableObject<Invitation> {
+  const storable = storableObjects(readInvitation)(object);
+  return { ...storable, tenant: storable.value?.tenant ?? '' };
+}

@@ -1,0 +1,109 @@
+/**
+ * Gives what invitations are to, with the rights of the inviter: a role by a RoleBinding that is written as
+ * the inviter, and a place in a team by a change that the inviter may make.
+ */
+import { StatusError } from '../../errors/status-error.ts';
+import { malformed } from '../../kubernetes/body-fields.ts';
+import type { ResourceQuestion } from '../../kubernetes/token-scope.ts';
+import type { IdentityRequests } from '../../proxy/as-identity.ts';
+import { OWN_GROUP } from '../../proxy/own-api.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { subjectIn } from '../../rbac/attributes.ts';
+import { allows } from '../../rbac/decide.ts';
+import { userKey } from '../../rbac/subject-key.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { addBinding, type BindingWriter } from './change-members.ts';
+import type { Target } from './invitation-v1alpha1.ts';
+import type { InvitationTargets } from './invitations.ts';
+import { isLevel, memberID } from './members.ts';
+import type { TeamFeature } from './team-feature.ts';
+
+export interface InvitationTargetsOptions {
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
+  readonly requests: IdentityRequests;
+  readonly access: AccessIndex;
+  readonly teams: NonNullable<TeamFeature['source']>;
+}
+
+type Giving = Parameters<InvitationTargets['give']>;
+
+/** How often a team is changed that another user changes too. */
+const ATTEMPTS = 4;
+
+export function createInvitationTargets(options: InvitationTargetsOptions): InvitationTargets {
+  const { mode, requests, access, teams } = options;
+  const homeOf = (identity: Identity) => mode.reviewTenant(mode.tenantOf(identity)) ?? '';
+
+  async function giveRole(
+    inviter: Identity,
+    { namespace, role }: Exclude<Target, { readonly team: string }>,
+    username: string,
+    { origin, signal, dryRun }: Giving[3],
+  ): Promise<void> {
+    if (homeOf(inviter) !== '' && !isLevel(role))
+      throw malformed('spec.role: only read, control, edit and manage can be given');
+    const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
+    const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
+    await addBinding(member, role, { namespace, dryRun, send });
+  }
+
+  async function giveMembership(
+    inviter: Identity,
+    team: string,
+    username: string,
+    { signal, dryRun: isDryRun }: Giving[3],
+  ): Promise<void> {
+    const caller = { ...(await teams.callerOf(inviter)), signal };
+    for (let attempt = 1; ; attempt += 1) {
+      const { metadata, spec } = await teams.teams.get(caller, team);
+      const { resourceVersion } = metadata;
+      const change = { ...spec, members: [...spec.members, username] };
+      try {
+        await teams.teams.update(caller, { name: team, spec: change, resourceVersion, isDryRun });
+        return;
+      } catch (error) {
+        const isConflict = error instanceof StatusError && error.code === 'Conflict';
+        if (!isConflict || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  return {
+    give: (inviter, target, username, request) =>
+      'team' in target
+        ? giveMembership(inviter, target.team, username, request)
+        : giveRole(inviter, target, username, request),
+    isInScope: (identity, target) =>
+      identity.accessToken?.allows(givingQuestion(target, homeOf(identity))) ?? true,
+    async givenBy(identity) {
+      const home = homeOf(identity);
+      const subject = await requests.subjectOf(identity);
+      const caller = await teams.callerOf(identity);
+      const ofUser = await teams.teams.list(caller);
+      const managed = new Set(
+        ofUser.flatMap(({ metadata, spec }) =>
+          spec.managers.includes(caller.user.username) ? [metadata.name] : [],
+        ),
+      );
+      return (target) => {
+        if ('team' in target && managed.has(target.team)) return true;
+        if (access.state(home) !== 'current') return false;
+        const question = givingQuestion(target, home);
+        return allows(access.index, subjectIn(subject, question.namespace), question);
+      };
+    },
+  };
+}
+
+/** The request that gives it. */
+function givingQuestion(target: Target, tenant: string): ResourceQuestion {
+  const common = { subresource: '', tenant };
+  return 'team' in target
+    ? { ...common, verb: 'update', apiGroup: OWN_GROUP, resource: 'teams', namespace: '', name: target.team }
+    : {
+        ...common,
+        ...{ verb: 'create', apiGroup: 'rbac.authorization.k8s.io', resource: 'rolebindings' },
+        ...{ namespace: target.namespace, name: '' },
+      };
+}

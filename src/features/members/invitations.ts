@@ -1,0 +1,290 @@
+/**
+ * Invites to a namespace or a team, and accepts: what Stonegate's own API and the portal call. Whether an
+ * invited user exists is never asked. What is accepted is given with the rights that the inviter has then.
+ */
+import { StatusError, unauthorized } from '../../errors/status-error.ts';
+import { type Owners, ownerKey } from '../../identity/owners.ts';
+import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
+import { malformed } from '../../kubernetes/body-fields.ts';
+import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { timestamp } from '../../lib/go-time.ts';
+import type { Random } from '../../lib/random.ts';
+import type { RateLimiter } from '../../limits/rate-limiter.ts';
+import type { RequestOrigin } from '../../proxy/as-identity.ts';
+import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
+import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import { NO_TENANT } from '../../tenancy/tenant-name.ts';
+import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } from './invitation-store.ts';
+import {
+  type InvitationSpec,
+  type Offer,
+  type ShownInvitation,
+  STORED_INVITATIONS,
+  type StoredInvitationSpec,
+  storedInvitationSchema,
+  type Target,
+  targetOf,
+} from './invitation-v1alpha1.ts';
+
+/** The request that is the reason for what is done. */
+export interface InvitationRequest {
+  readonly origin: RequestOrigin;
+  readonly signal: AbortSignal;
+}
+
+export interface InvitationTargets {
+  /**
+   * Gives it to the user with the rights of the inviter; a dry run only checks whether that can be done.
+   *
+   * @throws StatusError with what refuses it
+   */
+  give(
+    inviter: Identity,
+    target: Target,
+    username: string,
+    request: InvitationRequest & { readonly dryRun: boolean },
+  ): Promise<void>;
+  /** Whether the user's credential may give it: an access token has less than the user's rights. */
+  isInScope(identity: Identity, target: Target): boolean;
+  /** Which targets the user may give. */
+  givenBy(identity: Identity): Promise<(target: Target) => boolean>;
+}
+
+export interface InvitationsOptions {
+  readonly store: Pick<InvitationStore, 'values'>;
+  /** The API server, charged to the tenant. */
+  readonly objectsOf: (tenant: TenantName) => Pick<Objects, 'get' | 'create' | 'update'>;
+  readonly place: Place;
+  readonly owners: Owners;
+  readonly describe: (identity: Identity) => KubernetesIdentity;
+  readonly targets: InvitationTargets;
+  /** Of invitations, by inviter. */
+  readonly rate: Pick<RateLimiter, 'take' | 'wait'>;
+  /** What the invited user gets, from the secret. */
+  readonly linkTo: (secret: string) => string;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'bytes'>;
+}
+
+export type Invitations = ReturnType<typeof createInvitations>;
+
+const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'invitations' };
+/** A sign-in of the inviter is written to the same object. */
+const ATTEMPTS = 4;
+/** What was claimed is given even if the client is gone. */
+const UNINTERRUPTED = new AbortController().signal;
+
+/** The functions throw a StatusError also for what the API server does not answer. */
+export function createInvitations(options: InvitationsOptions) {
+  const { store, objectsOf, place, owners, describe, targets, rate, linkTo, clock, random } = options;
+
+  function shown(invitation: Invitation, link?: string): ShownInvitation {
+    const { id, uid, target, email, inviter, invitedAt, expiresAt } = invitation;
+    const end = endOf(invitation, clock.now());
+    return {
+      metadata: { name: id, uid, creationTimestamp: timestamp(invitedAt) },
+      spec: { ...target, ...(email !== undefined && { email }) },
+      status: {
+        ...(link !== undefined && { link }),
+        state: end?.state ?? 'open',
+        ...(end && { reason: end.reason }),
+        inviter,
+        expirationTimestamp: timestamp(expiresAt),
+      },
+    };
+  }
+
+  async function read(tenant: TenantName, id: string, signal: AbortSignal) {
+    const object = await objectsOf(tenant).get(STORED_INVITATIONS, place, id, signal);
+    const invitation = readInvitation(object);
+    return object && invitation && { object, invitation };
+  }
+
+  /** Ends it unless another request has changed it. */
+  function end(
+    tenant: TenantName,
+    object: StoredObject,
+    state: 'accepted' | 'withdrawn' | 'refused',
+    reason: string,
+    signal: AbortSignal,
+  ) {
+    const { spec } = storedInvitationSchema.parse(object);
+    const ended = { at: timestamp(clock.now()), state, reason };
+    const changed: StoredObject = { ...object, spec: { ...spec, ended } };
+    return objectsOf(tenant).update(STORED_INVITATIONS, place, changed, signal);
+  }
+
+  /**
+   * The invitation if the user may accept it now, and the inviter as they are now. One that the inviter may
+   * not give any more ends.
+   *
+   * @throws StatusError NotFound, the same for every reason
+   */
+  async function open(identity: Identity, secret: string, request: InvitationRequest) {
+    const { signal } = request;
+    const id = idOfSecret('sgi_', secret);
+    const { tenant, user } = describe(identity);
+    const found = id === undefined ? undefined : await read(tenant, id, signal);
+    const asked = { secret, tenant, verifiedEmail: identity.verifiedEmail };
+    if (found === undefined || !isFor(found.invitation, asked, clock.now())) throw noInvitation();
+    try {
+      const inviter = await owners.current(found.invitation);
+      if (describe(inviter).tenant !== tenant) throw unauthorized('the inviter is of another tenant now');
+      await targets.give(inviter, found.invitation.target, user.username, { ...request, dryRun: true });
+      return { ...found, tenant, inviter, username: user.username };
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await end(tenant, found.object, 'refused', refusalOf(error), signal);
+      throw noInvitation();
+    }
+  }
+
+  return {
+    /** @throws StatusError NotFound */
+    async show(identity: Identity, secret: string, request: InvitationRequest): Promise<Offer> {
+      return offerOf((await open(identity, secret, request)).invitation, false);
+    },
+
+    /**
+     * The invitation ends before anything is given, and stays ended if that fails: it is never given twice,
+     * nor after it was withdrawn.
+     *
+     * @throws StatusError NotFound
+     */
+    async accept(identity: Identity, secret: string, request: InvitationRequest): Promise<Offer> {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        const { object, invitation, tenant, inviter, username } = await open(identity, secret, request);
+        const claim = await end(tenant, object, 'accepted', `accepted by ${username}`, request.signal);
+        if (typeof claim !== 'object') continue;
+        try {
+          const change = { ...request, signal: UNINTERRUPTED, dryRun: false };
+          await targets.give(inviter, invitation.target, username, change);
+          return offerOf(invitation, true);
+        } catch (error) {
+          const claimed = await read(tenant, invitation.id, UNINTERRUPTED);
+          const reason = isRefusal(error)
+            ? refusalOf(error)
+            : `${username} accepted it, but it is not known whether the API server did so: invite again`;
+          if (claimed !== undefined) await end(tenant, claimed.object, 'refused', reason, UNINTERRUPTED);
+          throw isRefusal(error) ? noInvitation() : error;
+        }
+      }
+      throw noInvitation();
+    },
+
+    /** @throws StatusError BodyMalformed, OwnerUnusable, InvitationRateExceeded; what refuses the target */
+    async invite(
+      identity: Identity,
+      spec: InvitationSpec,
+      request: InvitationRequest,
+    ): Promise<ShownInvitation> {
+      const target = targetOf(spec);
+      if (target === undefined) throw malformed('spec: expected namespace and role, or team');
+      const owner = owners.ownerOf(identity);
+      const { tenant, user } = describe(owner);
+      if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
+      if (!targets.isInScope(identity, target))
+        throw new StatusError('AccessDenied', 'the scopes of the access token do not allow to give that');
+      assertRate(ownerKey(owner));
+      await targets.give(owner, target, user.username, { ...request, dryRun: true });
+      const now = clock.now();
+      const { id, text, digest } = newSecret('sgi_', random);
+      const stored: StoredInvitationSpec = {
+        ...spec,
+        tenant,
+        inviter: user.username,
+        identity: JSON.stringify(owner),
+        digest,
+        invited: timestamp(now),
+        // What an access token makes ends with it.
+        expires: timestamp(Math.min(now + LIFETIME, identity.accessToken ? identity.expiresAt : Infinity)),
+      };
+      const metadata = { name: id };
+      const object = { apiVersion: TENANCY_API_VERSION, kind: 'Invitation', metadata, spec: stored };
+      const outcome = await objectsOf(tenant).create(STORED_INVITATIONS, place, object, request.signal);
+      const invitation = readInvitation({ ...object, metadata: { ...metadata, uid: id } });
+      // An id has 41 bits of chance.
+      if (outcome === 'exists' || invitation === undefined)
+        throw new StatusError('InternalError', 'the invitation could not be made: try again');
+      return shown(invitation, linkTo(text));
+    },
+
+    /** The user's own, and those to what the user may give; the newest first. */
+    async list(identity: Identity): Promise<readonly ShownInvitation[]> {
+      const { tenant } = describe(identity);
+      const listed = [...store.values()].filter((invitation) => invitation.tenant === tenant);
+      const isVisible = await visibleTo(identity, listed);
+      return listed
+        .filter(isVisible)
+        .sort((one, other) => other.invitedAt - one.invitedAt)
+        .map((invitation) => shown(invitation));
+    },
+
+    /** @throws StatusError NotFound; Conflict if it was accepted meanwhile */
+    async withdraw(identity: Identity, id: string, { signal }: InvitationRequest): Promise<void> {
+      const { tenant, user } = describe(identity);
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        const found = await read(tenant, id, signal);
+        if (found?.invitation.tenant !== tenant) break;
+        const isVisible = await visibleTo(identity, [found.invitation]);
+        if (!isVisible(found.invitation)) break;
+        const ended = endOf(found.invitation, clock.now());
+        if (ended?.state === 'accepted')
+          throw new StatusError('Conflict', `it cannot be withdrawn any more: it was ${ended.reason}`);
+        if (ended !== undefined) return;
+        const outcome = await end(tenant, found.object, 'withdrawn', `withdrawn by ${user.username}`, signal);
+        if (typeof outcome === 'object') return;
+      }
+      throw ownObjectNotFound(id, KIND);
+    },
+  };
+
+  function assertRate(inviter: string): void {
+    if (rate.take(inviter)) return;
+    throw new StatusError(
+      'InvitationRateExceeded',
+      `Too many requests: a user may make ${MOST_PER_HOUR} invitations in an hour`,
+      { details: { retryAfterSeconds: Math.ceil(rate.wait(inviter) / 1_000) } },
+    );
+  }
+
+  async function visibleTo(identity: Identity, listed: readonly Invitation[]) {
+    const key = ownerKey(identity);
+    const isOwn = (invitation: Invitation) => invitation.ownerKey === key;
+    if (listed.every(isOwn)) return isOwn;
+    const mayGive = await targets.givenBy(identity);
+    return (invitation: Invitation) => isOwn(invitation) || mayGive(invitation.target);
+  }
+}
+
+/** Milliseconds: seven days. */
+const LIFETIME = 7 * 24 * 3_600_000;
+/** Invitations of one user. */
+export const MOST_PER_HOUR = 20;
+
+/** Whether the inviter cannot give it, rather than that no backend can be asked now. */
+function isRefusal(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.http < 500 && error.http !== 409 && error.http !== 429;
+}
+
+function refusalOf({ message, cause, code }: StatusError): string {
+  const why = code === 'CredentialInvalid' && typeof cause === 'string' ? cause : message;
+  return `it could not be given: ${why}`;
+}
+
+/** It tells nothing of the invitation, nor of whom it is for. */
+function noInvitation(): StatusError {
+  return new StatusError(
+    'NotFound',
+    'there is no such invitation for you: it was used or withdrawn, has expired, is for another user, or never was',
+  );
+}
+
+function offerOf({ target, inviter, expiresAt }: Invitation, accepted: boolean): Offer {
+  return { ...target, inviter, accepted, expirationTimestamp: timestamp(expiresAt) };
+}

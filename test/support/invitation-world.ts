@@ -1,0 +1,110 @@
+/**
+ * Invitations on several replicas with one API server in memory, which gives what an inviter may give.
+ */
+
+import { StatusError } from '../../src/errors/status-error.ts';
+import { readInvitation } from '../../src/features/members/invitation-store.ts';
+import type { Target } from '../../src/features/members/invitation-v1alpha1.ts';
+import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
+import { createOwners } from '../../src/identity/owners.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createRateLimiter } from '../../src/limits/rate-limiter.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
+import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import { createFakeClock } from './fake-clock.ts';
+import { createMemoryObjects } from './memory-objects.ts';
+
+export const REQUEST = {
+  origin: { auditID: 'audit-id', clientAddress: '192.0.2.1' },
+  signal: new AbortController().signal,
+};
+const PLACE = { namespace: 'stonegate' };
+
+/** What was given, and by whom. */
+export interface Gift {
+  readonly inviter: string;
+  readonly target: Target;
+  readonly username: string;
+}
+
+export type InvitationWorld = ReturnType<typeof createInvitationWorld>;
+
+/** @param turn awaited before each request to the API server */
+export function createInvitationWorld(turn: () => Promise<unknown> = async () => {}) {
+  const clock = createFakeClock(Date.parse('2027-03-01T12:00:00Z'));
+  const objects = createMemoryObjects();
+  const gifts: Gift[] = [];
+  const disabled = new Set<string>();
+  /** Who lost the right to give. */
+  const powerless = new Set<string>();
+  const world = {
+    ...{ clock, objects, gifts, disabled, powerless },
+    /** Whether the API server does not answer, before it has given anything or after it. */
+    outage: undefined as 'before' | 'after' | undefined,
+    /** Whether the tenant has too many requests. */
+    busy: false,
+    stored: () =>
+      objects.all().flatMap(({ object }) => {
+        const invitation = readInvitation(object);
+        return invitation === undefined ? [] : [invitation];
+      }),
+    describe,
+    addReplica,
+  };
+
+  function describe({ tenantOrigin, subject }: Identity) {
+    const tenant = tenantOrigin.from === 'domain' ? tenantOrigin.domain.name : 'acme';
+    const name = subject.kind === 'keystone' ? subject.userName : 'carol';
+    return {
+      tenant: toTenantName(tenant),
+      user: { username: `${tenant}:${name}`, uid: '', groups: [], extra: {} },
+    };
+  }
+
+  const owners = createOwners({
+    keystone: {
+      async enabledUser(id) {
+        const name = id.replace(/^uid-of-/, '');
+        return disabled.has(name) ? undefined : { id, name, domain: { id: 'id-of-acme', name: 'acme' } };
+      },
+    },
+    isConfigured: () => true,
+    signInMaxAge: 30 * 24 * 3_600_000,
+    clock,
+  });
+
+  function addReplica(): Invitations {
+    return createInvitations({
+      ...{ clock, owners, describe, random: systemRandom, place: PLACE },
+      store: { values: world.stored },
+      objectsOf: () => ({
+        get: (...args) => turn().then(() => objects.get(...args)),
+        create: (...args) => turn().then(() => objects.create(...args)),
+        update: (...args) => turn().then(() => objects.update(...args)),
+      }),
+      rate: createRateLimiter({ perSecond: 20 / 3_600, burst: 20, clock }),
+      linkTo: (secret) => `https://portal.example.com/invitation/${secret}`,
+      targets: {
+        async give(identity, target, username, { dryRun }) {
+          await turn();
+          const inviter = describe(identity).user.username;
+          if (!dryRun && world.outage === 'before') throw new StatusError('UpstreamUnavailable', 'down');
+          if (world.busy) throw new StatusError('TenantRateExceeded', 'too many requests');
+          if (powerless.has(inviter)) throw new StatusError('AccessDenied', 'not allowed to give that');
+          if (dryRun) return;
+          gifts.push({ inviter, target, username });
+          if (world.outage === 'after') throw new StatusError('UpstreamTimeout', 'late');
+        },
+        isInScope: ({ accessToken }) => accessToken?.has('session') ?? true,
+        givenBy: async (identity) => () => describe(identity).user.username === 'acme:manager',
+      },
+    });
+  }
+
+  return world;
+}
+
+/** The secret at the end of the link. */
+export function secretOf({ status: { link = '' } }: Awaited<ReturnType<Invitations['invite']>>): string {
+  return link.slice(link.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,246 @@
+/**
+ * Who may invite, and what becomes of an invitation.
+ */
+import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createTokenScope } from '../../../../src/features/tokens/scope.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import {
+  createInvitationWorld,
+  type InvitationWorld,
+  REQUEST,
+  secretOf,
+} from '../../../support/invitation-world.ts';
+
+const ALICE = keystoneIdentity('alice');
+const BOB = keystoneIdentity('bob', { verifiedEmail: 'bob@Example.com' });
+const CAROL = keystoneIdentity('carol');
+const MANAGER = keystoneIdentity('manager');
+const GINA = keystoneIdentity('gina', { home: 'globex', verifiedEmail: 'bob@example.com' });
+const EDIT = { namespace: 'shop', role: 'edit' };
+const WEEK = 7 * 24 * 3_600_000;
+
+function setUp() {
+  const world = createInvitationWorld();
+  const invitations = world.addReplica();
+  return {
+    ...{ world, invitations },
+    invite: (spec: object = EDIT, identity = ALICE) => invitations.invite(identity, { ...spec }, REQUEST),
+    accept: (identity: Identity, secret: string) => invitations.accept(identity, secret, REQUEST),
+    show: (identity: Identity, secret: string) => invitations.show(identity, secret, REQUEST),
+  };
+}
+
+async function refusal(asked: Promise<unknown>): Promise<object> {
+  try {
+    return { given: await asked };
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const { code, message, details } = error;
+    return { code, message, details };
+  }
+}
+
+function stateOf(world: InvitationWorld) {
+  return world.stored().map(({ ended }) => ended?.state ?? 'open');
+}
+
+t.test('the invited user sees who invites to what, and gets it', async (t) => {
+  const { world, invitations, invite, accept, show } = setUp();
+  const made = await invite();
+  t.match(made, { spec: EDIT, status: { state: 'open', inviter: 'acme:alice' } });
+  t.match(made.status.link, /^https:\/\/portal\.example\.com\/invitation\/sgi_\w{46}$/);
+  const secret = secretOf(made);
+  t.match(await show(BOB, secret), { ...EDIT, inviter: 'acme:alice', accepted: false });
+  t.same(world.gifts, []);
+  t.match(await accept(BOB, secret), { ...EDIT, accepted: true });
+  t.same(world.gifts, [{ inviter: 'acme:alice', target: EDIT, username: 'acme:bob' }]);
+  const [listed] = await invitations.list(ALICE);
+  t.match(listed?.status, { state: 'accepted', reason: 'accepted by acme:bob', link: undefined });
+  t.notMatch(JSON.stringify(world.objects.all()), secret, 'the secret is not stored');
+});
+
+t.test('an invitation for an address waits for the user who has it', async (t) => {
+  const { invite, accept } = setUp();
+  const secret = secretOf(await invite({ ...EDIT, email: 'bob@EXAMPLE.com' }));
+  t.match(await refusal(accept(CAROL, secret)), { code: 'NotFound' });
+  t.match(await accept(BOB, secret), { accepted: true });
+});
+
+t.test('an invitation to a team', async (t) => {
+  const { world, invite, accept } = setUp();
+  t.match(await accept(BOB, secretOf(await invite({ team: 'web' }))), { team: 'web', accepted: true });
+  t.match(world.gifts, [{ target: { team: 'web' }, username: 'acme:bob' }]);
+});
+
+t.test('an invitation gives either a role in a namespace or a place in a team', async (t) => {
+  const { invite } = setUp();
+  for (const spec of [{}, { namespace: 'shop' }, { role: 'edit' }, { ...EDIT, team: 'web' }])
+    t.match(await refusal(invite(spec)), { code: 'BodyMalformed' });
+});
+
+t.test('who may not give it now cannot invite', async (t) => {
+  const { world, invite } = setUp();
+  world.powerless.add('acme:alice');
+  t.match(await refusal(invite()), { code: 'AccessDenied', message: 'not allowed to give that' });
+  t.match(await refusal(invite(EDIT, upstreamIdentity('acme:alice'))), { code: 'OwnerUnusable' });
+  const accessToken = createTokenScope('abcd1234', { scopes: ['namespace/web/manage', '+rbac'] }, '');
+  t.match(await refusal(invite(EDIT, { ...MANAGER, accessToken })), { code: 'AccessDenied' });
+  t.same(world.stored(), []);
+});
+
+t.test('D435 invitations are answered in the same way, whose an address is', async (t) => {
+  const { invite } = setUp();
+  const answers = [];
+  for (const email of ['bob@example.com', 'nora@example.com', 'gina@globex.example', 'alice@example.com']) {
+    const { metadata, spec, status } = await invite({ ...EDIT, email });
+    t.match(spec, { ...EDIT, email });
+    answers.push(
+      JSON.stringify({ metadata, spec, status })
+        .replaceAll(/"(?:sg|https:|[a-z0-9]{8}")[^"]*"?/g, '')
+        .replace(email, ''),
+    );
+  }
+  t.equal(new Set(answers).size, 1, answers.join('\n'));
+});
+
+t.test('D437 every other acceptance is the same 404, and changes nothing', async (t) => {
+  const { world, invite, accept, show } = setUp();
+  const forBob = secretOf(await invite({ ...EDIT, email: 'bob@EXAMPLE.com' }));
+  const forAnyone = secretOf(await invite());
+  const used = secretOf(await invite());
+  await accept(BOB, used);
+  const unknown = secretOf(await createInvitationWorld().addReplica().invite(ALICE, EDIT, REQUEST));
+  const before = JSON.stringify(world.objects.all());
+  const refused: Record<string, [Identity, string]> = {
+    'another account': [CAROL, forBob],
+    'an address with another spelling of the name': [{ ...BOB, verifiedEmail: 'Bob@example.com' }, forBob],
+    'an account of another tenant with the address': [GINA, forBob],
+    'another tenant': [GINA, forAnyone],
+    'a second use': [BOB, used],
+    'an invitation that never was': [BOB, unknown],
+    'another secret with the same id': [BOB, `sgi_${forAnyone.slice(4, 12)}${unknown.slice(12)}`],
+    'a typo': [BOB, `${forAnyone}x`],
+    'no secret': [BOB, ''],
+  };
+  const answers = [];
+  for (const [why, [identity, secret]] of Object.entries(refused))
+    for (const answer of [accept, show]) {
+      const found = await refusal(answer(identity, secret));
+      t.match(found, { code: 'NotFound' }, why);
+      answers.push(JSON.stringify(found));
+    }
+  t.equal(JSON.stringify(world.objects.all()), before);
+  world.clock.advance(WEEK);
+  answers.push(JSON.stringify(await refusal(accept(BOB, forAnyone))));
+  t.equal(new Set(answers).size, 1);
+  t.equal(world.gifts.length, 1);
+});
+
+t.test('D437 an invitation ends when its inviter has lost the right, and the inviter sees why', async (t) => {
+  for (const lose of [
+    (world: InvitationWorld) => world.powerless.add('acme:alice'),
+    (world: InvitationWorld) => world.disabled.add('alice'),
+  ]) {
+    const { world, invitations, invite, accept } = setUp();
+    const secret = secretOf(await invite());
+    lose(world);
+    const never = await refusal(accept(BOB, ''));
+    t.same(await refusal(accept(BOB, secret)), never);
+    world.powerless.clear();
+    world.disabled.clear();
+    t.same(await refusal(accept(BOB, secret)), never, 'for good');
+    const [listed] = await invitations.list(ALICE);
+    t.match(listed?.status, {
+      state: 'refused',
+      reason: /^it could not be given: .*(not allowed to give that|disabled)/,
+    });
+    t.same(world.gifts, []);
+  }
+});
+
+t.test('an invitation waits while the API server cannot be asked about the inviter', async (t) => {
+  const { world, invite, accept } = setUp();
+  const secret = secretOf(await invite());
+  world.objects.before = (verb) => {
+    if (verb === 'get') throw new StatusError('UpstreamUnavailable', 'down');
+  };
+  t.match(await refusal(accept(BOB, secret)), { code: 'UpstreamUnavailable' });
+  world.objects.before = () => {};
+  world.busy = true;
+  t.match(await refusal(accept(BOB, secret)), { code: 'TenantRateExceeded' });
+  world.busy = false;
+  t.match(await accept(BOB, secret), { accepted: true });
+});
+
+t.test('an invitation that was claimed is not given back', async (t) => {
+  const { world, invitations, invite, accept } = setUp();
+  const secret = secretOf(await invite());
+  world.outage = 'after';
+  t.match(await refusal(accept(BOB, secret)), { code: 'UpstreamTimeout' });
+  world.outage = undefined;
+  t.match(await refusal(accept(CAROL, secret)), { code: 'NotFound' });
+  const [listed] = await invitations.list(ALICE);
+  t.match(listed?.status, { state: 'refused', reason: /acme:bob accepted it, .*invite again/ });
+});
+
+t.test('a sign-in of the inviter meanwhile does not disturb an acceptance', async (t) => {
+  const { world, invite, accept } = setUp();
+  const secret = secretOf(await invite());
+  let isFirst = true;
+  world.objects.before = (verb, kind, place, name) => {
+    const found = world.objects.find(kind, place, name);
+    if (verb === 'update' && isFirst && found !== undefined) world.objects.put(kind, place, found);
+    if (verb === 'update') isFirst = false;
+  };
+  t.match(await accept(BOB, secret), { accepted: true });
+  t.equal(world.gifts.length, 1);
+});
+
+t.test('the inviter, and who may give the same, see and withdraw it', async (t) => {
+  for (const identity of [ALICE, MANAGER]) {
+    const { world, invitations, invite, accept } = setUp();
+    const made = await invite();
+    const { name } = made.metadata;
+    t.equal((await invitations.list(identity)).length, 1);
+    for (const other of [CAROL, keystoneIdentity('manager', { home: 'globex', uid: 'uid-of-another' })]) {
+      t.same(await invitations.list(other), []);
+      t.match(await refusal(invitations.withdraw(other, name, REQUEST)), { code: 'NotFound' });
+    }
+    await invitations.withdraw(identity, name, REQUEST);
+    t.same(stateOf(world), ['withdrawn']);
+    await invitations.withdraw(identity, name, REQUEST);
+    t.match(await refusal(accept(BOB, secretOf(made))), { code: 'NotFound' });
+  }
+});
+
+t.test('what was accepted cannot be withdrawn', async (t) => {
+  const { invitations, invite, accept } = setUp();
+  const made = await invite();
+  await accept(BOB, secretOf(made));
+  const { name } = made.metadata;
+  t.match(await refusal(invitations.withdraw(ALICE, name, REQUEST)), {
+    code: 'Conflict',
+    message: /accepted by acme:bob/,
+  });
+});
+
+t.test('a user makes twenty invitations an hour', async (t) => {
+  const { world, invite } = setUp();
+  for (let made = 1; made <= 20; made += 1) await invite();
+  const { details, ...found } = { details: {}, ...(await refusal(invite())) };
+  t.match(found, { code: 'InvitationRateExceeded' });
+  t.same(details, { retryAfterSeconds: 180 });
+  t.match(await invite(EDIT, CAROL), { status: { state: 'open' } }, 'another user is not affected');
+  world.clock.advance(180_000);
+  t.match(await invite(), { status: { state: 'open' } });
+});
+
+t.test('an invitation by an access token ends with the token', async (t) => {
+  const { world, invitations } = setUp();
+  const expiresAt = world.clock.now() + 3_600_000;
+  const accessToken = createTokenScope('abcd1234', { scopes: ['session'] }, '');
+  const made = await invitations.invite({ ...ALICE, accessToken, expiresAt }, EDIT, REQUEST);
+  t.equal(Date.parse(made.status.expirationTimestamp), expiresAt);
+});

@@ -1,0 +1,92 @@
+/**
+ * Stored objects follow the sign-ins of their owners, and go 30 days after their end.
+ */
+import t from 'tap';
+import {
+  createInvitationStore,
+  endOf,
+  type Invitation,
+  storableInvitation,
+} from '../../../src/features/members/invitation-store.ts';
+import { STORED_INVITATIONS } from '../../../src/features/members/invitation-v1alpha1.ts';
+import { OwnerUpkeep } from '../../../src/features/owner-upkeep.ts';
+import { ownerKey } from '../../../src/identity/owners.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
+import { claimIdentity } from '../../support/identities.ts';
+import { createMemoryObjects } from '../../support/memory-objects.ts';
+
+const PLACE = { namespace: 'stonegate' };
+const DAY = 24 * 3_600_000;
+const INVITED = claimIdentity('oidc:alice', 'acme', { groups: ['oidc:editors'] });
+
+function setUp(clock: FakeClock) {
+  const objects = createMemoryObjects();
+  const now = clock.now();
+  objects.put(STORED_INVITATIONS, PLACE, {
+    metadata: { name: 'abcd1234' },
+    spec: {
+      ...{ namespace: 'shop', role: 'edit', tenant: 'acme', inviter: 'oidc:alice', digest: '00' },
+      identity: JSON.stringify(INVITED),
+      invited: new Date(now).toISOString(),
+      expires: new Date(now + 7 * DAY).toISOString(),
+    },
+  });
+  const store = createInvitationStore(() => {});
+  const stored = (): readonly Invitation[] => {
+    const list = store.filled.beginList();
+    list.take(objects.all().map(({ object }) => storableInvitation({ value: object, text: () => '' })));
+    list.end();
+    store.onUpdate();
+    return [...store.values()];
+  };
+  stored();
+  const upkeep = new OwnerUpkeep<Invitation>({
+    kind: STORED_INVITATIONS,
+    store,
+    identityOf: ({ identity }) => identity,
+    endedAt: (invitation, at) => endOf(invitation, at)?.at,
+    ...{ objects, place: PLACE, clock, logger: silentLogger },
+    owners: { ownerOf: (identity) => identity },
+  });
+  return { objects, stored, upkeep };
+}
+
+/** Lets the upkeep do what it is to do in the time. */
+async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
+  clock.advance(milliseconds);
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+t.test('the groups of a later sign-in are written', async (t) => {
+  const clock = createFakeClock();
+  const { stored, upkeep, objects } = setUp(clock);
+  t.equal(stored()[0]?.ownerKey, ownerKey(INVITED));
+  upkeep.start();
+  await pass(clock, 200);
+  const reader = { ...INVITED, groups: ['oidc:readers'] };
+  upkeep.signedIn(claimIdentity('oidc:carol'));
+  upkeep.signedIn(reader);
+  objects.before = () => {
+    objects.before = () => {};
+    objects.put(STORED_INVITATIONS, PLACE, objects.all()[0]?.object ?? {});
+  };
+  await pass(clock, 200);
+  await pass(clock, 200);
+  t.match(stored(), [{ identity: { groups: ['oidc:readers'] } }]);
+  await upkeep.stop();
+});
+
+t.test('what ended 30 days ago is deleted', async (t) => {
+  const clock = createFakeClock();
+  const { stored, upkeep } = setUp(clock);
+  upkeep.start();
+  for (const days of [0, 36]) {
+    await pass(clock, days * DAY + 200);
+    t.equal(stored().length, 1, `after ${days} days`);
+  }
+  await pass(clock, DAY);
+  await pass(clock, 200);
+  t.same(stored(), []);
+  await upkeep.stop();
+});
