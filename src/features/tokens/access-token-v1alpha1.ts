@@ -42,14 +42,14 @@ export const accessTokenSpecSchema = z.strictObject({
   expirationSeconds: z
     .int()
     .exactOptional()
-    .describe('For how long it is valid. Required; the longest depends on the scopes.'),
+    .describe('For how long it is valid. A request without it is refused with the longest for the scopes.'),
 });
 
 export type AccessTokenSpec = Output<typeof accessTokenSpecSchema>;
 
 const accessTokenStatusSchema = z.object({
   token: z.string().exactOptional().describe('The secret. It is shown once, when it is made.'),
-  state: z.enum(['active', 'expired', 'revoked', 'blocked']),
+  state: z.enum(['active', 'expired', 'revoked', 'blocked']).describe('Only an active token is accepted.'),
   reason: z.string().exactOptional().describe('Why it is not active.'),
   owner: z.string().describe('The user as whom it acts.'),
   expirationTimestamp: z.string(),
