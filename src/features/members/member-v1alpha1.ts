@@ -16,6 +16,9 @@ export function membersPath(namespace: string, id?: string): string {
 
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
 
+/** Named in the refusal of what can be forced. */
+export const FORCE_FIELD = 'spec.force';
+
 /** What may be a name of RBAC, and travels in a header. */
 const name = z
   .string()

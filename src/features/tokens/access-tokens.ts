@@ -37,6 +37,8 @@ export interface AccessTokensOptions extends TokenCheckOptions {
 
 /** The functions that write also throw a StatusError for what the API server refuses. */
 export interface AccessTokens {
+  /** The longest life of a token with these scopes, in milliseconds. */
+  longestLife(spec: ScopeSpec): number;
   /** The user's tokens, the newest first. */
   list(identity: Identity): readonly ShownToken[];
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
@@ -52,6 +54,8 @@ export interface AccessTokens {
 
 /** Tokens of one user that have not ended. */
 const MAX_TOKENS = 100;
+/** Tokens of one user that have ended and are listed: a script may make and revoke them in a loop. */
+const MAX_ENDED = 200;
 /** Secrets of one token that count at a time: a script that rotates in a loop stops here. */
 const MAX_SECRETS = 8;
 const ATTEMPTS = 4;
@@ -61,14 +65,19 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
-    const { id, uid, createdAt, spec, expiresAt, owner, lastUsedAt } = token;
+    const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
     const ended = endOf(token, clock.now());
     const blocked = blockOf(token, lifetimes);
     const reason = ended?.reason ?? blocked;
-    const notes = scopeNotes(spec);
+    const notes = scopeNotes(token);
     return {
       metadata: { name: id, uid, creationTimestamp: timestamp(createdAt) },
-      spec: { ...spec, expirationSeconds: Math.round((expiresAt - createdAt) / 1_000) },
+      spec: {
+        ...(description !== undefined && { description }),
+        scopes,
+        ...(rules && { rules }),
+        expirationSeconds: Math.round((expiresAt - createdAt) / 1_000),
+      },
       status: {
         ...(secret !== undefined && { token: secret }),
         state: ended?.state ?? (blocked === undefined ? 'active' : 'blocked'),
@@ -101,38 +110,47 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
-      if (object === undefined || data === undefined) break;
+      if (object === undefined || data === undefined) throw ownObjectNotFound(id, KIND);
       const changed = { ...object, spec: apply(data.spec) };
       const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;
     }
-    throw ownObjectNotFound(id, KIND);
+    throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
+  }
+
+  /** What ended first is not listed any longer if there is too much of it. */
+  async function makeRoom(identity: Identity, now: number, signal: AbortSignal): Promise<void> {
+    const all = owned(identity).map((token) => ({ token, endedAt: endOf(token, now)?.at }));
+    const live = all.filter(({ endedAt }) => endedAt === undefined);
+    if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+    const ended = all.filter((one) => !live.includes(one));
+    ended.sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0));
+    for (const { token } of ended.slice(MAX_ENDED)) await deleteToken(objects, place, token, signal);
   }
 
   return {
+    longestLife: (spec) => longestLife(spec, lifetimes),
     list: (identity) =>
       owned(identity)
         .sort((one, other) => other.createdAt - one.createdAt)
         .map((token) => shown(token)),
     async create(identity, spec, signal) {
       const lifetime = checkedLifetime(spec, lifetimes);
-      assertWithin(identity, spec);
       const owner = owners.ownerOf(identity);
       const { tenant, user } = kubernetesIdentity(owner, mode);
       const now = clock.now();
-      const live = owned(identity).filter((token) => endOf(token, now) === undefined);
-      if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+      const { accessToken } = identity;
+      const expiresAt = Math.min(now + lifetime, accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY);
+      assertWithin(identity, spec, expiresAt);
+      await makeRoom(identity, now, signal);
       const { id, text, digest } = newSecret('sgt_', random);
       const { expirationSeconds: _, ...given } = spec;
-      const expiresAt = Math.min(
-        now + lifetime,
-        identity.accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY,
-      );
       const stored: StoredTokenSpec = {
         ...given,
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
+        signedIn: timestamp(accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : now),
         expires: timestamp(expiresAt),
         secrets: [{ digest }],
       };
@@ -150,7 +168,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     },
     async rotate(identity, name, overlapSeconds, signal) {
       const token = named(identity, name);
-      assertWithin(identity, token.spec);
+      assertWithin(identity, token, token.expiresAt);
       const now = clock.now();
       const ended = endOf(token, now);
       if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
@@ -159,6 +177,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const changed = await change(
         token,
         (spec) => {
+          if (spec.revoked !== undefined) throw invalid('the access token is revoked');
           const counting = spec.secrets.filter(({ until }) => until === undefined || now < Date.parse(until));
           if (counting.length >= MAX_SECRETS)
             throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
@@ -180,6 +199,17 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   };
 }
 
+/** Deletes the object as it was read: not another one of its name. */
+async function deleteToken(
+  objects: Objects,
+  place: Place,
+  { id, uid }: AccessToken,
+  signal: AbortSignal,
+): Promise<void> {
+  const object = await objects.get(STORED_TOKENS, place, id, signal);
+  if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
+}
+
 function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {
   return typeof written === 'object' ? readToken({ value: written, text: () => '' }).token : undefined;
 }
@@ -197,14 +227,14 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   return expirationSeconds * 1_000;
 }
 
-/** A token makes no token, and no secret, that may do more than itself. */
-function assertWithin({ accessToken }: Identity, { scopes, rules = [] }: ScopeSpec): void {
+/** A token makes no token, and no secret, that may do more than itself, or for longer. */
+function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end: number): void {
   if (accessToken === undefined) return;
-  const isWithin = givenScopes({ scopes, rules }).every((scope) => accessToken.has(scope));
+  const isWithin = givenScopes(spec).every((scope) => accessToken.has(scope)) && end <= expiresAt;
   if (!isWithin)
     throw new StatusError(
       'AccessDenied',
-      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes: ${accessToken.text}`,
+      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes that end no later: ${accessToken.text}`,
     );
 }
 

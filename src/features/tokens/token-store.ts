@@ -9,6 +9,7 @@ import { MalformedObject, type ReceivedObject, readRevision } from '../../kubern
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
+import { memoize, memoizeByReference } from '../../lib/memoize.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
 import { type StoredTokenSpec, storedTokenSchema } from './access-token-v1alpha1.ts';
@@ -23,9 +24,12 @@ export interface AccessToken {
   /** The user name. */
   readonly owner: string;
   readonly ownerKey: string;
-  readonly identity: Identity;
+  /** As JSON; see `identityOf`. Tokens of one owner share the text. */
+  readonly identityText: string;
   readonly signedInAt: number;
-  readonly spec: Pick<StoredTokenSpec, 'description' | 'scopes' | 'rules'>;
+  readonly description: string | undefined;
+  readonly scopes: readonly string[];
+  readonly rules: StoredTokenSpec['rules'];
   readonly expiresAt: number;
   /** The newest last; `until` is Infinity for it. */
   readonly secrets: readonly { readonly digest: Buffer; readonly until: number }[];
@@ -90,13 +94,17 @@ export class TokenStore implements InformerStore<ReadToken> {
       owned?.delete(before);
       if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
     }
-    if (token !== undefined) {
-      this.#tokens.set(id, token);
-      const owned = this.#byOwner.get(token.ownerKey) ?? new Set();
-      this.#byOwner.set(token.ownerKey, owned.add(token));
-    }
+    if (token !== undefined) this.#add(token);
     if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
       this.#options.onEnded(id);
+  }
+
+  #add(read: AccessToken): void {
+    const owned = this.#byOwner.get(read.ownerKey) ?? new Set();
+    const [{ ownerKey, identityText } = read] = owned;
+    const token = identityText === read.identityText ? { ...read, ownerKey, identityText } : read;
+    this.#tokens.set(token.id, token);
+    this.#byOwner.set(ownerKey, owned.add(token));
   }
 
   delete({ id }: ReadToken): void {
@@ -119,12 +127,22 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 }
 
+/** The owner's identity at their last sign-in. Parsed when the token is used: few of many tokens are. */
+export const identityOf = memoizeByReference(({ id, identityText }: AccessToken): Identity => {
+  const identity = parseJSON(identityText, identitySchema);
+  if (identity === undefined) throw unauthorized(`the owner of the access token ${id} cannot be read`);
+  return identity;
+});
+
 export interface ReadToken {
   readonly id: string;
   readonly revision: number;
   /** Undefined if the object cannot be read as a token. */
   readonly token?: AccessToken | undefined;
 }
+
+/** One copy of a text that many tokens have. */
+const shared = memoize((text) => text);
 
 /** @throws MalformedObject if the object has no name */
 export function readToken({ value }: ReceivedObject): ReadToken {
@@ -134,24 +152,27 @@ export function readToken({ value }: ReceivedObject): ReadToken {
   const { data } = storedTokenSchema.safeParse(value);
   const createdAt = typeof creationTimestamp === 'string' ? parseTimestamp(creationTimestamp) : undefined;
   if (data === undefined || createdAt === undefined || typeof uid !== 'string') return { id: name, revision };
-  const { status = {} } = data;
-  const { tenant, owner, identity: stored, expires, secrets, revoked, ...spec } = data.spec;
-  const identity = parseJSON(status.signIn?.identity ?? stored, identitySchema);
-  const expiresAt = parseTimestamp(expires);
+  const { spec, status = {} } = data;
+  const { tenant, owner, description, scopes, rules, revoked } = spec;
+  const identityText = status.signIn?.identity ?? spec.identity;
+  const identity = parseJSON(identityText, identitySchema);
+  const expiresAt = parseTimestamp(spec.expires);
   if (identity === undefined || expiresAt === undefined) return { id: name, revision };
   const token = {
     id: name,
     uid,
     revision,
     createdAt,
-    tenant,
+    tenant: shared(tenant),
     owner,
     ownerKey: ownerKey(identity),
-    identity,
-    signedInAt: status.signIn === undefined ? createdAt : (parseTimestamp(status.signIn.at) ?? 0),
-    spec,
+    identityText,
+    signedInAt: parseTimestamp(status.signIn?.at ?? spec.signedIn) ?? 0,
+    description,
+    scopes: scopes.map(shared),
+    rules,
     expiresAt,
-    secrets: secrets.map(({ digest, until }) => ({
+    secrets: spec.secrets.map(({ digest, until }) => ({
       digest: Buffer.from(digest, 'hex'),
       until: until === undefined ? Number.POSITIVE_INFINITY : (parseTimestamp(until) ?? 0),
     })),
