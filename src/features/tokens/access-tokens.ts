@@ -178,14 +178,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         token,
         (spec) => {
           if (spec.revoked !== undefined) throw invalid('the access token is revoked');
-          const counting = spec.secrets.filter(({ until }) => until === undefined || now < Date.parse(until));
-          if (counting.length >= MAX_SECRETS)
-            throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
-          const ending = counting.map((secret) => {
-            const ends = Math.min(until, secret.until === undefined ? until : Date.parse(secret.until));
-            return { digest: secret.digest, until: timestamp(ends) };
-          });
-          return { ...spec, secrets: [...ending, { digest }] };
+          return { ...spec, secrets: [...endingSecrets(spec, now, until), { digest }] };
         },
         signal,
       );
@@ -208,6 +201,24 @@ async function deleteToken(
 ): Promise<void> {
   const object = await objects.get(STORED_TOKENS, place, id, signal);
   if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
+}
+
+/**
+ * The secrets that count now, with an end.
+ *
+ * @param latest the latest end, in milliseconds since the epoch
+ */
+function endingSecrets(
+  { secrets }: StoredTokenSpec,
+  now: number,
+  latest: number,
+): StoredTokenSpec['secrets'] {
+  const ending = secrets.flatMap(({ digest, until }) => {
+    const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+    return now < end ? [{ digest, until: timestamp(Math.min(end, latest)) }] : [];
+  });
+  if (ending.length < MAX_SECRETS) return ending;
+  throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
 }
 
 function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {

@@ -95,8 +95,8 @@ export class TokenStore implements InformerStore<ReadToken> {
       if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
     }
     if (token !== undefined) this.#add(token);
-    if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
-      this.#options.onEnded(id);
+    const isRevoked = token === undefined || token.revoked !== undefined;
+    if (before !== undefined && before.revoked === undefined && isRevoked) this.#options.onEnded(id);
   }
 
   #add(read: AccessToken): void {
