@@ -1,7 +1,7 @@
 /**
- * Requests to the API server as the user of an identity, without a client's request: what a feature changes
- * for a user has the user's rights and no more. The path decides tenant, roles and body rules, as for
- * a request that is forwarded, and no caller chooses a header.
+ * Sends requests of a feature to the API server as a user, so that what the feature changes for the user
+ * needs the user's rights. The path decides about tenant, roles and body rules, as it does for a request that
+ * is forwarded, and no caller chooses a header.
  */
 import { StatusError } from '../errors/status-error.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
@@ -23,7 +23,7 @@ import type { Outgoing } from './request-context.ts';
 import { noHandler } from './route-kind.ts';
 import { roleScopeOf } from './stages.ts';
 
-/** For the API server's audit log: the request of a client that is the reason for this one. */
+/** The client's request that is the reason for this one, for the API server's audit log. */
 export type RequestOrigin = Pick<ImpersonationOptions, 'auditID' | 'clientAddress'>;
 
 export interface RequestAsIdentity {
@@ -38,7 +38,7 @@ export interface IdentityRequests {
   /** @throws StatusError KeystoneUnavailable, IdentityUnusable, TenantUnknown */
   subjectOf(identity: Identity): Promise<SubjectByNamespace>;
   /**
-   * @param identity that may be impersonated: not one with a token of the API server
+   * @param identity one that Stonegate may impersonate: none that came with a token of the API server
    * @throws StatusError as `subjectOf`, the body rules and the fetcher do; IdentityTooLarge
    */
   send(identity: Identity, request: RequestAsIdentity, signal: AbortSignal): Promise<UpstreamResponse>;

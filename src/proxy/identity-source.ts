@@ -14,6 +14,15 @@ export interface KubernetesIdentity {
   readonly user: UserInfo;
 }
 
+/** @throws StatusError if the identity has no tenant or no user name */
+export function kubernetesIdentity(
+  identity: Identity,
+  mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>,
+): KubernetesIdentity {
+  const tenant = mode.tenantOf(identity);
+  return { tenant, user: mode.userOf(identity, tenant) };
+}
+
 export interface IdentitySource {
   /** @throws StatusError as the API would refuse the credential */
   authenticate(
@@ -22,15 +31,6 @@ export interface IdentitySource {
   ): Promise<Identity>;
   /** @throws StatusError if the identity has no tenant or no user name */
   describe(identity: Identity): KubernetesIdentity;
-}
-
-/** @throws StatusError if the identity has no tenant or no user name */
-export function kubernetesIdentity(
-  identity: Identity,
-  mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>,
-): KubernetesIdentity {
-  const tenant = mode.tenantOf(identity);
-  return { tenant, user: mode.userOf(identity, tenant) };
 }
 
 export function createIdentitySource(

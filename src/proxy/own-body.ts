@@ -1,6 +1,6 @@
 /**
- * Reads an object that a client posts to Stonegate's own API, and writes the response. The object may hold a
- * credential, so a refusal repeats nothing of it.
+ * Reads an object that a client sends to Stonegate's own API. The object may contain a credential, so
+ * a refusal repeats nothing of it.
  */
 import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';

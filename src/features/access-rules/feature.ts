@@ -40,8 +40,8 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
     async accessOf(identity: Identity) {
       const subject = await parts.asIdentity.subjectOf(identity);
       const { expiresAt } = identity;
-      const asked = { subject, selection: { verb: '*' }, expiresAt, signal: NEVER };
-      const { status } = await documents.documentOf(asked);
+      const selection = { verb: '*' };
+      const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
       return {
         matrix: accessMatrix(status, PAGE),
         ...heldRoles(access.index, subject),

@@ -1,5 +1,5 @@
 /**
- * The requests for teams of Stonegate's own API, in the forms of the API server.
+ * Responds to requests for `teams` of Stonegate's own API.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
@@ -26,10 +26,10 @@ export interface TeamHandlerOptions extends OwnBodyOptions {
 }
 
 const TEAM = ownKind('Team', 'a team', teamSpecSchema);
-const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
+const TYPE_META = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-const SHOWN: OwnObjectKind<ShownTeam> = {
-  ...IDENTITY,
+const KIND: OwnObjectKind<ShownTeam> = {
+  ...TYPE_META,
   resource: 'teams',
   columns: [
     ['Members', 'How many users are in the team', ({ spec }) => String(spec.members.length)],
@@ -40,7 +40,7 @@ const SHOWN: OwnObjectKind<ShownTeam> = {
 export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<UpstreamResponse> {
   const { teams, mode, clock } = options;
 
-  async function changeIn({ exchange, info }: Outgoing, name: string) {
+  async function readChange({ exchange, info }: Outgoing, name: string) {
     const { metadata, spec } = await readOwnObject(exchange, TEAM, options);
     const { resourceVersion, name: named = '' } = metadata ?? {};
     if (name !== '' && named !== name)
@@ -52,21 +52,23 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
     const { exchange, tenant } = outgoing;
     const caller: TeamCaller = {
       ...reviewSubject(outgoing, mode.reviewTenant),
-      ...{ tenant, signal: exchange.signal },
+      tenant,
+      signal: exchange.signal,
     };
     const { name } = routeAs(outgoing, 'own-api');
-    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...IDENTITY, ...team });
+    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...TYPE_META, ...team });
     switch (exchange.method) {
       case 'POST':
-        return respond(201, await teams.create(caller, await changeIn(outgoing, name)));
+        return respond(201, await teams.create(caller, await readChange(outgoing, name)));
       case 'PUT':
-        return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
+        return respond(200, await teams.update(caller, await readChange(outgoing, name)));
       case 'DELETE': {
         const { dryRun } = await readDeleteOptions(outgoing, options);
-        return deletedResponse('teams', name, (await teams.delete(caller, name, dryRun)).metadata.uid);
+        const { metadata } = await teams.delete(caller, name, dryRun);
+        return deletedResponse(KIND.resource, name, metadata.uid);
       }
       default:
-        return answerOwnObjects(outgoing, name, SHOWN, clock.now(), async () =>
+        return answerOwnObjects(outgoing, name, KIND, clock.now(), async () =>
           name === '' ? teams.list(caller) : [await teams.get(caller, name)],
         );
     }

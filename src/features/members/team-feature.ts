@@ -14,15 +14,15 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { connectInformers, INFORMS } from '../connect-informers.ts';
-import { quotaPlace } from '../quota/feature.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { createTeamHandler } from './handle-teams.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
 import { OWN_TEAMS, readTeam, TEAMS } from './team-v1alpha1.ts';
 import { createTeams, type TeamCaller, type Teams } from './teams.ts';
 
-/** Milliseconds after which memberships that were not proven again give no group. */
-const EXPIRE = 180_000;
+/** For how many milliseconds memberships count that were not proven again. */
+const MEMBERSHIP_LIFETIME = 180_000;
 
 /** A page of the portal is made even if its browser is gone. */
 const NEVER = new AbortController().signal;
@@ -31,7 +31,7 @@ export interface Memberships {
   readonly index: TeamIndex;
   readonly informers: Informers;
   readonly groupsOf: GroupsOf;
-  /** Whether all teams were known lately. */
+  /** Whether all teams are known, or were so until lately. */
   readonly isCurrent: () => boolean;
 }
 
@@ -39,7 +39,7 @@ const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', INFOR
 
 export interface MembershipsOptions extends InformerRuntime {
   readonly upstream: InformerUpstream;
-  /** Of the list of the stored teams. */
+  /** The path of the list of stored teams. */
   readonly path: string;
 }
 
@@ -47,9 +47,12 @@ export function openMemberships({ upstream, path, ...runtime }: MembershipsOptio
   const index = new TeamIndex();
   const informers = new Informers({ ...runtime, name: 'teams', upstream });
   const informer = informers.add({ path, read: storableObjects(readTeam), store: index });
-  const isCurrent = () => runtime.clock.now() < (informer.provenAt ?? -EXPIRE) + EXPIRE;
+  const isCurrent = () =>
+    informer.provenAt !== undefined && runtime.clock.now() - informer.provenAt < MEMBERSHIP_LIFETIME;
   return {
-    ...{ index, informers, isCurrent },
+    index,
+    informers,
+    isCurrent,
     groupsOf: (tenant, username) => (isCurrent() ? index.groupsOf(tenant, username) : NO_GROUPS),
   };
 }
@@ -59,7 +62,7 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
   const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
   const { members, tenancy, upstream: connection } = loaded.configuration;
   if (members === undefined || upstream === undefined) return undefined;
-  const place = quotaPlace(members, tenancy);
+  const place = operatorPlace(members, tenancy);
   const memberships = generation.component(MEMBERSHIPS, {
     fingerprint: [connection.server, place],
     create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
@@ -69,9 +72,9 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
 }
 
 /**
- * A process that has not listed the teams would refuse their members.
+ * Keeps a process from being ready that has not listed the teams: it would refuse their members.
  *
- * @param startedAt of the process, in milliseconds since the epoch
+ * @param startedAt when the process started, in milliseconds since the epoch
  */
 export function createTeamReadiness(build: FeatureBuild, startedAt: number): ReadinessCheck | undefined {
   const memberships = createMemberships(build);
@@ -107,7 +110,7 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
   const teams = createTeams({
     ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
     objectsOf: (account) => createObjects(upstream, account),
-    place: quotaPlace(members, tenancy),
+    place: operatorPlace(members, tenancy),
   });
   return {
     ownResources: [{ ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode, teams }) }],
@@ -117,9 +120,12 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
         const { tenant, user } = kubernetesIdentity(identity, mode);
         const { cluster } = await asIdentity.subjectOf(identity);
         return {
-          ...{ tenant, signal: NEVER, sender: { kind: 'stonegate' }, home: mode.reviewTenant(tenant) },
+          tenant,
+          home: mode.reviewTenant(tenant),
           user: { ...user, groups: cluster.groups },
+          sender: { kind: 'stonegate' },
           account: { kind: 'tenant', tenant },
+          signal: NEVER,
         };
       },
     },

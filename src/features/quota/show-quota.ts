@@ -17,7 +17,7 @@ import {
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
-import { quotaPlace } from './feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { reservedIn } from './ledger.ts';
 import { OWN_QUOTAS, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
@@ -31,7 +31,7 @@ export interface ShownQuotas extends Feature {
 
 interface Configuration {
   readonly quota?: QuotaConfiguration | undefined;
-  readonly tenancy: Parameters<typeof quotaPlace>[1];
+  readonly tenancy: Parameters<typeof operatorPlace>[1];
 }
 
 /** A page of the portal is made even if its browser is gone. */
@@ -47,7 +47,7 @@ export function createShownQuotas(
         { ...OWN_QUOTAS, unavailable: "need quotas, which Stonegate's operator turns on with quota" },
       ],
     };
-  const kind = quotaKind(quotaPlace(quota, tenancy), upstream);
+  const kind = quotaKind(operatorPlace(quota, tenancy), upstream);
   return {
     ownResources: [
       {

@@ -8,7 +8,7 @@ import type { ResourceQuestion } from '../../rbac/attributes.ts';
 import { createRulesBudget, createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexed-rules.ts';
 
-/** Of a wildcard that stands for something that the scope does not allow only known kinds stay. */
+/** A wildcard that stands for more than the scope allows is replaced with the kinds that are known. */
 export function scopedRules(
   status: RulesStatus,
   scope: TokenScope | undefined,

@@ -1,6 +1,6 @@
 /**
- * Makes, lists, rotates and revokes the access tokens of a user: what Stonegate's own API and the portal
- * call. The objects are written with the provisioning credential.
+ * Makes, lists, rotates and revokes the access tokens of a user, for Stonegate's own API and the portal. The
+ * objects are written with the provisioning credential.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
@@ -35,7 +35,7 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly random: Pick<Random, 'bytes'>;
 }
 
-/** The functions throw a StatusError also for what the API server refuses. */
+/** The functions that write also throw a StatusError for what the API server refuses. */
 export interface AccessTokens {
   /** The longest life of a token with these scopes, in milliseconds. */
   longestLife(spec: ScopeSpec): number;
@@ -44,7 +44,7 @@ export interface AccessTokens {
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
   create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken>;
   /**
-   * @param overlapSeconds for which the present secret stays valid
+   * @param overlapSeconds how long the present secret stays valid
    * @throws StatusError NotFound, ObjectInvalid, AccessDenied
    */
   rotate(identity: Identity, name: string, overlapSeconds: number, signal: AbortSignal): Promise<ShownToken>;
@@ -161,7 +161,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         spec: stored,
       };
       const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
-      // An id has 41 bits of chance.
+      // With 41 random bits, an id is hardly ever taken.
       if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);
@@ -178,14 +178,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         token,
         (spec) => {
           if (spec.revoked !== undefined) throw invalid('the access token is revoked');
-          const counting = spec.secrets.filter(({ until }) => until === undefined || now < Date.parse(until));
-          if (counting.length >= MAX_SECRETS)
-            throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
-          const ending = counting.map((secret) => {
-            const ends = Math.min(until, secret.until === undefined ? until : Date.parse(secret.until));
-            return { digest: secret.digest, until: timestamp(ends) };
-          });
-          return { ...spec, secrets: [...ending, { digest }] };
+          return { ...spec, secrets: [...endingSecrets(spec, now, until), { digest }] };
         },
         signal,
       );
@@ -208,6 +201,24 @@ async function deleteToken(
 ): Promise<void> {
   const object = await objects.get(STORED_TOKENS, place, id, signal);
   if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
+}
+
+/**
+ * The secrets that count now, with an end.
+ *
+ * @param latest the latest end, in milliseconds since the epoch
+ */
+function endingSecrets(
+  { secrets }: StoredTokenSpec,
+  now: number,
+  latest: number,
+): StoredTokenSpec['secrets'] {
+  const ending = secrets.flatMap(({ digest, until }) => {
+    const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+    return now < end ? [{ digest, until: timestamp(Math.min(end, latest)) }] : [];
+  });
+  if (ending.length < MAX_SECRETS) return ending;
+  throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
 }
 
 function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {

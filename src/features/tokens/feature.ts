@@ -1,6 +1,6 @@
 /**
- * Access tokens: credentials that users make for themselves, with less than their rights. The tokens of the
- * cluster are known in every process, and outlive reloads.
+ * Access tokens: credentials that users make for themselves, with less than their rights. Every process knows
+ * all tokens, and keeps them over a reload.
  */
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
@@ -15,7 +15,7 @@ import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers, INFORMS } from '../connect-informers.ts';
-import { quotaPlace } from '../quota/feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 
@@ -52,7 +52,7 @@ export interface ConfiguredTokens {
   readonly tokens: AccessTokens;
 }
 
-/** The feature in place of this one: requests for its resources get the reason. */
+/** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
 export const WITHOUT_TOKENS: Feature = {
   ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS].map((resource) => ({
     ...resource,
@@ -69,7 +69,7 @@ export function createTokens(
   const { tokens: section, tenancy } = loaded.configuration;
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
-  const place = quotaPlace(section, tenancy);
+  const place = operatorPlace(section, tenancy);
   const objects = createObjects(upstream);
   const known = build.generation.component(KNOWN_TOKENS, {
     fingerprint: [loaded.configuration.upstream.server, section.namespace, tenancy],

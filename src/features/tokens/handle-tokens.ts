@@ -1,7 +1,6 @@
 /**
- * Access tokens in Stonegate's own API.
+ * Responds to requests for `accesstokens` and `accesstokenrotations` of Stonegate's own API.
  */
-
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';

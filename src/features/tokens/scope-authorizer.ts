@@ -1,21 +1,21 @@
 /**
- * The one place where the scope of an access token is checked before a request is routed, however the token
- * arrived. What can be answered with a filtered response passes if the scope allows it in some namespace:
- * `proxy/delivery.ts` refuses to forward it.
+ * Checks the scope of an access token before a request is routed, however the token arrived. A list that can
+ * be filtered is allowed if the scope covers some namespace: `proxy/delivery.ts` does not forward it
+ * unfiltered.
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { Question, TokenScope } from '../../kubernetes/token-scope.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { questionOf } from '../../proxy/rbac-reasons.ts';
-import { outsideScope } from '../../rbac/scoped-rules.ts';
+import { outsideScopeText } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { TokenStore } from './token-store.ts';
 
 export interface ScopeAuthorizerOptions {
   readonly store: Pick<TokenStore, 'get'>;
   readonly mode: Pick<TenancyMode, 'reviewTenant'>;
-  /** Called for each request with another credential. */
+  /** Called for each request with a credential of another kind. */
   readonly signedIn: (attributes: AuthorizationAttributes) => void;
 }
 
@@ -23,25 +23,39 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
   return {
     name: 'token-scope',
     authorize(attributes) {
-      const { identity, info, user, impersonator, crossing, tenant } = attributes;
+      const { identity, info, user, tenant } = attributes;
       const scope = identity.accessToken;
       if (scope === undefined) {
         signedIn(attributes);
         return undefined;
       }
-      // A stream is in the registry by now, so that a revocation after this line ends it.
-      const stored = store.get(scope.id);
-      if (stored === undefined || stored.revoked !== undefined)
-        throw unauthorized(`the access token ${scope.id} was revoked meanwhile`);
+      assertNotRevoked(scope.id, store);
       const home = mode.reviewTenant(tenant);
       const question = questionOf(info, home ?? '');
-      const needed = crossing ? 'session' : impersonator && '+impersonate';
-      const isLacking = needed !== undefined && !scope.has(needed);
-      if (!isLacking && (scope.allows(question) || isFilterable(question, scope))) return undefined;
-      const note = `${outsideScope(scope)}${isLacking ? `, without ${needed}` : ''}`;
+      const missing = missingScope(attributes, scope);
+      if (missing === undefined && (scope.allows(question) || isFilterable(question, scope)))
+        return undefined;
+      const note = `${outsideScopeText(scope)}${missing === undefined ? '' : `, without ${missing}`}`;
       throw forbidden('AccessDenied', info, user.username, home, undefined, note);
     },
   };
+}
+
+/** The stream of the request is registered by now: a revocation that is received later ends it. */
+function assertNotRevoked(id: string, store: ScopeAuthorizerOptions['store']): void {
+  const token = store.get(id);
+  if (token === undefined || token.revoked !== undefined)
+    throw unauthorized(`the access token ${id} was revoked meanwhile`);
+}
+
+/** The scope that a guest, or a request that impersonates, needs beside those for what it asks. */
+function missingScope(
+  { impersonator, crossing }: Pick<AuthorizationAttributes, 'impersonator' | 'crossing'>,
+  scope: TokenScope,
+): string | undefined {
+  // A guest's request has an impersonator too.
+  const needed = crossing !== undefined ? 'session' : impersonator && '+impersonate';
+  return needed === undefined || scope.has(needed) ? undefined : needed;
 }
 
 function isFilterable(question: Question, scope: TokenScope): boolean {

@@ -1,6 +1,6 @@
 /**
- * The access tokens of the cluster in this process, from an informer: a request asks no backend. What cannot
- * be read as a token is none.
+ * All access tokens. Each process gets them by an informer, so that a request asks no backend. An object that
+ * cannot be read counts as no token.
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
@@ -18,7 +18,7 @@ export interface AccessToken {
   readonly id: string;
   readonly uid: string;
   readonly revision: number;
-  /** As this and all times below in milliseconds since the epoch. */
+  /** Like all times below, it is in milliseconds since the epoch. */
   readonly createdAt: number;
   readonly tenant: string;
   /** The user name. */
@@ -43,9 +43,9 @@ export interface TokenStoreOptions {
   readonly onEnded: (id: string) => void;
 }
 
-/** Milliseconds in which another replica's new token becomes known here. */
+/** For how many milliseconds a request waits for a token that another replica may just have made. */
 const ARRIVAL_TIMEOUT = 1_000;
-/** Requests that wait for unknown tokens: an attacker can make up as many ids as they like. */
+/** How many requests may wait: an attacker can make up any number of ids. */
 const MAX_WAITING = 200;
 
 export class TokenStore implements InformerStore<ReadToken> {
@@ -95,8 +95,8 @@ export class TokenStore implements InformerStore<ReadToken> {
       if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
     }
     if (token !== undefined) this.#add(token);
-    if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
-      this.#options.onEnded(id);
+    const isRevoked = token === undefined || token.revoked !== undefined;
+    if (before !== undefined && before.revoked === undefined && isRevoked) this.#options.onEnded(id);
   }
 
   #add(read: AccessToken): void {
@@ -137,7 +137,7 @@ export const identityOf = memoizeByReference(({ id, identityText }: AccessToken)
 export interface ReadToken {
   readonly id: string;
   readonly revision: number;
-  /** Undefined for an object that is no token. */
+  /** Undefined if the object cannot be read as a token. */
   readonly token?: AccessToken | undefined;
 }
 

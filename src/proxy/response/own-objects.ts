@@ -1,6 +1,6 @@
 /**
- * Objects of Stonegate's own making in the forms of the API server: a list, or one by its name, as objects,
- * as metadata or as a table.
+ * Responds with objects that Stonegate makes itself, in the forms of the API server: a list, or one object by
+ * its name, as objects, as metadata or as a table.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { invalidContinue } from '../../kubernetes/lists/continue-token.ts';
@@ -37,15 +37,15 @@ export interface OwnObjectKind<T extends OwnObject> {
   readonly columns: readonly (readonly [name: string, description: string, cell: (object: T) => string])[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
-  /** Whether its objects are never created: they have no age. */
+  /** Whether the objects have no age, since they are never created. */
   readonly isAgeless?: true;
 }
 
 /**
  * @param name of the object; empty for the list
  * @param now milliseconds since the epoch, for the age
- * @param load gets what the user may see, at least the object of that name; the options were valid
- * @throws StatusError NotFound; as `load`, and for invalid options
+ * @param load gets what the user may see, at least the object of that name; called if the options are valid
+ * @throws StatusError NotFound, ListOptionsInvalid and the like; and what `load` throws
  */
 export async function answerOwnObjects<T extends OwnObject>(
   outgoing: Outgoing,
