@@ -55,7 +55,10 @@ export interface Backends {
 }
 
 /** What the features of one generation are built from. */
-export interface FeatureBuild extends Build, Backends {}
+export interface FeatureBuild extends Build, Backends {
+  /** Whether a command only explains a request: nothing is written. */
+  readonly explains?: boolean;
+}
 
 export interface Discovery {
   readonly documents: DiscoveryDocuments;

@@ -56,7 +56,8 @@ const explainWith: ExplainWith = async (file, spec, note) => {
   try {
     const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
     generations.replace((generation) => {
-      const build = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation });
+      const backends = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation });
+      const build = { ...backends, explains: true };
       const policies = createPolicies(build);
       const { explain: explainRequest } = createProxy(build, {
         observer: IGNORED,

@@ -8,6 +8,7 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { createRateLimiter, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Feature } from '../../proxy/feature.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
@@ -82,23 +83,17 @@ export function createInvitationFeature(
   connectInformers(generation, known, upstream);
   const { store, rate } = known;
   const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
-  const upkeep = generation.component(UPKEEP, {
-    uses: [known, upstream],
-    create: () =>
-      new OwnerUpkeep({
-        ...runtime,
-        ...{ kind: STORED_INVITATIONS, store, endedAt, objects, place, owners },
-        identityOf: ({ identity }) => identity,
-      }),
+  const upkeep = new OwnerUpkeep({
+    ...runtime,
+    ...{ kind: STORED_INVITATIONS, store, endedAt, objects, place, owners },
+    identityOf: ({ identity }) => identity,
   });
+  if (!build.explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const invitations = createInvitations({
     ...runtime,
     ...{ store, place, owners, rate },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
-    describe(identity: Identity) {
-      const tenant = mode.tenantOf(identity);
-      return { tenant, user: mode.userOf(identity, tenant) };
-    },
+    describe: (identity: Identity) => kubernetesIdentity(identity, mode),
     targets: createInvitationTargets({ mode, requests: asIdentity, access, teams }),
     linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
   });

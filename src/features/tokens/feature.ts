@@ -86,10 +86,8 @@ export function createTokens(
   });
   connectInformers(build.generation, known, upstream);
   const { store, informer } = known;
-  const upkeep = build.generation.component(UPKEEP, {
-    uses: [known, upstream],
-    create: () => new TokenUpkeep({ ...runtime, store, objects, place, owners }),
-  });
+  const upkeep = new TokenUpkeep({ ...runtime, store, objects, place, owners });
+  if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   return {
