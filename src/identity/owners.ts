@@ -111,10 +111,15 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
   return auditAnnotations[ISSUER] ?? authenticator;
 }
 
-/** Equal for the same user. A name that another user gets later is another user's if there are ids. */
+/**
+ * Equal for the same user. A name that another user gets later is another user's if there are ids; users of a
+ * file may share one. A delegated credential has its user's id, and owns nothing of the user's.
+ */
 export function ownerKey(identity: Identity): string {
-  const { uid, subject } = identity;
-  return JSON.stringify([sourceOf(identity), uid === '' && subject.kind === 'claim' ? subject.name : uid]);
+  const { uid, subject, auditAnnotations } = identity;
+  const isNamed = subject.kind === 'claim' && (uid === '' || auditAnnotations[ISSUER] === undefined);
+  const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
+  return JSON.stringify([sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
 }
 
 const ISSUER = 'stonegate.dev/issuer';
