@@ -61,8 +61,10 @@ export interface TeamChange {
   readonly isDryRun: boolean;
 }
 
-/** Bounds the memory that one tenant takes in every process. */
+/** Bound the memory that one tenant takes in every process. */
 const MAX_TEAMS = 1_000;
+/** Characters of a name on average, if a team has as many members and managers as it may. */
+const NAME_LENGTH = 64;
 /** Milliseconds in which the index has what was written. */
 const CATCH_UP_TIME = 1_000;
 
@@ -117,6 +119,9 @@ export function createTeams(options: TeamsOptions) {
     if (found.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
     if (Math.max(found.members.length, found.managers.length) > teamMembers)
       throw invalid('spec', `a team has at most ${teamMembers} members and as many managers`);
+    const length = [...found.members, ...found.managers].join('').length;
+    if (length > 2 * teamMembers * NAME_LENGTH)
+      throw invalid('spec', `its names have ${2 * teamMembers * NAME_LENGTH} characters at most together`);
     return found;
   }
 
