@@ -6,8 +6,9 @@
 import { unauthorized } from '../../errors/status-error.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { Question } from '../../kubernetes/token-scope.ts';
-import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
-import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
+import { headerValues } from '../../lib/header-list.ts';
+import type { AuthorizationAttributes, Authorizer, ExchangeFacts } from '../../proxy/authorizer.ts';
+import { questionOf } from '../../proxy/rbac-reasons.ts';
 import { outsideScope } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { TokenStore } from './token-store.ts';
@@ -23,7 +24,7 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
   return {
     name: 'token-scope',
     authorize(attributes) {
-      const { identity, info, user, impersonator, crossing, tenant } = attributes;
+      const { identity, info, user, impersonator, crossing, tenant, exchange } = attributes;
       const scope = identity.accessToken;
       if (scope === undefined) {
         signedIn(attributes);
@@ -33,9 +34,7 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
       if (store.get(scope.id)?.revoked !== undefined || store.get(scope.id) === undefined)
         throw unauthorized(`the access token ${scope.id} was revoked meanwhile`);
       const home = mode.reviewTenant(tenant) ?? '';
-      const question: Question = info.isResourceRequest
-        ? resourceQuestion(info, home)
-        : { verb: info.verb, path: info.rawPath };
+      const question = questionOf(info, home);
       const isGuest = crossing !== undefined;
       const lacking =
         impersonator !== undefined && !isGuest && !scope.has('+impersonate')
@@ -43,12 +42,23 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
           : isGuest && !scope.has('session')
             ? 'session'
             : undefined;
-      if (lacking === undefined && (scope.allows(question) || isFilterable(question, scope)))
+      const isInside = scope.allows(question) || isFilterable(question, scope);
+      const creates = isInside && info.isResourceRequest && info.subresource === '' && isApply(exchange);
+      const asked = creates ? { ...info, verb: 'create' } : info;
+      if (lacking === undefined && isInside && (!creates || scope.allows(questionOf(asked, home))))
         return undefined;
       const note = `${outsideScope(scope)}${lacking === undefined ? '' : `, without ${lacking}`}`;
-      throw forbidden('AccessDenied', info, user.username, home === '' ? undefined : home, undefined, note);
+      throw forbidden('AccessDenied', asked, user.username, home === '' ? undefined : home, undefined, note);
     },
   };
+}
+
+/** Server-side apply creates what is missing, for which the API server reviews the owner alone. */
+function isApply({ method, headers }: ExchangeFacts): boolean {
+  return (
+    method === 'PATCH' &&
+    headerValues(headers, 'content-type').some((type) => type.toLowerCase().includes('apply-patch'))
+  );
 }
 
 type Scope = NonNullable<AuthorizationAttributes['identity']['accessToken']>;
