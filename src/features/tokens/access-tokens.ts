@@ -49,7 +49,7 @@ export interface AccessTokens {
   revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken>;
 }
 
-/** Tokens of one user that have not ended. */
+/** Tokens of one user that have not ended; and those that have, and are still listed. */
 const MAX_TOKENS = 100;
 /** Secrets of one token that count at a time: a script that rotates in a loop stops here. */
 const MAX_SECRETS = 8;
@@ -125,8 +125,15 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       const now = clock.now();
-      const live = owned(identity).filter((token) => endOf(token, now) === undefined);
+      const { live = [], ended = [] } = Object.groupBy(owned(identity), (token) =>
+        endOf(token, now) === undefined ? 'live' : 'ended',
+      );
       if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+      ended.sort((one, other) => other.createdAt - one.createdAt);
+      for (const token of ended.slice(MAX_TOKENS)) {
+        const object = await objects.get(STORED_TOKENS, place, token.id, signal);
+        if (object?.metadata.uid === token.uid) await objects.delete(STORED_TOKENS, place, object, signal);
+      }
       const { id, text, digest } = newSecret('sgt_', random);
       const { description, scopes, rules } = spec;
       const expiresAt = Math.min(
@@ -162,6 +169,11 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     async rotate(identity, name, overlapSeconds, signal) {
       const token = named(identity, name);
       assertWithin(identity, token);
+      if (identity.accessToken !== undefined && identity.expiresAt < token.expiresAt)
+        throw new StatusError(
+          'AccessDenied',
+          'an access token can rotate only tokens that end before it does',
+        );
       const now = clock.now();
       const ended = endOf(token, now);
       if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
