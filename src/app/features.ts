@@ -68,6 +68,8 @@ export function createFeatures(
   const accessRules = access && createAccessRules(build, parts, access);
   const quotas = createShownQuotas(build.loaded.configuration, parts);
   const teams = createTeamFeature(build, parts);
+  const members = createMembers(build, parts, access);
+  const invitations = createInvitationFeature(build, parts, access, teams.source);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -88,9 +90,9 @@ export function createFeatures(
     allNamespaces,
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
-    createMembers(build, parts, access),
+    members,
     teams,
-    createInvitationFeature(build, parts, access, teams.source),
+    invitations,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
@@ -102,6 +104,13 @@ export function createFeatures(
     features: [...features, own],
     ownAPI,
     explain,
-    pages: { access: accessRules, quota: quotas.source },
+    pages: {
+      access: accessRules,
+      quota: quotas.source,
+      tokens: tokens?.tokens,
+      members: members.source?.members,
+      teams: teams.source,
+      invitations: invitations.source,
+    },
   };
 }

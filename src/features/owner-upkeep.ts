@@ -120,10 +120,17 @@ export class OwnerUpkeep<T extends OwnedObject> {
     });
   }
 
+  /** Sign-ins first: they may take groups away. */
+  #next() {
+    for (const entry of this.#pending) if (entry[1].signIn !== undefined) return entry;
+    const [first] = this.#pending;
+    return first;
+  }
+
   /** One write at most. Never rejects. */
   async #run(): Promise<void> {
     const { clock, logger, kind } = this.#options;
-    const [next] = this.#pending;
+    const next = this.#next();
     this.#pause = PACE;
     try {
       if (next !== undefined) {

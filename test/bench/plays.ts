@@ -12,13 +12,14 @@ import { play, ROUND_SECONDS } from './rounds.ts';
 import type { Row } from './rows.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import type { Site } from './site.ts';
+import { playTokens } from './tokens.ts';
 import { firstSightVerdicts, lifeVerdicts, throughputVerdicts, watchVerdicts } from './verdicts.ts';
 import { compareWatches, growWatches } from './watches.ts';
 
 /** @returns the figures */
 export type Play = (site: Site) => Promise<unknown>;
 
-export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'quota']);
+export const BY_NAME_ONLY = new Set(['growth', 'growth-watches', 'quota', 'tokens']);
 
 const WATCH_COLUMNS = [
   'contender',
@@ -80,6 +81,7 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
       },
     ],
     ['quota', playQuota],
+    ['tokens', playTokens],
     ['growth', playGrowth],
     [
       'growth-watches',

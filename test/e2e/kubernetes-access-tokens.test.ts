@@ -4,7 +4,8 @@
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
-import { madeToken, startTokenSite } from '../support/kubernetes/token-site.ts';
+import { startTokenSite } from '../support/kubernetes/token-site.ts';
+import { madeToken, posted } from '../support/token-client.ts';
 
 const PODS = '/api/v1/namespaces/web/pods';
 const json = { 'content-type': 'application/json' };
@@ -41,6 +42,36 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await site.list(alice), [{ status: { state: 'revoked', reason: 'revoked by its owner' } }]);
   });
 
+  await t.test(
+    'D407 what the owner may not do, the API server refuses whatever the scope says',
+    async (t) => {
+      const { secret } = await site.make(alice, 'session', '+rbac', '+secrets');
+      const nodes = await stonegate.ask(secret, '/api/v1/nodes');
+      t.match(nodes, {
+        status: 403,
+        body: /cannot list resource \\"nodes\\" in API group \\"\\" at the cluster scope/,
+      });
+      t.notMatch(nodes.body, /access token/);
+    },
+  );
+
+  await t.test('D419 a self review answers for the token, not for its owner', async (t) => {
+    const { secret } = await site.make(alice, 'namespace/web/read');
+    const allowed = async (verb: string, namespace: string) => {
+      const resourceAttributes = { verb, namespace, resource: 'pods' };
+      const review = {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { resourceAttributes },
+      };
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+      return (await stonegate.ask(secret, path, posted(review))).json().status;
+    };
+    t.match(await allowed('list', 'web'), { allowed: true });
+    t.match(await allowed('create', 'web'), { allowed: false });
+    t.match(await allowed('list', 'lab'), { allowed: false });
+  });
+
   await t.test('rotation keeps the former secret for a while', async (t) => {
     const { secret, name } = await site.make(alice, 'namespace/web/read');
     const second = madeToken(await site.rotate(alice, { name }));
@@ -73,7 +104,7 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     const short = madeToken(await site.post(alice, { scopes, expirationSeconds: 3_600 }));
     const rotate = (name: string) => site.rotate(short.secret, { name });
     await eventually(async () => (await rotate(long.name)).status === 403);
-    t.match(await rotate(long.name), { body: /only tokens that end before it does/ });
+    t.match(await rotate(long.name), { body: /that end no later/ });
     t.match(await rotate(short.name), { status: 201 });
   });
 

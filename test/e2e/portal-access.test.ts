@@ -127,10 +127,9 @@ t.test('on a phone the page fits, whatever the number of namespaces', { skip: mi
     const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
     const page = await context.newPage();
     const content = accessPage({
-      server: 'https://k8s.example',
+      frame: { server: 'https://k8s.example', navigation: undefined },
       account: ACCOUNT,
       access: view,
-      navigation: undefined,
     });
     await page.setContent(content.text);
     await page.screenshot({ path: `${PICTURES}/access-phone-${name}.png`, fullPage: screens < 10 });

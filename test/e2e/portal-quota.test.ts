@@ -48,7 +48,10 @@ const PAGE_LINKS = [
   ['/quota', 'Quota'],
   ['/#kubectl', 'kubectl'],
 ] as const;
-const navigation = { path: '/quota', signOutToken: 'x', pages: PAGE_LINKS, choice: undefined };
+const frame = {
+  server: 'https://k8s.example',
+  navigation: { path: '/quota', signOutToken: 'x', pages: PAGE_LINKS, choice: undefined },
+};
 
 for (const [view, options] of VIEWS)
   t.test(`the page on a ${view}`, { skip: missing }, async (t) => {
@@ -57,7 +60,7 @@ for (const [view, options] of VIEWS)
     t.teardown(() => browser.close());
     const page = await (await browser.newContext(options)).newPage();
     for (const [name, quota] of Object.entries(QUOTAS)) {
-      const content = quotaPage({ server: 'https://k8s.example', tenant: 'acme', quota, navigation });
+      const content = quotaPage({ frame, tenant: 'acme', quota });
       await page.setContent(content.text);
       await page.screenshot({ path: `${PICTURES}/quota-${name}-${view}.png`, fullPage: true });
       t.same(await pageFaults(page), [], name);
@@ -71,7 +74,7 @@ t.test('a screen reader hears each share', { skip: missing }, async (t) => {
   t.teardown(() => browser.close());
   const page = await (await browser.newContext()).newPage();
   const { full } = QUOTAS;
-  const content = quotaPage({ server: 'https://k8s.example', tenant: 'acme', quota: full, navigation });
+  const content = quotaPage({ frame, tenant: 'acme', quota: full });
   await page.setContent(content.text);
   const shares = page.getByRole('progressbar');
   t.equal(await shares.count(), Object.keys(hard).length);

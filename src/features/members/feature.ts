@@ -13,6 +13,10 @@ import { createMembersService, type MembersService } from './members-service.ts'
 import { createPeopleSearch, type PeopleSearch } from './search-people.ts';
 import { createMemberships } from './team-feature.ts';
 
+export type { Invitations } from './invitations.ts';
+export type { TeamFeature } from './team-feature.ts';
+export type { MembersService };
+
 export interface Members extends Feature {
   /** For the portal; undefined without the section `members`. */
   readonly source?: { readonly members: MembersService; readonly searchPeople: PeopleSearch };

@@ -18,6 +18,9 @@ const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
 /** Words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
 export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 
+/** Named in the refusal of what can be forced. */
+export const FORCE_FIELD = 'spec.force';
+
 /** What may be a name of RBAC, and travels in a header. */
 const name = z
   .string()

@@ -11,14 +11,14 @@ import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
-import { isAllowedIn, visibleNamespaces } from '../../rbac/enumerate.ts';
+import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { groupKey, type SubjectKey, userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
 import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
-import type { Member, MemberSpec, WayIn } from './member-v1alpha1.ts';
+import { FORCE_FIELD, type Member, type MemberSpec, type WayIn } from './member-v1alpha1.ts';
 import {
   type FoundMember,
   givenWay,
@@ -115,6 +115,7 @@ export function createMembersService(options: MembersOptions) {
       throw new StatusError(
         'Conflict',
         `${JSON.stringify(member.name)} is the last one who may manage ${JSON.stringify(namespace)} by a binding there: let another manage it first, or force it: --force of "stonegate members" and "kubectl delete", spec.force: true for "kubectl replace"`,
+        { details: { name: member.id, kind: 'members', causes: [{ field: FORCE_FIELD }] } },
       );
     const notes = left.map((way) => noteOn(way, managed, filter));
     if (role === undefined && removable.length === 0 && left.length > 0)
@@ -148,6 +149,11 @@ export function createMembersService(options: MembersOptions) {
   }
 
   return {
+    /** Those whose members the user sees, by name. */
+    async namespaces(identity: Identity): Promise<readonly string[]> {
+      const { subject, user } = await viewAs(identity, '', options);
+      return namespacesAllowed(options.access.index, subject, visibleNamespaces(user.tenant), 'visible');
+    },
     async list(identity: Identity, namespace: string): Promise<WithNotes<readonly Member[]>> {
       const { place, all, shown, filter, notes } = await enter(identity, namespace);
       const hidden = all.length - shown.length;

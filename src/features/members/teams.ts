@@ -147,6 +147,8 @@ export function createTeams(options: TeamsOptions) {
   }
 
   return {
+    mayCreate: (caller: TeamCaller): Promise<boolean> => may(caller, 'create'),
+
     /** The teams that the user is in or manages; all with the right to list them. */
     async list(caller: TeamCaller): Promise<readonly ShownTeam[]> {
       if (!isCurrent()) throw new StatusError('UpstreamUnavailable', 'the teams are not known at the moment');

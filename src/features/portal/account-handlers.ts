@@ -4,66 +4,54 @@
 import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, SESSION_COOKIE, TOKEN_COOKIE } from './cookies.ts';
-import { isFromOwnPage } from './csrf.ts';
 import { kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
-import { navigationOf, SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
+import { SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
 import { accessPage } from './pages/access-page.ts';
 import { accountPage } from './pages/account-page.ts';
 import { quotaPage } from './pages/quota-page.ts';
-import { notFound, projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
-import { ACCESS, HOME, type PortalRequest, QUOTA, readForm, redirectTarget, SET_UP } from './request.ts';
-import { type PortalResponse, page, seeOther } from './response.ts';
+import { projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
+import { ACCESS, HOME, type PortalRequest, QUOTA, redirectTarget, SET_UP } from './request.ts';
+import { type PortalResponse, seeOther } from './response.ts';
 import { beginSession, currentSession, exchangeableToken } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
+import { readOwnForm, userPage } from './user-page.ts';
 
-export async function showAccount(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const session = await currentSession(request, context);
-  if (session === undefined) return toSignIn(request, HOME);
-  const account = accountOf(session, context);
-  const { cluster, providers, keystone, clock, origin, client, commandURL } = context;
-  const { issuer } = account;
-  const provider = providers.find((each) => each.issuer === issuer);
-  const content = accountPage({
-    server: cluster.server,
-    navigation: navigationOf(session, request, context),
-    account,
-    signedInWith:
-      issuer === undefined ? (keystone?.displayName ?? 'Keystone') : (provider?.displayName ?? issuer),
-    now: clock.now(),
-    fileName: fileName(context),
-    kubeContext: kubeconfigUsers(account, cluster, provider)[0]?.name ?? '',
-    command: { portal: origin, sha256: client?.sha256, executablesURL: commandURL },
-  });
-  return page(200, content);
-}
+export const ACCOUNT_PAGE = userPage({
+  path: HOME,
+  sourceOf: (context) => context,
+  show({ session, context, frame }) {
+    const account = accountOf(session, context);
+    const { cluster, providers, keystone, clock, origin, client, commandURL } = context;
+    const { issuer } = account;
+    const provider = providers.find((each) => each.issuer === issuer);
+    return accountPage({
+      frame,
+      account,
+      signedInWith:
+        issuer === undefined ? (keystone?.displayName ?? 'Keystone') : (provider?.displayName ?? issuer),
+      now: clock.now(),
+      fileName: fileName(context),
+      kubeContext: kubeconfigUsers(account, cluster, provider)[0]?.name ?? '',
+      command: { portal: origin, sha256: client?.sha256, executablesURL: commandURL },
+    });
+  },
+});
 
-export async function showAccess(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const { access, cluster } = context;
-  if (access === undefined) throw notFound();
-  const session = await currentSession(request, context);
-  if (session === undefined) return toSignIn(request, ACCESS);
-  const content = accessPage({
-    server: cluster.server,
-    navigation: navigationOf(session, request, context),
-    account: accountOf(session, context),
-    access: await access.accessOf(session.identity),
-  });
-  return page(200, content);
-}
+export const ACCESS_PAGE = userPage({
+  path: ACCESS,
+  sourceOf: ({ access }) => access,
+  show: async ({ source, identity, session, context, frame }) =>
+    accessPage({ frame, account: accountOf(session, context), access: await source.accessOf(identity) }),
+});
 
-export async function showQuota(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-  const { quota, cluster } = context;
-  if (quota === undefined) throw notFound();
-  const session = await currentSession(request, context);
-  if (session === undefined) return toSignIn(request, QUOTA);
-  const content = quotaPage({
-    server: cluster.server,
-    navigation: navigationOf(session, request, context),
-    tenant: accountOf(session, context).tenant,
-    quota: await quota.quotaOf(session.identity),
-  });
-  return page(200, content);
-}
+export const QUOTA_PAGE = userPage({
+  path: QUOTA,
+  sourceOf: ({ quota }) => quota,
+  show: async ({ source, identity, context, frame }) => {
+    const { tenant } = context.identities.describe(identity);
+    return quotaPage({ frame, tenant, quota: await source.quotaOf(identity) });
+  },
+});
 
 export async function showKubeconfig(
   request: PortalRequest,
@@ -115,20 +103,6 @@ export async function switchProject(request: PortalRequest, context: PortalConte
   }
   const credential = { kind: 'x-auth-token', token } as const;
   return beginSession({ credential, projects, exchangeable, endsAt, next }, request, context);
-}
-
-/**
- * @returns without the session if it has ended
- * @throws PortalProblem if the form is not of this portal and this session
- */
-async function readOwnForm(request: PortalRequest, context: PortalContext, action: string) {
-  const { exchange, sessionID } = request;
-  const { formTokens, origin, clock } = context;
-  if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
-  const form = await readForm(request, clock);
-  const session = await currentSession(request, context);
-  if (session !== undefined && !formTokens.verify(form.get('token'), sessionID, action)) throw staleForm();
-  return { form, session };
 }
 
 function fileName({ cluster }: PortalContext): string {

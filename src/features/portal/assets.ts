@@ -67,15 +67,21 @@ a { color: var(--accent); text-underline-offset: .15em; }
 label { display: block; font-weight: 600; margin-bottom: .3rem; }
 .hint { display: block; color: var(--muted); font-size: .875rem; margin-bottom: .35rem; }
 .field { margin-bottom: 1.1rem; }
-input[type="text"], input[type="password"], select {
+input:not([type="radio"], [type="checkbox"]), select {
   width: 100%; padding: .6rem .75rem; font: inherit; color: var(--text); background: var(--surface);
   border: 1px solid var(--field); border-radius: .5rem;
 }
 select { padding: .35rem .5rem; }
-fieldset { border: 0; margin: 0 0 .6rem; padding: 0; }
-legend { padding: 0; margin-bottom: .2rem; }
+.row { display: flex; flex-wrap: wrap; align-items: end; gap: .6rem; }
+.row .field { margin: 0; flex: 1 1 14rem; max-width: 26rem; }
+fieldset { border: 0; margin: 0 0 .6rem; padding: 0; min-width: 0; }
+.field + fieldset, fieldset + fieldset, fieldset + .field { margin-top: 1.1rem; }
+legend { padding: 0; margin-bottom: .2rem; font-weight: 600; }
 fieldset label { display: flex; gap: .6rem; font-weight: 400; margin: 0; padding: .2rem 0; cursor: pointer; }
-input[type="radio"] { flex: none; width: 1.1rem; height: 1.1rem; margin: .2rem 0 0; accent-color: var(--accent); }
+fieldset .field { margin: 0 0 .3rem 1.7rem; }
+fieldset .field label { padding: 0; }
+form:has(#level-session:checked) .where, form:has(#level-userinfo:checked) .where { display: none; }
+input[type="radio"], input[type="checkbox"] { flex: none; width: 1.1rem; height: 1.1rem; margin: .2rem 0 0; accent-color: var(--accent); }
 .steps:has(#merged:checked) .if-separate, .steps:not(:has(#merged:checked)) .if-merged { display: none; }
 input[aria-invalid="true"] { border: 2px solid var(--danger); }
 .mistake { display: block; color: var(--danger); font-weight: 600; font-size: .9rem; margin-bottom: .3rem; }
@@ -87,6 +93,9 @@ input[aria-invalid="true"] { border: 2px solid var(--danger); }
 .button:hover { background: var(--accent-strong); border-color: var(--accent-strong); }
 .button.quiet { color: var(--accent); background: transparent; border-color: var(--field); }
 .button.quiet:hover { background: var(--tint); }
+.button.danger { color: var(--danger); background: transparent; border-color: var(--danger); }
+.button.danger:hover { background: var(--danger-tint); }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .wide { width: 100%; }
 .stack > * + * { margin-top: .75rem; }
 .or { display: flex; align-items: center; gap: .9rem; color: var(--muted); margin: 1.5rem 0; font-size: .9rem; }
@@ -94,6 +103,7 @@ input[aria-invalid="true"] { border: 2px solid var(--danger); }
 .notice { border-radius: .6rem; padding: .85rem 1.1rem; margin-bottom: 1.25rem; border-left: .3rem solid; }
 .notice.bad { background: var(--danger-tint); border-color: var(--danger); }
 .notice.good { background: var(--good-tint); border-color: var(--good); }
+.notice pre { margin-bottom: 1rem; }
 .notice h2 { font-size: 1.05rem; margin: 0 0 .3rem; }
 .notice ul { margin: 0; padding-left: 1.1rem; }
 .notice.bad a { color: var(--danger); }
@@ -113,7 +123,8 @@ code, pre { font-family: ui-monospace, "SFMono-Regular", Menlo, Consolas, "DejaV
 .list li { font-size: .9rem; background: var(--sunken); border: 1px solid var(--line); border-radius: .4rem; padding: .1rem .5rem;
   min-width: 0; overflow-wrap: anywhere; }
 .list code { font-size: .8rem; }
-.tag { background: var(--tint); border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; }
+.tag { background: var(--tint); border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; white-space: nowrap; }
+.tag.bad { background: var(--danger-tint); color: var(--danger); }
 .muted { color: var(--muted); }
 ol.steps { margin: 0; padding: 0; list-style: none; counter-reset: step; }
 ol.steps > li { counter-increment: step; position: relative; padding: 0 0 1.4rem 2.75rem; }
@@ -134,8 +145,14 @@ pre.copy { user-select: all; -webkit-user-select: all; }
 .matrix th, .matrix td { padding: .4rem .3rem; text-align: center; }
 .matrix th:first-child { width: 48%; padding-left: 0; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
 .matrix .yes { color: var(--good); font-weight: 700; }
-.quota th, .quota td { padding: .55rem .6rem .55rem 0; text-align: left; }
-.quota tbody th { font-weight: 400; overflow-wrap: anywhere; }
+.rows th, .rows td { padding: .55rem .6rem .55rem 0; text-align: left; vertical-align: top; }
+.rows tbody th { font-weight: 400; overflow-wrap: anywhere; }
+.sheet + form { margin-top: 1.2rem; }
+.rows thead th { white-space: nowrap; }
+.rows .more td { border-top: 0; padding: 0 0 .55rem; }
+.rows details { margin-top: 0; }
+.rows details form { margin-top: .8rem; }
+.rows details p { margin-bottom: .5rem; }
 .quota td { font-variant-numeric: tabular-nums; }
 .quota td:last-child { width: 38%; padding-right: 0; }
 .gauge { display: flex; align-items: center; gap: .7rem; }
@@ -171,9 +188,10 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
   .matrix td { display: inline-block; background: var(--good-tint); border-radius: .4rem; padding: .05rem .5rem;
     margin: .2rem .3rem .1rem 0; font-size: .85rem; }
   .matrix td:empty { display: none; }
-  .quota tbody th, .quota td { padding: 0 .8rem .1rem 0; }
-  .quota td { display: inline-block; }
-  .quota td[data-label]::before { content: attr(data-label) " "; color: var(--muted); font-size: .85rem; }
+  .rows tbody th, .rows td { padding: 0 .8rem .1rem 0; }
+  .rows td { display: inline-block; }
+  .rows .more, .rows .more td { display: block; border: 0; padding-bottom: .3rem; }
+  .rows td[data-label]::before { content: attr(data-label) " "; color: var(--muted); font-size: .85rem; }
   .quota td:last-child { display: block; width: auto; }
   .matrix td::before { content: attr(data-verb) " "; }
 }

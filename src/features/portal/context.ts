@@ -10,7 +10,9 @@ import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { AccessMatrix } from '../access-rules/access-matrix.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { Invitations, MembersService, TeamFeature } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
+import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
 import type { FormTokens } from './csrf.ts';
 import type { ClusterFacts } from './kubeconfig.ts';
@@ -56,12 +58,20 @@ export interface QuotaSource {
   quotaOf(identity: Identity): Promise<ShownQuota | undefined>;
 }
 
+export type TeamSource = NonNullable<TeamFeature['source']>;
+
 /** Where pages have their data from; without a source there is no page. */
 export interface PageSources {
   /** Undefined if there is no RBAC index. */
   readonly access?: AccessSource | undefined;
   /** Undefined if tenants have no quotas. */
   readonly quota?: QuotaSource | undefined;
+  /** Undefined if there are no access tokens. */
+  readonly tokens?: AccessTokens | undefined;
+  /** Undefined without the section `members`, as are the next two. */
+  readonly members?: MembersService | undefined;
+  readonly teams?: TeamSource | undefined;
+  readonly invitations?: Invitations | undefined;
 }
 
 export interface PortalOptions extends PageSources {

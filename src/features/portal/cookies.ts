@@ -14,6 +14,10 @@ export const OIDC_COOKIE = '__Host-stonegate-oidc';
 
 /** The sealed Keystone token of a sign-in, which can be exchanged for another project's. */
 export const TOKEN_COOKIE = '__Host-stonegate-keystone';
+/** What the next page says once. */
+export const FLASH_COOKIE = '__Host-stonegate-flash';
+/** The sealed secret of an invitation whose link the browser has followed. */
+export const INVITATION_COOKIE = '__Host-stonegate-invitation';
 
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
 const ID_BYTES = 32;

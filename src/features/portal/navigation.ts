@@ -5,7 +5,7 @@
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
 import type { Session } from './portal-storage.ts';
-import { ACCESS, HOME, type PortalRequest, QUOTA, SET_UP } from './request.ts';
+import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, SET_UP, TEAMS, TOKENS } from './request.ts';
 import { exchangeableToken } from './session.ts';
 
 export const SIGN_OUT_ACTION = '/logout';
@@ -18,7 +18,7 @@ export function navigationOf(
   context: PortalContext,
 ): Navigation | undefined {
   const { sessionID, path } = request;
-  const { formTokens, access, quota } = context;
+  const { formTokens, access, quota, tokens, members, teams } = context;
   if (session === undefined || sessionID === undefined) return undefined;
   const { projects, identity } = session;
   const choice = {
@@ -30,11 +30,18 @@ export function navigationOf(
     path,
     signOutToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
     pages: [
-      [HOME, 'Account'],
-      ...(access === undefined ? [] : [[ACCESS, 'What you may do'] as const]),
-      ...(quota === undefined ? [] : [[QUOTA, 'Quota'] as const]),
-      [SET_UP, 'kubectl'],
-    ],
+      link(HOME, 'Account'),
+      access && link(ACCESS, 'What you may do'),
+      members && link(MEMBERS, 'Members'),
+      teams && link(TEAMS, 'Teams'),
+      tokens && link(TOKENS, 'Tokens'),
+      quota && link(QUOTA, 'Quota'),
+      link(SET_UP, 'kubectl'),
+    ].filter((page) => page !== undefined),
     choice: exchangeableToken(request, context) === undefined ? undefined : choice,
   };
+}
+
+function link(path: string, label: string): Navigation['pages'][number] {
+  return [path, label];
 }

@@ -7,35 +7,55 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
 import {
-  showAccess,
-  showAccount,
+  ACCESS_PAGE,
+  ACCOUNT_PAGE,
+  QUOTA_PAGE,
   showKubeconfig,
-  showQuota,
   signOut,
   switchProject,
 } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
+import { followInvitation, INVITATION_PAGE } from './invitation-handlers.ts';
+import { MEMBERS_PAGE } from './members-handlers.ts';
 import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
 import type { Navigation } from './pages/layout.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
-import { type PortalRequest, readRequest } from './request.ts';
+import {
+  ACCESS,
+  HOME,
+  INVITATION,
+  INVITATION_LINK,
+  MEMBERS,
+  type PortalRequest,
+  QUOTA,
+  readRequest,
+  TEAMS,
+  TOKENS,
+} from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
+import { TEAMS_PAGE } from './teams-handlers.ts';
+import { TOKENS_PAGE } from './tokens-handlers.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
 
 type Route = Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 type Routes = ReadonlyMap<string, Route>;
 
-const ROUTES: Routes = new Map([
-  ['/', { GET: showAccount }],
-  ['/access', { GET: showAccess }],
-  ['/quota', { GET: showQuota }],
+const ROUTES: Routes = new Map<string, Route>([
+  [HOME, ACCOUNT_PAGE],
+  [ACCESS, ACCESS_PAGE],
+  [QUOTA, QUOTA_PAGE],
+  [TOKENS, TOKENS_PAGE],
+  [MEMBERS, MEMBERS_PAGE],
+  [TEAMS, TEAMS_PAGE],
+  [INVITATION, INVITATION_PAGE],
+  [INVITATION_LINK, { GET: followInvitation }],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],
@@ -88,7 +108,7 @@ function requireOwnHost({ headers }: Exchange, { origin }: PortalContext): void 
 }
 
 function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
-  const route = routes.get(path);
+  const route = routes.get(path.startsWith(INVITATION_LINK) ? INVITATION_LINK : path);
   if (route === undefined) throw notFound();
   const handler =
     method === 'POST' ? route.POST : method === 'GET' || method === 'HEAD' ? route.GET : undefined;

@@ -45,6 +45,22 @@ export const notFound = (): PortalProblem =>
     action: START,
   });
 
+export const noInvitation = (): PortalProblem =>
+  new PortalProblem({
+    status: 404,
+    title: 'There is no such invitation for you',
+    text: 'It was used or withdrawn, has expired, or is for another user. Ask for another link where you have this one from.',
+    action: START,
+  });
+
+export const noNamespace = (): PortalProblem =>
+  new PortalProblem({
+    status: 404,
+    title: 'There is no such namespace',
+    text: 'Or there is, and you may not see it.',
+    action: { label: 'Choose another', target: '/members' },
+  });
+
 /** @param allowed for the `Allow` field */
 export const methodNotAllowed = (allowed: readonly string[]): PortalProblem =>
   new PortalProblem({

@@ -32,17 +32,28 @@ export const SET_UP = '/#kubectl';
 
 export const ACCESS = '/access';
 export const QUOTA = '/quota';
+export const TOKENS = '/tokens';
+export const MEMBERS = '/members';
+export const TEAMS = '/teams';
+export const INVITATION = '/invitation';
+/** The beginning of the path of an invitation's link; the secret follows. */
+export const INVITATION_LINK = `${INVITATION}/`;
 
-const REDIRECT_TARGETS: readonly string[] = [HOME, SET_UP, ACCESS, QUOTA];
+const REDIRECT_TARGETS: readonly string[] = [
+  ...[HOME, SET_UP, ACCESS, QUOTA, TOKENS, MEMBERS, TEAMS, INVITATION],
+];
+const MEMBERS_OF_NAMESPACE = /^\/members\?namespace=[a-z0-9-]{1,63}$/;
 
 /**
  * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no
  * spelling leads to another site (CWE-601).
  *
  * @param next decoded value of a link or a form
+ * @param otherwise the target if the value is no page
  */
-export function redirectTarget(next: string | null | undefined): string {
-  return REDIRECT_TARGETS.find((target) => target === next) ?? HOME;
+export function redirectTarget(next: string | null | undefined, otherwise = HOME): string {
+  if (next && MEMBERS_OF_NAMESPACE.test(next)) return next;
+  return REDIRECT_TARGETS.find((target) => target === next) ?? otherwise;
 }
 
 export function readRequest(exchange: Exchange, trusted: TrustedProxies): PortalRequest {

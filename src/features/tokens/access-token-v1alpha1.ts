@@ -115,6 +115,7 @@ const storedSpecSchema = z.object({
   tenant: z.string().describe('The tenant of the owner.'),
   owner: z.string().describe('The user name of the owner.'),
   identity: z.string().describe("The owner's identity when the token was made, as JSON."),
+  signedIn: z.string().describe('When the owner had last signed in by then.'),
   expires: z.string(),
   secrets: z
     .array(

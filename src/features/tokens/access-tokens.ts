@@ -36,6 +36,8 @@ export interface AccessTokensOptions extends TokenCheckOptions {
 
 /** The functions throw a StatusError also for what the API server refuses. */
 export interface AccessTokens {
+  /** The longest life of a token with these scopes, in milliseconds. */
+  longestLife(spec: ScopeSpec): number;
   /** The user's tokens, the newest first. */
   list(identity: Identity): readonly ShownToken[];
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
@@ -49,8 +51,10 @@ export interface AccessTokens {
   revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken>;
 }
 
-/** Tokens of one user that have not ended; and those that have, and are still listed. */
+/** Tokens of one user that have not ended. */
 const MAX_TOKENS = 100;
+/** Tokens of one user that have ended and are listed: a script may make and revoke them in a loop. */
+const MAX_ENDED = 200;
 /** Secrets of one token that count at a time: a script that rotates in a loop stops here. */
 const MAX_SECRETS = 8;
 const ATTEMPTS = 4;
@@ -105,41 +109,42 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
-      if (object === undefined || data === undefined) break;
+      if (object === undefined || data === undefined) throw ownObjectNotFound(id, KIND);
       const changed: StoredObject = { ...object, spec: apply(data.spec) };
       const outcome = await objects.update(STORED_TOKENS, place, changed, signal);
       const token = outcome === 'updated' ? readStored(changed) : undefined;
       if (token !== undefined) return token;
     }
-    throw ownObjectNotFound(id, KIND);
+    throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
+  }
+
+  /** What ended first is not listed any longer if there is too much of it. */
+  async function makeRoom(identity: Identity, now: number, signal: AbortSignal): Promise<void> {
+    const all = owned(identity).map((token) => ({ token, endedAt: endOf(token, now)?.at }));
+    const live = all.filter(({ endedAt }) => endedAt === undefined);
+    if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+    const ended = all.filter((one) => !live.includes(one));
+    ended.sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0));
+    for (const { token } of ended.slice(MAX_ENDED)) await deleteToken(objects, place, token, signal);
   }
 
   return {
+    longestLife: (spec) => longestLife(spec, lifetimes),
     list: (identity) =>
       owned(identity)
         .sort((one, other) => other.createdAt - one.createdAt)
         .map((token) => shown(token)),
     async create(identity, spec, signal) {
       const lifetime = checkedLifetime(spec, lifetimes);
-      assertWithin(identity, spec);
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       const now = clock.now();
-      const { live = [], ended = [] } = Object.groupBy(owned(identity), (token) =>
-        endOf(token, now) === undefined ? 'live' : 'ended',
-      );
-      if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
-      ended.sort((one, other) => other.createdAt - one.createdAt);
-      for (const token of ended.slice(MAX_TOKENS)) {
-        const object = await objects.get(STORED_TOKENS, place, token.id, signal);
-        if (object?.metadata.uid === token.uid) await objects.delete(STORED_TOKENS, place, object, signal);
-      }
+      const { accessToken } = identity;
+      const expiresAt = Math.min(now + lifetime, accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY);
+      assertWithin(identity, spec, expiresAt);
+      await makeRoom(identity, now, signal);
       const { id, text, digest } = newSecret('sgt_', random);
       const { description, scopes, rules } = spec;
-      const expiresAt = Math.min(
-        now + lifetime,
-        identity.accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY,
-      );
       const stored: StoredTokenSpec = {
         ...(description !== undefined && { description }),
         scopes,
@@ -147,6 +152,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
+        signedIn: timestamp(accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : now),
         expires: timestamp(expiresAt),
         secrets: [{ digest }],
       };
@@ -168,12 +174,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     },
     async rotate(identity, name, overlapSeconds, signal) {
       const token = named(identity, name);
-      assertWithin(identity, token);
-      if (identity.accessToken !== undefined && identity.expiresAt < token.expiresAt)
-        throw new StatusError(
-          'AccessDenied',
-          'an access token can rotate only tokens that end before it does',
-        );
+      assertWithin(identity, token, token.expiresAt);
       const now = clock.now();
       const ended = endOf(token, now);
       if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
@@ -182,6 +183,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const changed = await change(
         token,
         (spec) => {
+          if (spec.revoked !== undefined) throw invalid('the access token is revoked');
           const counting = spec.secrets.filter(({ until }) => until === undefined || now < Date.parse(until));
           if (counting.length >= MAX_SECRETS)
             throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
@@ -203,6 +205,17 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   };
 }
 
+/** Deletes the object as it was read: not another one of its name. */
+async function deleteToken(
+  objects: Objects,
+  place: Place,
+  { id, uid }: AccessToken,
+  signal: AbortSignal,
+): Promise<void> {
+  const object = await objects.get(STORED_TOKENS, place, id, signal);
+  if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
+}
+
 function readStored(object: StoredObject): AccessToken | undefined {
   return readToken({ value: object, text: () => '' }).token;
 }
@@ -220,14 +233,14 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   return expirationSeconds * 1_000;
 }
 
-/** A token makes no token, and no secret, that may do more than itself. */
-function assertWithin({ accessToken }: Identity, { scopes, rules = [] }: ScopeSpec): void {
+/** A token makes no token, and no secret, that may do more than itself, or for longer. */
+function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end: number): void {
   if (accessToken === undefined) return;
-  const isWithin = givenScopes({ scopes, rules }).every((scope) => accessToken.has(scope));
+  const isWithin = givenScopes(spec).every((scope) => accessToken.has(scope)) && end <= expiresAt;
   if (!isWithin)
     throw new StatusError(
       'AccessDenied',
-      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes: ${accessToken.text}`,
+      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes that end no later: ${accessToken.text}`,
     );
 }
 

@@ -5,6 +5,7 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
 import type { Owners } from '../../identity/owners.ts';
+import type { Informer } from '../../kubernetes/informer.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
@@ -16,21 +17,21 @@ import type { FeatureBuild } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
+
+export type { ShownToken } from './access-token-v1alpha1.ts';
+export { scopeNotes } from './scope.ts';
+export type { AccessTokens };
+
 import { tokenResources } from './handle-tokens.ts';
 import { createScopeAuthorizer } from './scope-authorizer.ts';
 import { createTokenAuthenticator } from './token-authenticator.ts';
-import { readToken, TokenStore } from './token-store.ts';
+import { type ReadToken, readToken, TokenStore } from './token-store.ts';
 import { TokenUpkeep } from './token-upkeep.ts';
-
-/**
- * Milliseconds without a sign of life of the API server after which a revocation may be missing: a bookmark
- * comes each minute, and one may be late by a minute.
- */
-const STALE_AFTER = 120_000;
 
 interface KnownTokens {
   readonly store: TokenStore;
   readonly informers: Informers;
+  readonly informer: Informer<ReadToken>;
 }
 
 const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
@@ -84,30 +85,28 @@ export function createTokens(
       };
       const store = new TokenStore({ clock, onEnded });
       const informers = new Informers({ ...runtime, upstream, name: 'tokens' });
-      informers.add({ path: collectionPath(STORED_TOKENS, place), read: readToken, store });
-      return { store, informers };
+      const path = collectionPath(STORED_TOKENS, place);
+      return { store, informers, informer: informers.add({ path, read: readToken, store }) };
     },
   });
   connectInformers(build.generation, known, upstream);
-  const { store, informers } = known;
+  const { store, informer } = known;
   const upkeep = build.generation.component(UPKEEP, {
     uses: [known, upstream],
     create: () => new TokenUpkeep({ ...runtime, store, objects, place, owners }),
   });
-  const { resource } = STORED_TOKENS;
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const describe = (identity: Parameters<TenancyMode['tenantOf']>[0]) => {
     const tenant = mode.tenantOf(identity);
     return { tenant, user: mode.userOf(identity, tenant) };
   };
   const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
-  const isStale = () => clock.now() - (informers.provenAt(resource) ?? 0) > STALE_AFTER;
   return {
     tokens,
     authenticator: createTokenAuthenticator({
       ...checks,
       mode,
-      isStale,
+      informer,
       used: (token) => upkeep.used(token),
     }),
     feature: {

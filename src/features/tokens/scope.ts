@@ -93,13 +93,13 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
   const words = new Set(read.flatMap((scope) => (scope.kind === 'word' ? [scope.word] : [])));
   const isSession = read.some(({ kind }) => kind === 'session');
   const readsPaths = isSession || read.some((scope) => 'namespace' in scope && scope.namespace === undefined);
-  const grants = [...read.flatMap(grantsOf), ...rules.flatMap(grantsOfRule)];
-  const covers = (question: ResourceQuestion, namespace: string) =>
-    grants.some(
-      (grant) =>
-        (grant.namespace === undefined || grant.namespace === namespace) &&
-        grant.rules.some((rule) => ruleAllows(rule, question)),
-    );
+  const grants: readonly Grant[] = [
+    { rules: ALWAYS, namespace: undefined },
+    ...read.flatMap(grantsOf),
+    ...rules.flatMap(grantsOfRule),
+  ];
+  const grantsIn = (namespace: string) =>
+    grants.filter((grant) => grant.namespace === undefined || grant.namespace === namespace);
 
   function allowsPath({ verb, path }: Extract<Question, { path: string }>): boolean {
     if (isSession) return true;
@@ -107,9 +107,11 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
     return isRead && (DISCOVERY.test(path) || (readsPaths && !INTERNAL.test(path)));
   }
 
-  function mayEscalate(question: ResourceQuestion): boolean {
+  function covers(covering: readonly Grant[], question: ResourceQuestion): boolean {
+    if (!isSession && question.tenant !== home) return false;
     const word = escalationOf(question);
-    return word === undefined || words.has(word);
+    if (word !== undefined && !words.has(word)) return false;
+    return covering.some((grant) => grant.rules.some((rule) => ruleAllows(rule, question)));
   }
 
   return {
@@ -117,24 +119,10 @@ export function createTokenScope(id: string, spec: ScopeSpec, home: string): Tok
     text: given.join(' '),
     has: (scope) => given.includes(scope),
     namespaces: new Set(grants.flatMap(({ namespace }) => namespace ?? [])),
-    allows(question) {
-      if ('path' in question) return allowsPath(question);
-      if (!isSession && question.tenant !== home) return false;
-      if (ALWAYS.some((rule) => ruleAllows(rule, question))) return true;
-      return mayEscalate(question) && covers(question, question.namespace);
-    },
-    allowsSomewhere(question) {
-      if (!isSession && question.tenant !== home) return false;
-      return (
-        mayEscalate(question) && grants.some(({ rules }) => rules.some((rule) => ruleAllows(rule, question)))
-      );
-    },
-    rulesIn: (namespace) => [
-      ...ALWAYS,
-      ...grants.flatMap((grant) =>
-        grant.namespace === undefined || grant.namespace === namespace ? grant.rules : [],
-      ),
-    ],
+    allows: (question) =>
+      'path' in question ? allowsPath(question) : covers(grantsIn(question.namespace), question),
+    allowsSomewhere: (question) => covers(grants, question),
+    rulesIn: (namespace) => grantsIn(namespace).flatMap((grant) => grant.rules),
   };
 }
 

@@ -8,15 +8,22 @@ import type { Authenticator } from '../../identity/authenticator.ts';
 import type { Credential } from '../../identity/credential.ts';
 import type { Owners } from '../../identity/owners.ts';
 import { digestOfSecret, idOfSecret } from '../../identity/secret-token.ts';
+import type { Informer } from '../../kubernetes/informer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createTokenScope, scopeProblem } from './scope.ts';
-import type { AccessToken, TokenStore } from './token-store.ts';
+import { type AccessToken, identityOf, type TokenStore } from './token-store.ts';
 import { longestLife, type TokensConfiguration } from './tokens-configuration.ts';
 
+/**
+ * Milliseconds without a sign of life of the API server after which a revocation may be missing: a bookmark
+ * comes each minute, and one may be late by a minute.
+ */
+const STALE_AFTER = 120_000;
 const PREFIX = 'sgt_';
+const TOKEN_ANNOTATION = 'stonegate.dev/access-token';
 
 export interface TokenCheckOptions {
   readonly lifetimes: TokensConfiguration['lifetimes'];
@@ -25,8 +32,8 @@ export interface TokenCheckOptions {
 
 export interface TokenAuthenticatorOptions extends TokenCheckOptions {
   readonly store: Pick<TokenStore, 'get' | 'wait'>;
-  /** Whether the store has not been proven for so long that a revocation may be missing. */
-  readonly isStale: () => boolean;
+  /** It fills the store. While it is failing, a token that is not known may be a new one. */
+  readonly informer: Readonly<Pick<Informer<never>, 'isFailing' | 'provenAt'>>;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
   readonly used: (token: AccessToken) => void;
@@ -41,8 +48,9 @@ const digestOf = memoizeByReference(({ token }: TokenCredential) => {
 });
 
 export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Authenticator {
-  const { store, isStale, owners, mode, clock, used } = options;
-  const identityOf = memoizeByReference((token: AccessToken) =>
+  const { store, informer, owners, mode, clock, used } = options;
+  const blockedBecause = memoizeByReference((token: AccessToken) => blockOf(token, options.lifetimes));
+  const scopedOf = memoizeByReference((token: AccessToken) =>
     memoizeByReference((owner: Identity) => withScope(token, owner, mode)),
   );
 
@@ -53,12 +61,25 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
     const ended = endOf(token, now);
     if (ended !== undefined)
       throw unauthorized(`the access token ${token.id} is ${ended.state}: ${ended.reason}`);
-    const blocked = blockOf(token, options.lifetimes);
+    const blocked = blockedBecause(token);
     if (blocked !== undefined)
       throw new StatusError('TokenBlocked', `the access token ${token.id} is blocked: ${blocked}`);
     used(token);
-    const owner = owners.current(token);
-    return owner instanceof Promise ? owner.then(identityOf(token)) : identityOf(token)(owner);
+    const { signedInAt } = token;
+    const owner = owners.current({ identity: identityOf(token), signedInAt });
+    return owner instanceof Promise ? owner.then(scopedOf(token)) : scopedOf(token)(owner);
+  }
+
+  function explained(token: AccessToken, digest: Buffer): Promise<Identity> | Identity {
+    try {
+      const identity = accept(token, digest);
+      if (!(identity instanceof Promise)) return identity;
+      return identity.catch((error: unknown) => {
+        throw annotated(token.id, error);
+      });
+    } catch (error) {
+      throw annotated(token.id, error);
+    }
   }
 
   return {
@@ -69,16 +90,24 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
       if (credential.kind !== 'bearer') throw unauthorized('an access token is sent as a bearer token alone');
       const given = digestOf(credential);
       if (given === undefined) throw unauthorized('the access token has a typo');
-      if (isStale())
+      const token = store.get(given.id);
+      const isStale = clock.now() - (informer.provenAt ?? 0) > STALE_AFTER;
+      if (isStale || (token === undefined && informer.isFailing))
         throw new StatusError(
           'TokensUnavailable',
           'Service Unavailable: the API server has sent no news of access tokens for too long',
         );
-      const token = store.get(given.id);
-      if (token !== undefined) return accept(token, given.digest);
-      return store.wait(given.id).then((found) => accept(found, given.digest));
+      if (token === undefined) return store.wait(given.id).then((found) => explained(found, given.digest));
+      return explained(token, given.digest);
     },
   };
+}
+
+/** The audit log says which token was refused, and why; the client learns neither. */
+function annotated(id: string, error: unknown): unknown {
+  if (!(error instanceof StatusError)) return error;
+  const reason = typeof error.cause === 'string' ? error.cause : error.message;
+  return error.annotated({ [TOKEN_ANNOTATION]: id, 'stonegate.dev/reason': reason });
 }
 
 function isEqual(one: Buffer, other: Buffer): boolean {
@@ -120,6 +149,6 @@ function withScope(
     ...owner,
     accessToken: createTokenScope(token.id, token, reviewTenant(tenant) ?? ''),
     expiresAt: token.expiresAt,
-    auditAnnotations: { ...owner.auditAnnotations, 'stonegate.dev/access-token': token.id },
+    auditAnnotations: { ...owner.auditAnnotations, [TOKEN_ANNOTATION]: token.id },
   };
 }

@@ -9,6 +9,7 @@ import { MalformedObject, type ReceivedObject, readRevision } from '../../kubern
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
+import { memoize, memoizeByReference } from '../../lib/memoize.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
 import { type StoredTokenSpec, storedTokenSchema } from './access-token-v1alpha1.ts';
@@ -23,7 +24,8 @@ export interface AccessToken {
   /** The user name. */
   readonly owner: string;
   readonly ownerKey: string;
-  readonly identity: Identity;
+  /** As JSON; see `identityOf`. Tokens of one owner share the text. */
+  readonly identityText: string;
   readonly signedInAt: number;
   readonly description: string | undefined;
   readonly scopes: readonly string[];
@@ -97,14 +99,18 @@ export class TokenStore implements InformerStore<ReadToken> {
 
   put({ id, token }: ReadToken): void {
     const before = this.#remove(id);
-    if (token !== undefined) {
-      this.#tokens.set(id, token);
-      const owned = this.#byOwner.get(token.ownerKey) ?? new Set();
-      this.#byOwner.set(token.ownerKey, owned.add(token));
-    }
+    if (token !== undefined) this.#add(token);
     if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
       this.#options.onEnded(id);
     for (const arrived of this.#waiting.get(id) ?? []) arrived();
+  }
+
+  #add(read: AccessToken): void {
+    const owned = this.#byOwner.get(read.ownerKey) ?? new Set();
+    const [{ ownerKey, identityText } = read] = owned;
+    const token = identityText === read.identityText ? { ...read, ownerKey, identityText } : read;
+    this.#tokens.set(token.id, token);
+    this.#byOwner.set(ownerKey, owned.add(token));
   }
 
   delete({ id }: ReadToken): void {
@@ -137,12 +143,22 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 }
 
+/** The owner's identity at their last sign-in. Parsed when the token is used: few of many tokens are. */
+export const identityOf = memoizeByReference(({ id, identityText }: AccessToken): Identity => {
+  const identity = parseJSON(identityText, identitySchema);
+  if (identity === undefined) throw unauthorized(`the owner of the access token ${id} cannot be read`);
+  return identity;
+});
+
 export interface ReadToken {
   readonly id: string;
   readonly revision: number;
   /** Undefined for an object that is no token. */
   readonly token?: AccessToken | undefined;
 }
+
+/** One copy of a text that many tokens have. */
+const shared = memoize((text) => text);
 
 /** @throws MalformedObject if the object has no name */
 export function readToken({ value }: ReceivedObject): ReadToken {
@@ -154,7 +170,8 @@ export function readToken({ value }: ReceivedObject): ReadToken {
   if (data === undefined || createdAt === undefined || typeof uid !== 'string') return { id: name, revision };
   const { spec, status = {} } = data;
   const { tenant, owner, description, scopes, rules, revoked } = spec;
-  const identity = parseJSON(status.signIn?.identity ?? spec.identity, identitySchema);
+  const identityText = status.signIn?.identity ?? spec.identity;
+  const identity = parseJSON(identityText, identitySchema);
   const expiresAt = parseTimestamp(spec.expires);
   if (identity === undefined || expiresAt === undefined) return { id: name, revision };
   const token = {
@@ -162,13 +179,13 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     uid,
     revision,
     createdAt,
-    tenant,
+    tenant: shared(tenant),
     owner,
     ownerKey: ownerKey(identity),
-    identity,
-    signedInAt: status.signIn === undefined ? createdAt : (parseTimestamp(status.signIn.at) ?? 0),
+    identityText,
+    signedInAt: parseTimestamp(status.signIn?.at ?? spec.signedIn) ?? 0,
     description,
-    scopes,
+    scopes: scopes.map(shared),
     rules,
     expiresAt,
     secrets: spec.secrets.map(({ digest, until }) => ({

@@ -5,7 +5,7 @@ import { timestamp } from '../../lib/go-time.ts';
 import { OwnerUpkeep, type OwnerUpkeepOptions } from '../owner-upkeep.ts';
 import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { endOf } from './token-authenticator.ts';
-import type { AccessToken } from './token-store.ts';
+import { type AccessToken, identityOf } from './token-store.ts';
 
 export type TokenUpkeepOptions = Omit<OwnerUpkeepOptions<AccessToken>, 'kind' | 'endedAt' | 'identityOf'>;
 
@@ -17,7 +17,6 @@ export class TokenUpkeep extends OwnerUpkeep<AccessToken> {
 
   constructor(options: TokenUpkeepOptions) {
     const endedAt = (token: AccessToken, now: number) => endOf(token, now)?.at;
-    const identityOf = ({ identity }: AccessToken) => identity;
     super({ ...options, kind: STORED_TOKENS, endedAt, identityOf });
     this.#clock = options.clock;
   }

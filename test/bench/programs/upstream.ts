@@ -9,6 +9,7 @@ import { createServer, type Socket } from 'node:net';
 import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createServer as createTLSServer } from 'node:tls';
+import { pageOf } from '../stored-tokens.ts';
 import { announce } from './announce.ts';
 
 const [certFile, keyFile] = process.argv.slice(2);
@@ -84,6 +85,11 @@ function respond(socket: Socket, head: string): void {
   const [, turns] = /^GET \/events\/(\d+) /.exec(target) ?? [];
   if (turns !== undefined) {
     void playEvents(Number(turns)).then(() => socket.write(answer(200, turns)));
+    return;
+  }
+  const page = pageOf(target);
+  if (page !== undefined) {
+    socket.write(answer(200, page));
     return;
   }
   seen += 1;

@@ -32,6 +32,7 @@ export interface KubernetesSite {
 export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: TestbedOptions['configuration'];
   readonly keystoneConfiguration?: object;
+  readonly portal?: TestbedOptions['portal'];
   /** Written beside Stonegate's configuration: name → content. */
   readonly stonegateFiles?: Readonly<Record<string, string>>;
   /** Options of `stonegate manifests rbac` besides. */
@@ -60,6 +61,7 @@ export async function prepareKubernetesSite(
     folder: join(t.testdir({}), 'land'),
     mode: 'shared',
     ...(options.keystoneConfiguration && { keystoneConfiguration: options.keystoneConfiguration }),
+    ...(options.portal && { portal: options.portal }),
     configuration: {
       ...options.configuration,
       upstream: {

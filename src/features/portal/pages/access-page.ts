@@ -12,16 +12,15 @@ import type { Account } from '../account.ts';
 import type { AccessView } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { chips, list } from './account-page.ts';
-import { layout, type Navigation } from './layout.ts';
+import { type Frame, layout } from './layout.ts';
 
 export interface AccessPage {
-  readonly server: string;
+  readonly frame: Frame;
   readonly account: Account;
   readonly access: AccessView;
-  readonly navigation: Navigation | undefined;
 }
 
-export function accessPage({ server, account, access, navigation }: AccessPage): Html {
+export function accessPage({ frame, account, access }: AccessPage): Html {
   const {
     matrix: { groups, moreGroups },
     incompleteReason,
@@ -29,8 +28,7 @@ export function accessPage({ server, account, access, navigation }: AccessPage):
   const projects = projectsByNamespace(account);
   return layout({
     title: 'What you may do',
-    server,
-    navigation,
+    ...frame,
     main: html`<h1>What you may do</h1>
 <p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span></p>
 ${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}

@@ -5,7 +5,8 @@
 import type { Account } from '../account.ts';
 import { CLIENT_PATH } from '../assets.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { layout, type Navigation } from './layout.ts';
+import { copied } from './form-parts.ts';
+import { type Frame, layout } from './layout.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
@@ -35,7 +36,7 @@ export interface CommandSource {
 }
 
 export interface AccountPage {
-  readonly server: string;
+  readonly frame: Frame;
   readonly account: Account;
   /** The display name of the issuer or of Keystone. */
   readonly signedInWith: string;
@@ -44,17 +45,15 @@ export interface AccountPage {
   readonly fileName: string;
   /** The kubeconfig's current context. */
   readonly kubeContext: string;
-  readonly navigation: Navigation | undefined;
   readonly command: CommandSource;
 }
 
 export function accountPage(page: AccountPage): Html {
-  const { server, account, signedInWith, now, navigation } = page;
+  const { frame, account, signedInWith, now } = page;
   const { project } = account;
   return layout({
     title: 'Your account',
-    server,
-    navigation,
+    ...frame,
     main: html`<h1>${account.name}</h1>
 <p class="lead">signed in with ${signedInWith}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
 <section class="card" aria-labelledby="who">
@@ -109,10 +108,10 @@ ${install(command)}</li>
 <label><input type="radio" name="use" id="merged"> Added to the kubeconfig that I have</label>
 </fieldset>
 <div class="if-merged"><p>Click on the commands to select them all, then copy.</p>
-${commands('Commands to set up kubectl', `KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten > merged\nmv merged ~/.kube/config`)}</div></li>
+${copied('Commands to set up kubectl', `KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten > merged\nmv merged ~/.kube/config`)}</div></li>
 <li><p>See what you reach:</p>
-<div class="if-separate">${commands('Commands to try with the file', triedWith(`--kubeconfig ${fileName}`))}</div>
-<div class="if-merged">${commands('Commands to try with the context', triedWith(`--context ${kubeContext}`))}</div></li>
+<div class="if-separate">${copied('Commands to try with the file', triedWith(`--kubeconfig ${fileName}`))}</div>
+<div class="if-merged">${copied('Commands to try with the context', triedWith(`--context ${kubeContext}`))}</div></li>
 </ol>
 </section>`;
 }
@@ -121,15 +120,11 @@ function triedWith(flag: string): string {
   return `kubectl ${flag} auth whoami\nkubectl ${flag} get pods`;
 }
 
-function commands(label: string, text: string): Html {
-  return html`<pre class="copy" tabindex="0" role="region" aria-label="${label}">${text}</pre>`;
-}
-
 function install({ portal, sha256, executablesURL }: CommandSource): Html {
   const file = CLIENT_PATH.slice(1);
   return html`${
     sha256 !== undefined &&
-    html`${commands('Commands to install stonegate', `curl -fO ${portal}${CLIENT_PATH}\nsudo install -m 755 ${file} /usr/local/bin/stonegate`)}
+    html`${copied('Commands to install stonegate', `curl -fO ${portal}${CLIENT_PATH}\nsudo install -m 755 ${file} /usr/local/bin/stonegate`)}
 <p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${sha256}</code></p>`
   }${
     executablesURL !== undefined &&

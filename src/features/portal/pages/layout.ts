@@ -28,14 +28,18 @@ export interface Navigation {
   readonly choice: ProjectChoice | undefined;
 }
 
-export interface LayoutOptions {
-  readonly title: string;
-  /** Undefined before sign-in. */
-  readonly navigation: Navigation | undefined;
-  readonly narrow?: boolean;
-  readonly main: Content;
+/** What is around the content of a page. */
+export interface Frame {
   /** The address of the API, in the footer. */
   readonly server: string;
+  /** Undefined before sign-in. */
+  readonly navigation: Navigation | undefined;
+}
+
+export interface LayoutOptions extends Frame {
+  readonly title: string;
+  readonly narrow?: boolean;
+  readonly main: Content;
 }
 
 export function layout({ title, navigation, narrow = false, main, server }: LayoutOptions): Html {

@@ -4,21 +4,19 @@
  */
 import { type QuotaRow, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
-import { layout, type Navigation } from './layout.ts';
+import { type Frame, layout } from './layout.ts';
 
 export interface QuotaPage {
-  readonly server: string;
+  readonly frame: Frame;
   readonly tenant: string;
   /** Undefined if the tenant has none. */
   readonly quota: ShownQuota | undefined;
-  readonly navigation: Navigation | undefined;
 }
 
-export function quotaPage({ server, tenant, quota, navigation }: QuotaPage): Html {
+export function quotaPage({ frame, tenant, quota }: QuotaPage): Html {
   return layout({
     title: 'Quota',
-    server,
-    navigation,
+    ...frame,
     main: html`<h1>Quota</h1>
 <p class="lead">What all namespaces of <span class="tag">${tenant}</span> may use together</p>
 <section class="card">${quota === undefined ? html`<p>Your tenant has no quota.</p>` : table(quota)}</section>`,
@@ -29,7 +27,7 @@ function table(quota: ShownQuota): Html {
   const rows = quotaRows(quota);
   const isReserved = rows.some(({ reserved }) => reserved !== undefined);
   const isCounted = rows.every(({ used }) => used !== undefined);
-  return html`<table class="sheet quota">
+  return html`<table class="sheet rows quota">
 <caption>What is not listed is not limited by this quota</caption>
 <thead><tr><th scope="col">Resource</th><th scope="col">Used</th><th scope="col">Allowed</th><th scope="col">Share</th></tr></thead>
 <tbody>

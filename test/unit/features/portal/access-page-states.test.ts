@@ -25,8 +25,8 @@ const NOTHING: AccessView = {
 
 function page(access: Partial<AccessView>): string {
   const view = { ...NOTHING, ...access };
-  return accessPage({ server: 'https://k8s.example', account: ACCOUNT, access: view, navigation: undefined })
-    .text;
+  const frame = { server: 'https://k8s.example', navigation: undefined };
+  return accessPage({ frame, account: ACCOUNT, access: view }).text;
 }
 
 t.test('a user without rights is told so', async (t) => {

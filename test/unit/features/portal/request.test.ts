@@ -28,6 +28,25 @@ t.test('C175 each of thousands of known payloads leads to the start page', async
   );
 });
 
-t.test('for any value, the target is one of the two', async () => {
-  fc.assert(fc.property(fc.string(), (next) => ['/', '/#kubectl', '/access'].includes(redirectTarget(next))));
+t.test('for any value, the target is a page of the portal', async () => {
+  const pages = ['', '#kubectl', 'access', 'quota', 'tokens', 'members', 'teams', 'invitation'];
+  const known = new Set(pages.map((page) => `/${page}`));
+  const value = fc.oneof(
+    fc.string(),
+    fc.constantFrom(...known),
+    fc.string().map((namespace) => `/members?namespace=${namespace}`),
+    fc.string({ unit: fc.constantFrom('/', '\\', '?', '&', '\n', ' ', '.', 'a', 'members?namespace=') }),
+  );
+  fc.assert(
+    fc.property(value, (next) => {
+      const target = redirectTarget(next);
+      return known.has(target) || /^\/members\?namespace=[a-z0-9-]+$/.test(target);
+    }),
+  );
+});
+
+t.test('who opens the members of a namespace is back there after signing in', async (t) => {
+  const next = '/members?namespace=web';
+  const response = await createFakePortal().browser().signIn({ next });
+  t.equal(headerOf(response, 'location'), next);
 });

@@ -1,0 +1,50 @@
+/**
+ * What a page says once, after a form of it was done: sealed in a cookie for this session and this page. So
+ * a secret that is shown once is in no URL and in no memory here, and a reload does not show it again.
+ */
+import { z } from 'zod';
+import type { HeaderField } from '../../lib/header-list.ts';
+import { parseJSON } from '../../lib/parse-json.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import type { PortalContext } from './context.ts';
+import { cookieOf, FLASH_COOKIE, setCookie } from './cookies.ts';
+import type { PortalRequest } from './request.ts';
+
+/** Milliseconds from the form to its page. */
+const LIFETIME = 60_000;
+/** Characters of the text: a cookie has at most 4,096 bytes (RFC 6265 §6.1). */
+const MAX_TEXT = 800;
+
+/** Another version of Stonegate may have sealed it. */
+const flashSchema = z.strictObject({
+  text: z.string(),
+  secret: z.string().exactOptional(),
+  /** Milliseconds since the epoch. */
+  expiresAt: z.number(),
+});
+
+export type Flash = Omit<Output<typeof flashSchema>, 'expiresAt'>;
+
+export function flashCookie(
+  { text, ...flash }: Flash,
+  { path, sessionID }: PortalRequest,
+  { sealer, clock }: PortalContext,
+): HeaderField {
+  const sealed = { ...flash, text: text.slice(0, MAX_TEXT), expiresAt: clock.now() + LIFETIME };
+  return setCookie(FLASH_COOKIE, sealer.seal(JSON.stringify(sealed), sealedFor(path, sessionID)));
+}
+
+/** @returns undefined if there is none for this session and this page */
+export function flashOf(
+  { exchange, path, sessionID }: PortalRequest,
+  { sealer, clock }: PortalContext,
+): Flash | undefined {
+  const sealed = cookieOf(exchange.headers, FLASH_COOKIE);
+  const text = sealed && sealer.open(sealed, sealedFor(path, sessionID));
+  const flash = text === undefined ? undefined : parseJSON(text, flashSchema);
+  return flash !== undefined && clock.now() < flash.expiresAt ? flash : undefined;
+}
+
+function sealedFor(path: string, sessionID: string | undefined): string {
+  return `flash ${path} ${sessionID}`;
+}

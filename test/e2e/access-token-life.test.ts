@@ -1,0 +1,215 @@
+/**
+ * The life of an access token at two replicas: made, rotated, revoked, deleted or edited by an operator, and
+ * while the API server is away.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectH2 } from 'node:http2';
+import t, { type Test } from 'tap';
+import { newSecret } from '../../src/identity/secret-token.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { type JsonObject, objectAt } from '../support/apiserver/json.ts';
+import { eventually } from '../support/eventually.ts';
+import { openExec } from '../support/open-exec.ts';
+import { openRequest } from '../support/open-request.ts';
+import { startReplica } from '../support/stonegate.ts';
+import { createTokenClient, madeToken, TOKENS } from '../support/token-client.ts';
+import { startTokenStandIn, type TokenStandInOptions } from '../support/token-standin.ts';
+
+const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
+const WATCH = `${CONFIGMAPS}?watch=true`;
+const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
+const STORED = {
+  tenant: 'system',
+  group: 'tenancy.stonegate.dev',
+  resource: 'accesstokens',
+  namespace: 'stonegate',
+};
+
+async function start(t: Test, options?: TokenStandInOptions) {
+  const site = await startTokenStandIn(t, options);
+  const other = await startReplica(t, site);
+  const { store } = site.apiServer.cluster;
+  const answers = async (secret: string) => [
+    (await site.ask(secret, CONFIGMAPS)).status,
+    (await other.ask(secret, CONFIGMAPS)).status,
+  ];
+  return {
+    ...site,
+    alice: site.keystoneToken('alice'),
+    other: { ...other, ...createTokenClient(other) },
+    /** Resolves when both replicas answer so. */
+    bothAnswer: (secret: string, status: number) =>
+      eventually(async () => (await answers(secret)).every((one) => one === status)),
+    stored: (name: string) => store.get({ ...STORED, name }),
+    edit: (name: string, spec: JsonObject) => {
+      const object = store.get({ ...STORED, name }) ?? {};
+      store.put({ ...STORED, name }, { ...object, spec: { ...objectAt(object, 'spec'), ...spec } });
+    },
+    remove: (name: string) => store.delete({ ...STORED, name }),
+  };
+}
+
+t.test('a revocation at one replica ends what is open at the other', async (t) => {
+  const { make, revoke, alice, other, bothAnswer } = await start(t);
+  const { secret, name } = await make(alice, 'session', '+exec');
+  await bothAnswer(secret, 200);
+  const bystander = openRequest(other.destination, alice, WATCH);
+  const watch = openRequest(other.destination, secret, WATCH);
+  t.equal((await watch.head).statusCode, 200);
+  t.equal((await bystander.head).statusCode, 200);
+  const shell = once(await openExec(t, other.destination, secret, 'websocket'), 'close');
+  const session = connectH2(`https://127.0.0.1:${other.destination.port}`, { ca: other.destination.ca });
+  t.teardown(() => session.destroy());
+  const watch2 = session.request({ ':path': WATCH, authorization: `Bearer ${secret}` });
+  await once(watch2, 'response');
+  watch2.resume();
+  const ended2 = once(watch2, 'end');
+  await revoke(alice, name);
+  t.match(await watch.answered, { status: 200, complete: true });
+  await Promise.all([shell, ended2]);
+  await bothAnswer(secret, 401);
+  t.notOk((await bystander.head).closed, "the owner's own watch goes on");
+  bystander.leave();
+});
+
+t.test('D401 D403 a token without a scope, or with one that does not exist, is not made', async (t) => {
+  const { post, alice, make, edit, ask, bothAnswer, list } = await start(t);
+  const wrong = ['role:foo', 'role:foo:', 'role::ns', 'role:', 'admin', '', 'tenant/*', 'namespace/*/read'];
+  for (const spec of [
+    {},
+    { scopes: [] },
+    { scopes: ['+exec'] },
+    { scopes: [], rules: [] },
+    ...wrong.map((scope) => ({ scopes: ['read', scope] })),
+  ])
+    t.match(await post(alice, spec), { status: 422, body: /spec.scopes/ }, JSON.stringify(spec));
+  for (const spec of [
+    { scopes: ['read'], everything: true },
+    { scopes: 'read' },
+    { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
+  ])
+    t.match(await post(alice, spec), { status: 400 }, JSON.stringify(spec));
+
+  await t.test('D402 one that was stored so is refused as a whole', async (t) => {
+    const { secret, name } = await make(alice, 'userinfo', 'read');
+    await bothAnswer(secret, 200);
+    for (const scopes of [['userinfo', 'bad'], [], ['+exec']]) {
+      edit(name, { scopes });
+      await bothAnswer(secret, 403);
+      t.match(await ask(secret, SELF), { status: 403 }, JSON.stringify(scopes));
+    }
+    t.match(await list(alice), [{ status: { state: 'blocked', reason: /at least one scope/ } }]);
+    edit(name, { scopes: ['read'] });
+    await bothAnswer(secret, 200);
+  });
+});
+
+t.test('an operator deletes a stored token, or makes nonsense of it', async (t) => {
+  const { make, alice, other, bothAnswer, edit, remove } = await start(t);
+  const nonsense: readonly JsonObject[] = [
+    { identity: '{}' },
+    { identity: 'null' },
+    { secrets: 'none' },
+    { secrets: [{ digest: '' }] },
+    { expires: 'never' },
+    { tenant: 'globex' },
+    { owner: 7 },
+  ];
+  await Promise.all(
+    nonsense.map(async (spec) => {
+      const { secret, name } = await make(alice, 'read');
+      await bothAnswer(secret, 200);
+      edit(name, spec);
+      await bothAnswer(secret, 401);
+      t.pass(JSON.stringify(spec));
+    }),
+  );
+  const { secret, name } = await make(alice, 'read');
+  await bothAnswer(secret, 200);
+  const watch = openRequest(other.destination, secret, WATCH);
+  await watch.head;
+  remove(name);
+  t.match(await watch.answered, { status: 200, complete: true });
+  await bothAnswer(secret, 401);
+});
+
+t.test('rotations: at both replicas at once, in a loop, while the token is revoked', async (t) => {
+  const { make, rotate, revoke, alice, other, bothAnswer, post, keystoneToken } = await start(t);
+  const { secret, name } = await make(alice, 'read');
+  await eventually(async () => (await other.list(alice)).length === 1);
+  const [one, two] = await Promise.all([rotate(alice, { name }), other.rotate(alice, { name })]);
+  for (const reply of [one, two]) await bothAnswer(madeToken(reply).secret, 200);
+  await bothAnswer(secret, 200);
+  let last = await rotate(alice, { name });
+  while (last.status === 201) last = await rotate(alice, { name });
+  t.match(last, { status: 422, body: /8 secrets/ });
+  for (const reply of [one, two]) await bothAnswer(madeToken(reply).secret, 200);
+
+  const fresh = await make(alice, 'read');
+  await eventually(async () => (await other.list(alice)).length === 2);
+  const [rotated] = await Promise.all([rotate(alice, { name: fresh.name }), other.revoke(alice, fresh.name)]);
+  await bothAnswer(fresh.secret, 401);
+  if (rotated.status === 201) await bothAnswer(madeToken(rotated).secret, 401);
+  t.match(await rotate(alice, { name: fresh.name }), { status: 422, body: /revoked/ });
+  t.match(await rotate(alice, { name: 'zzzzzzzz' }), { status: 404 });
+  t.match(await revoke(keystoneToken('bob'), name), { status: 404 }, 'no other user can');
+  const made = await Promise.all(Array.from({ length: 99 }, () => post(alice, { scopes: ['read'] })));
+  t.ok(made.every(({ status }) => status === 201));
+  await eventually(async () => (await post(alice, { scopes: ['read'] })).status === 422);
+  t.match(await post(alice, { scopes: ['read'] }), { status: 422, body: /you have 100 access tokens/ });
+});
+
+t.test('D430 a typo, an unknown id and a wrong secret have the same answer', async (t) => {
+  const { make, alice, ask, bothAnswer } = await start(t);
+  const { secret, name } = await make(alice, 'read');
+  await bothAnswer(secret, 200);
+  const typo = `${secret.slice(0, 20)}${secret[20] === 'a' ? 'b' : 'a'}${secret.slice(21)}`;
+  const unknown = newSecret('sgt_', systemRandom).text;
+  const wrong = newSecret('sgt_', systemRandom, name).text;
+  const bodies = await Promise.all(
+    [typo, unknown, wrong, newSecret('sgi_', systemRandom).text].map(async (text) => {
+      const { status, headers, body } = await ask(text, CONFIGMAPS);
+      const { message, reason, code } = JSON.parse(body);
+      return { status, message, reason, code, challenge: headers['www-authenticate'] };
+    }),
+  );
+  t.equal(bodies[0]?.status, 401);
+  for (const body of bodies) t.same(body, bodies[0]);
+});
+
+t.test('D432 a secret is shown once: nothing that is stored, listed or logged has it', async (t) => {
+  const { post, rotate, alice, ask, stored, audited, logged, bothAnswer } = await start(t);
+  const reply = await post(alice, { scopes: ['read', '+tokens'] });
+  t.equal(reply.headers['cache-control'], 'no-store');
+  const { secret, name } = madeToken(reply);
+  await bothAnswer(secret, 200);
+  const second = madeToken(await rotate(alice, { name })).secret;
+  await bothAnswer(second, 200);
+  const texts = [
+    JSON.stringify(stored(name)),
+    (await ask(alice, TOKENS)).body,
+    (await ask(secret, `${TOKENS}/${name}`)).body,
+    JSON.stringify(await audited()),
+    logged.join(''),
+  ];
+  for (const text of texts) for (const shown of [secret, second]) t.notOk(text.includes(shown.slice(12, 44)));
+  t.match(texts[0], createHash('sha256').update(second).digest('hex'));
+  t.ok(texts[3]?.includes(name), 'the audit log has the id');
+});
+
+t.test('D425 the API server is away: known tokens count on, one that is not known is a 503', async (t) => {
+  const { make, alice, ask, bothAnswer, apiServer } = await start(t);
+  const { secret } = await make(alice, 'read');
+  await bothAnswer(secret, 200);
+  const unknown = newSecret('sgt_', systemRandom).text;
+  t.equal((await ask(unknown, SELF)).status, 401);
+  await apiServer.stop();
+  await eventually(async () => (await ask(unknown, SELF)).status === 503);
+  t.match(await ask(unknown, SELF), { status: 503, body: /TokensUnavailable/ });
+  t.match(await ask(secret, SELF), { status: 200 });
+  await apiServer.start();
+  await make(alice, 'read');
+  await eventually(async () => (await ask(unknown, SELF)).status === 401);
+  t.match(await ask(secret, CONFIGMAPS), { status: 200 });
+});

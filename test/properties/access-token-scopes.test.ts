@@ -1,0 +1,188 @@
+/**
+ * The scopes of access tokens, whatever they are and whatever is asked: they unite, they only narrow, and
+ * what escalates needs its word.
+ */
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  createTokenScope,
+  readScope,
+  type ScopeSpec,
+  scopeProblem,
+} from '../../src/features/tokens/scope.ts';
+import type { Question, ResourceQuestion } from '../../src/kubernetes/token-scope.ts';
+import { ESCALATION_WORDS, escalationOf } from '../../src/rbac/escalating.ts';
+
+const HOME = 'acme';
+const LEVELS = ['read', 'control', 'edit', 'manage'];
+const VERBS = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'bind'];
+const GROUPS = ['', 'apps', 'rbac.authorization.k8s.io', 'stonegate.dev', 'example.com'];
+const RESOURCES = ['pods', 'secrets', 'roles', 'serviceaccounts', 'accesstokens', 'namespaces', 'widgets'];
+const NAMESPACES = ['web', 'lab'];
+
+const level = fc.constantFrom(...LEVELS);
+const grantingScope = fc.oneof(
+  fc.constantFrom('userinfo', 'read', 'session'),
+  level.map((one) => `tenant/${one}`),
+  fc.tuple(fc.constantFrom(...NAMESPACES), level).map(([namespace, one]) => `namespace/${namespace}/${one}`),
+);
+const words = fc.subarray(ESCALATION_WORDS.map((word) => `+${word}`));
+const some = (texts: readonly string[]) => fc.subarray([...texts], { minLength: 1 });
+const rule = fc.record(
+  {
+    verbs: some([...VERBS, '*']),
+    apiGroups: some([...GROUPS, '*']),
+    resources: some([...RESOURCES, '*', 'pods/exec', '*/token', 'secrets/*']),
+    namespaces: some([...NAMESPACES, '*']),
+    resourceNames: some(['one', 'two']),
+  },
+  { requiredKeys: ['verbs', 'apiGroups', 'resources', 'namespaces'] },
+);
+const spec = fc.record({
+  scopes: fc.tuple(fc.array(grantingScope, { maxLength: 3 }), words).map((parts) => parts.flat()),
+  rules: fc.array(rule, { maxLength: 2 }),
+}) satisfies fc.Arbitrary<ScopeSpec>;
+
+const resourceQuestion: fc.Arbitrary<ResourceQuestion> = fc.record({
+  verb: fc.constantFrom(...VERBS),
+  apiGroup: fc.constantFrom(...GROUPS),
+  resource: fc.constantFrom(...RESOURCES),
+  subresource: fc.constantFrom('', '', '', 'exec', 'token', 'status'),
+  namespace: fc.constantFrom('', ...NAMESPACES, 'other'),
+  name: fc.constantFrom('', 'one'),
+  tenant: fc.constantFrom(HOME, HOME, HOME, 'globex'),
+});
+const question: fc.Arbitrary<Question> = fc.oneof(
+  { weight: 6, arbitrary: resourceQuestion },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      verb: fc.constantFrom('get', 'post'),
+      path: fc.constantFrom('/api', '/metrics', '/logs/a', '/version', '/custom'),
+    }),
+  },
+);
+
+const allows = (scope: ScopeSpec, asked: Question) => createTokenScope('t', scope, HOME).allows(asked);
+const RUNS = { numRuns: 2_000 };
+
+t.test(
+  'D413 a rule that covers what escalates only by a wildcard does not allow it without the word',
+  async (t) => {
+    const base = { apiGroup: '', subresource: '', namespace: 'web', name: '', tenant: HOME };
+    const everything = { verbs: ['*'], apiGroups: ['*'], namespaces: ['*'] };
+    const cases: readonly [resources: string[], word: string, asked: Partial<ResourceQuestion>][] = [
+      [['*/token'], '+tokens', { verb: 'create', resource: 'serviceaccounts', subresource: 'token' }],
+      [['*'], '+secrets', { verb: 'list', resource: 'secrets' }],
+      [['secrets'], '+secrets', { verb: 'list', resource: 'secrets' }],
+      [['*'], '+exec', { verb: 'create', resource: 'pods', subresource: 'exec' }],
+      [['pods/*', '*/exec'], '+exec', { verb: 'create', resource: 'pods', subresource: 'exec' }],
+      [['*'], '+rbac', { verb: 'bind', resource: 'roles', apiGroup: 'rbac.authorization.k8s.io' }],
+      [['*'], '+impersonate', { verb: 'impersonate', resource: 'users' }],
+      [['*'], '+tokens', { verb: 'approve', resource: 'signers', apiGroup: 'certificates.k8s.io' }],
+    ];
+    for (const [resources, word, asked] of cases) {
+      const rules = [{ ...everything, resources }];
+      const question = { verb: 'get', resource: '', ...base, ...asked };
+      t.notOk(allows({ scopes: [], rules }, question), `${resources} without ${word}`);
+      t.ok(allows({ scopes: [word], rules }, question), `${resources} with ${word}`);
+    }
+  },
+);
+
+t.test('the scopes of a token allow together what one of them allows, and no more', async () => {
+  fc.assert(
+    fc.property(spec, question, ({ scopes, rules }, asked) => {
+      const given = scopes.filter((scope) => !scope.startsWith('+'));
+      const withWords = scopes.filter((scope) => scope.startsWith('+'));
+      const alone = [
+        ...given.map((scope) => ({ scopes: [scope, ...withWords] })),
+        ...rules.map((one) => ({ scopes: withWords, rules: [one] })),
+        { scopes: withWords },
+      ];
+      return allows({ scopes, rules }, asked) === alone.some((one) => allows(one, asked));
+    }),
+    RUNS,
+  );
+});
+
+t.test('a word only adds what escalates, and only its own', async () => {
+  fc.assert(
+    fc.property(
+      spec,
+      fc.constantFrom(...ESCALATION_WORDS),
+      resourceQuestion,
+      ({ scopes, rules }, word, asked) => {
+        const without = allows({ scopes: scopes.filter((scope) => scope !== `+${word}`), rules }, asked);
+        const withWord = allows({ scopes: [...scopes, `+${word}`], rules }, asked);
+        return withWord === without || (withWord && escalationOf(asked) === word);
+      },
+    ),
+    RUNS,
+  );
+});
+
+t.test('a level has the levels below it, and a session all of them', async () => {
+  const places = ['tenant', ...NAMESPACES.map((namespace) => `namespace/${namespace}`)];
+  fc.assert(
+    fc.property(fc.constantFrom(...places), fc.nat({ max: 3 }), words, question, (place, at, word, asked) => {
+      const [lower, higher] = [`${place}/${LEVELS[at]}`, LEVELS[at + 1]];
+      const above = higher === undefined ? 'session' : `${place}/${higher}`;
+      return !allows({ scopes: [lower, ...word] }, asked) || allows({ scopes: [above, ...word] }, asked);
+    }),
+    RUNS,
+  );
+});
+
+t.test(
+  'scopes of a namespace say nothing of another one, and of reading nothing about writing',
+  async (t) => {
+    fc.assert(
+      fc.property(level, words, resourceQuestion, (one, word, asked) => {
+        const inWeb = allows({ scopes: [`namespace/web/${one}`, ...word] }, asked);
+        const always = allows({ scopes: ['userinfo'] }, asked);
+        return !inWeb || always || (asked.namespace === 'web' && asked.tenant === HOME);
+      }),
+      RUNS,
+    );
+    for (const path of ['/metrics', '/custom', '/logs/a'])
+      t.notOk(allows({ scopes: ['namespace/web/manage'] }, { verb: 'get', path }), path);
+    fc.assert(
+      fc.property(words, resourceQuestion, (word, asked) => {
+        const reads = ['get', 'list', 'watch'].includes(asked.verb);
+        return reads || !allows({ scopes: ['read', ...word] }, asked);
+      }),
+      RUNS,
+    );
+  },
+);
+
+t.test('what is allowed in a namespace is allowed somewhere', async () => {
+  fc.assert(
+    fc.property(spec, resourceQuestion, (scope, asked) => {
+      const everywhere = { ...asked, namespace: '' };
+      return !allows(scope, asked) || createTokenScope('t', scope, HOME).allowsSomewhere(everywhere);
+    }),
+    RUNS,
+  );
+});
+
+t.test('a text that is no scope blocks the token, and would widen nothing if it did not', async () => {
+  const parts = ['namespace', 'tenant', 'web', 'manage', 'session', '*', 'Read', '', '+rbac', '%2a', ' '];
+  const text = fc.oneof(
+    fc.string(),
+    fc.array(fc.constantFrom(...parts), { maxLength: 4 }).map((some) => some.join('/')),
+  );
+  const FORM =
+    /^(userinfo|read|session|\+(secrets|exec|rbac|impersonate|tokens)|(tenant|namespace\/[a-z0-9-]{1,63})\/(read|control|edit|manage))$/;
+  fc.assert(
+    fc.property(spec, text, question, ({ scopes, rules }, unknown, asked) => {
+      if (readScope(unknown) !== undefined) return FORM.test(unknown);
+      const widened = { scopes: [...scopes, unknown], rules };
+      return (
+        scopeProblem(widened) !== undefined && allows(widened, asked) === allows({ scopes, rules }, asked)
+      );
+    }),
+    RUNS,
+  );
+});

@@ -1,0 +1,59 @@
+/**
+ * A user at the portal in a real browser, and how a page looks on a desktop and on a phone, light and dark.
+ */
+import { mkdirSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import type { Test } from 'tap';
+import { pageFaults } from './page-checks.ts';
+
+const PICTURES = 'artefacts/portal';
+const DESKTOP = { width: 1100, height: 800 };
+const PHONE = { width: 360, height: 740 };
+const VIEWS = [
+  ['desktop-light', DESKTOP, 'light'],
+  ['desktop-dark', DESKTOP, 'dark'],
+  ['phone-light', PHONE, 'light'],
+  ['phone-dark', PHONE, 'dark'],
+] as const;
+
+/** A browser's window in which scripts are off. */
+export async function openWindow(t: Pick<Test, 'teardown'>, browser: Browser): Promise<Page> {
+  const context = await browser.newContext({
+    ...{ ignoreHTTPSErrors: true, locale: 'en-GB', viewport: DESKTOP },
+    javaScriptEnabled: false,
+  });
+  t.teardown(() => context.close());
+  context.setDefaultTimeout(20_000);
+  return context.newPage();
+}
+
+/** With Keystone, in the project `web`, on the sign-in page that the window shows. */
+export async function signInAs(page: Page, user: string, domain = 'acme'): Promise<void> {
+  const entered = { 'User name': user, Password: `${user}-pass`, Domain: domain, Project: 'web' };
+  for (const [label, text] of Object.entries(entered)) await page.getByLabel(label).fill(text);
+  await press(page, 'Sign in');
+}
+
+/** Presses a button that loads a page. */
+export async function press(page: Page, name: string | RegExp): Promise<void> {
+  await Promise.all([
+    page.waitForEvent('load'),
+    page.getByRole('button', { name, exact: typeof name === 'string' }).click(),
+  ]);
+}
+
+/** Takes pictures of the page, light and dark, on a desktop and on a phone, and looks for faults of each. */
+export async function assertShown(t: Test, browser: Browser, name: string, content: string): Promise<void> {
+  mkdirSync(PICTURES, { recursive: true });
+  for (const [view, viewport, colorScheme] of VIEWS) {
+    const context = await browser.newContext({ viewport, colorScheme });
+    const page = await context.newPage();
+    await page.setContent(content);
+    await page.screenshot({ path: `${PICTURES}/${name}-${view}.png`, fullPage: true });
+    t.same(await pageFaults(page), [], `${name}, ${view}`);
+    await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true');
+    await page.screenshot({ path: `${PICTURES}/${name}-open-${view}.png`, fullPage: true });
+    t.same(await pageFaults(page), [], `${name}, all open, ${view}`);
+    await context.close();
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Stonegate with access tokens in front of the stand-in Arktos, whose users alice (acme) and carol (of the
+ * issuer, in acme too) may do everything in their tenant. Stonegate has the rights that its manifests print.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type AbacLine, prepareCrossTenant } from './cross-tenant.ts';
+import { type RunningStonegate, serveTestbed } from './stonegate.ts';
+import { createTestbed, type Testbed } from './testbed.ts';
+import { BRIDGE, createTokenClient, type TokenClient } from './token-client.ts';
+
+export interface TokenStandInOptions {
+  readonly tokens?: object;
+  readonly configuration?: Record<string, object>;
+  /** Of `authentication.keystone`. */
+  readonly keystone?: object;
+  /** Who may enter other tenants. */
+  readonly abac?: readonly AbacLine[];
+  /** Called before Stonegate starts. */
+  readonly prepare?: (testbed: Testbed) => Promise<unknown>;
+}
+
+export interface TokenStandIn extends RunningStonegate, TokenClient {
+  /** What was configured at the start, besides the testbed's own. */
+  readonly base: Readonly<Record<string, object>>;
+  /** Members of the configuration instead of those at the start, in force when it resolves. */
+  reconfigure(changes: Record<string, object>): Promise<void>;
+}
+
+export async function startTokenStandIn(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  { tokens = {}, configuration = {}, keystone, abac = [], prepare }: TokenStandInOptions = {},
+): Promise<TokenStandIn> {
+  const folder = join(t.testdir({}), 'land');
+  await mkdir(folder);
+  const testbed = await createTestbed({ folder });
+  const { directory, url } = testbed.keystone;
+  const bridge = directory.user('Default', 'bridge');
+  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
+  await writeFile(join(folder, 'bridge-password'), bridge.password);
+  testbed.apiServer.seed.namespace('stonegate');
+  const base: Record<string, object> = {
+    authentication: {
+      keystone: {
+        ...{ url, caFile: 'ca.crt', timeout: '60s', serviceCredential: BRIDGE },
+        ...{ cacheTTL: '1s', roleAssignments: { cacheTTL: '1s' } },
+        ...keystone,
+      },
+    },
+    bindings: { credential: { tokenFile: 'provisioner-token' } },
+    authorization: { abacPolicyFile: 'policies.jsonl' },
+    limits: { streams: { recheck: '100ms' } },
+    tokens,
+    ...configuration,
+  };
+  await prepareCrossTenant(testbed, { abac, configuration: base });
+  await prepare?.(testbed);
+  const stonegate = await serveTestbed(t, testbed);
+  return {
+    ...stonegate,
+    ...createTokenClient(stonegate),
+    base,
+    async reconfigure(changes) {
+      await testbed.configure({ ...base, ...changes });
+      await stonegate.app.reload();
+    },
+  };
+}

@@ -1,0 +1,330 @@
+/**
+ * Access tokens in memory: an API server, replicas that learn of its objects when they are delivered, a
+ * Keystone and an issuer whose users come and go, and a model of what each secret may do.
+ */
+
+import { StatusError } from '../../src/errors/status-error.ts';
+import { createAccessTokens } from '../../src/features/tokens/access-tokens.ts';
+import { createTokenScope } from '../../src/features/tokens/scope.ts';
+import { createTokenAuthenticator } from '../../src/features/tokens/token-authenticator.ts';
+import { readToken, TokenStore } from '../../src/features/tokens/token-store.ts';
+import { TokenUpkeep } from '../../src/features/tokens/token-upkeep.ts';
+import { tokensSchema } from '../../src/features/tokens/tokens-configuration.ts';
+import { createOwners } from '../../src/identity/owners.ts';
+import type { Question } from '../../src/kubernetes/token-scope.ts';
+import { timestamp } from '../../src/lib/go-time.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
+import type { UserReference } from '../../src/tenancy/keystone-v3.ts';
+import { createFakeClock } from './fake-clock.ts';
+import { claimIdentity, keystoneIdentity } from './identities.ts';
+import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
+
+export const HOUR = 3_600_000;
+const SIGN_IN_MAX_AGE = 5 * HOUR;
+/** Milliseconds that a token may live beyond the maximum: the API server's clock is another one. */
+const CLOCK_DIFFERENCE = 60_000;
+const PLACE = { namespace: 'stonegate' };
+export const OWNERS = ['alice', 'carol'] as const;
+export type Owner = (typeof OWNERS)[number];
+
+/** What a secret is good for, from what its makers asked for. */
+interface Secret {
+  readonly text: string;
+  readonly owner: Owner;
+  readonly token: string;
+  /** When the token ends by which it was made. */
+  readonly endsAt: number;
+  /** When it ends by a rotation. */
+  until: number;
+}
+
+interface Made {
+  readonly owner: Owner;
+  readonly tenant: string;
+  readonly uid: string;
+  /** Its scopes, and those of the tokens that made it. */
+  readonly scopes: readonly (readonly string[])[];
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  isRevoked: boolean;
+}
+
+export type TokenWorld = ReturnType<typeof createTokenWorld>;
+
+export function createTokenWorld() {
+  const clock = createFakeClock(Date.UTC(2026, 0, 1));
+  const stored = createMemoryObjects();
+  const objects: MemoryObjects = {
+    ...stored,
+    create: (kind, place, object, signal) =>
+      stored.create(
+        kind,
+        place,
+        { ...object, metadata: { ...object.metadata, creationTimestamp: timestamp(clock.now()) } },
+        signal,
+      ),
+  };
+  /** As Keystone has them. */
+  const alice = { id: 'a1', name: 'alice', isEnabled: true, isDeleted: false };
+  const carol = { groups: ['dev'], signedInAt: clock.now(), issuers: new Set(['https://issuer']) };
+  /** The groups that may still count: those of the last sign-in, and before it is delivered, older ones. */
+  let groups: string[][] = [['dev']];
+  let domains: Record<string, string> = {};
+  let longest = '24h';
+  const made = new Map<string, Made>();
+  const secrets: Secret[] = [];
+
+  const domain = { id: 'id-of-acme', name: 'acme' };
+  const keystone = {
+    references: new Map<string, UserReference>(),
+    async enabledUser(id: string): Promise<UserReference | undefined> {
+      if (id !== alice.id || !alice.isEnabled || alice.isDeleted) return undefined;
+      const key = `${id} ${alice.name}`;
+      const reference = keystone.references.get(key) ?? { id, name: alice.name, domain };
+      keystone.references.set(key, reference);
+      return reference;
+    },
+  };
+
+  function createReplica() {
+    /** When the API server was last heard of. */
+    const news = { isFailing: false, provenAt: Number.POSITIVE_INFINITY };
+    const store = new TokenStore({ clock, onEnded: () => {} });
+    const upkeep = () =>
+      new TokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
+    const owners = () =>
+      createOwners({
+        keystone,
+        isConfigured: (source) => source === 'keystone' || carol.issuers.has(source),
+        signInMaxAge: SIGN_IN_MAX_AGE,
+        clock,
+      });
+    const parts = () => {
+      const lives = Object.fromEntries(
+        ['read', 'edit', 'session', 'escalating', 'rules', 'manage', 'control', 'userinfo'].map((kind) => [
+          kind,
+          longest,
+        ]),
+      );
+      const { lifetimes } = tokensSchema.parse({ lifetimes: lives });
+      const mode = createArktosMode({ systemTenant: 'system', domains, showsOwnTenant: true });
+      const describe = (identity: Identity) => {
+        const tenant = mode.tenantOf(identity);
+        return { tenant, user: mode.userOf(identity, tenant) };
+      };
+      const checks = { store, lifetimes, clock, owners: owners() };
+      return {
+        authenticator: createTokenAuthenticator({
+          ...checks,
+          mode,
+          informer: news,
+          used: (token) => running.used(token),
+        }),
+        tokens: createAccessTokens({ ...checks, objects, place: PLACE, describe, random: systemRandom }),
+      };
+    };
+    const running = upkeep();
+    running.start();
+    return {
+      news,
+      parts: parts(),
+      upkeep: running,
+      /** Of tokens that were revoked when their objects were delivered. */
+      revoked: new Set<string>(),
+      /** When secrets end, as was known then. */
+      untils: new Map<string, number>(),
+      reload() {
+        this.parts = parts();
+      },
+      deliver() {
+        const list = store.beginList();
+        const stored = objects.all().map(({ object }) => object);
+        list.take(stored.map((value) => readToken({ value, text: () => '' })));
+        list.end();
+        for (const [id, { isRevoked }] of made) if (isRevoked) this.revoked.add(id);
+        for (const { text, until } of secrets) this.untils.set(text, until);
+      },
+      knows: (id: string) => store.get(id) !== undefined,
+    };
+  }
+
+  const replicas = [createReplica(), createReplica()];
+  const replica = (at: number) => replicas[at % replicas.length] ?? createReplica();
+
+  /** At a replica, which has known the tokens of carol for a moment. */
+  function signIn(owner: Owner, at: number): Identity {
+    // Times are stored in seconds.
+    clock.advance(1_000);
+    if (owner === 'carol') replica(at).deliver();
+    const identity = signedInNow(owner);
+    replica(at).upkeep.signedIn(identity);
+    return identity;
+  }
+
+  function signedInNow(owner: Owner): Identity {
+    if (owner === 'alice')
+      return keystoneIdentity(alice.name, { uid: alice.id, expiresAt: clock.now() + HOUR });
+    carol.signedInAt = clock.now();
+    groups.push([...carol.groups]);
+    return claimIdentity('oidc:carol', 'acme', {
+      groups: [...carol.groups],
+      auditAnnotations: { 'stonegate.dev/issuer': 'https://issuer' },
+      expiresAt: clock.now() + HOUR,
+    });
+  }
+
+  function canSignIn(owner: Owner): boolean {
+    return owner === 'alice' ? alice.isEnabled && !alice.isDeleted : carol.issuers.size > 0;
+  }
+
+  async function authenticate(at: number, text: string): Promise<Identity | undefined> {
+    try {
+      // A request that waits for an unknown token gives up.
+      const found = replica(at).parts.authenticator.authenticate(
+        { kind: 'bearer', token: text },
+        { source: '127.0.0.1' },
+      );
+      if (found instanceof Promise) queueMicrotask(() => clock.advance(0));
+      return await found;
+    } catch (error) {
+      if (error instanceof StatusError) return undefined;
+      throw error;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    for (let round = 0; round < 2 + 2 * made.size; round += 1) {
+      clock.advance(200);
+      await afterMicrotasks();
+    }
+    for (const one of replicas) one.deliver();
+  }
+
+  return {
+    clock,
+    objects,
+    alice,
+    carol,
+    made,
+    secrets,
+    replicas,
+    replica,
+    canSignIn,
+    signIn,
+    authenticate,
+    /** What the requester is: the user, or one of their tokens. */
+    async requester(at: number, owner: Owner, by: number): Promise<Identity | undefined> {
+      const secret = by < 0 ? undefined : secrets[by % Math.max(1, secrets.length)];
+      if (secret === undefined) {
+        if (!canSignIn(owner)) return undefined;
+        return signIn(owner, at);
+      }
+      if (!replica(at).knows(secret.token)) return undefined;
+      const identity = await authenticate(at, secret.text);
+      // As the scope authorizer asks it.
+      return identity?.accessToken?.allows(CREATE_TOKENS) ? identity : undefined;
+    },
+    note(identity: Identity, name: string, scopes: readonly string[], seconds: number): void {
+      const parent = identity.accessToken && made.get(identity.accessToken.id);
+      const owner = identity.authenticator === 'keystone' ? 'alice' : 'carol';
+      const end = clock.now() + seconds * 1_000;
+      made.set(name, {
+        owner,
+        tenant: domains.acme ?? 'acme',
+        uid: identity.uid,
+        scopes: [scopes, ...(parent?.scopes ?? [])],
+        createdAt: clock.now(),
+        expiresAt: Math.min(end, parent?.expiresAt ?? end),
+        isRevoked: false,
+      });
+    },
+    /** Time goes on, and what falls due is done. */
+    async pass(milliseconds: number): Promise<void> {
+      clock.advance(milliseconds);
+      await flush();
+    },
+    setDomains(changed: Record<string, string>): void {
+      domains = changed;
+      for (const one of replicas) one.reload();
+    },
+    setLongest(changed: string): void {
+      longest = changed;
+      for (const one of replicas) one.reload();
+    },
+    reload(): void {
+      for (const one of replicas) one.reload();
+    },
+    get tenant(): string {
+      return domains.acme ?? 'acme';
+    },
+    /**
+     * What was written is delivered, and what became known is written. A token that was made by a token in
+     * the moment of a sign-in has the groups before it, until the next one: carol signs in once more.
+     */
+    async settle(): Promise<void> {
+      await flush();
+      if (!canSignIn('carol')) return;
+      signIn('carol', 0);
+      await flush();
+      groups = groups.slice(-1);
+    },
+    /** Why the identity is more than the secret may be; undefined if it is not. */
+    excess(at: number, { token: id, text, endsAt }: Secret, identity: Identity): string | undefined {
+      const now = clock.now();
+      const token = made.get(id);
+      const scope = identity.accessToken;
+      if (token === undefined || scope === undefined) return 'it has no scope';
+      if (replica(at).revoked.has(id)) return 'it was revoked';
+      if (now >= token.expiresAt) return 'its time is over';
+      if (now >= endsAt) return 'its maker has ended';
+      if (now >= (replica(at).untils.get(text) ?? Infinity)) return 'the secret was rotated';
+      const life = token.expiresAt - token.createdAt;
+      if (life > Number.parseInt(longest, 10) * HOUR + CLOCK_DIFFERENCE) return 'it lives too long';
+      if ((domains.acme ?? 'acme') !== token.tenant && token.owner === 'alice') return 'of another tenant';
+      if (identity.uid !== token.uid) return 'it is of another user';
+      const asked = QUESTIONS.find(
+        (question) =>
+          scope.allows(question) &&
+          !token.scopes.every((scopes) =>
+            createTokenScope('', { scopes }, token.tenant).allows({ ...question, tenant: token.tenant }),
+          ),
+      );
+      if (asked !== undefined) return `it may ${JSON.stringify(asked)}`;
+      if (!canSignIn(token.owner)) return 'the owner is gone';
+      if (token.owner === 'alice')
+        return identity.subject.kind === 'keystone' && identity.subject.userName === alice.name
+          ? undefined
+          : 'the name is another one';
+      if (now - carol.signedInAt > SIGN_IN_MAX_AGE) return 'the owner has not signed in';
+      const known = groups.map((one) => JSON.stringify(one));
+      return known.includes(JSON.stringify(identity.groups)) ? undefined : 'the groups are older ones';
+    },
+  };
+}
+
+const base = { subresource: '', name: '', tenant: 'acme' };
+const CREATE_TOKENS = {
+  ...base,
+  verb: 'create',
+  apiGroup: 'stonegate.dev',
+  resource: 'accesstokens',
+  namespace: '',
+};
+const QUESTIONS = ['get', 'update', 'bind'].flatMap((verb) =>
+  ['pods', 'secrets', 'accesstokens'].flatMap((resource) =>
+    ['web', 'lab', ''].map((namespace) => ({
+      ...base,
+      verb,
+      resource,
+      namespace,
+      apiGroup: resource === 'accesstokens' ? 'stonegate.dev' : '',
+    })),
+  ),
+) satisfies Question[];
+
+async function afterMicrotasks(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
