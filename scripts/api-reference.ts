@@ -12,6 +12,7 @@ import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invita
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
+import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { pluralOf } from '../src/kubernetes/custom-resource.ts';
 import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
@@ -26,6 +27,8 @@ const OWN_RESOURCES = [
   ...Object.values(WHO_CAN_RESOURCES),
   EXPLANATIONS,
   OWN_QUOTAS,
+  OWN_ACCESS_TOKENS,
+  OWN_ROTATIONS,
   MEMBERS,
   PEOPLE_SEARCHES,
   OWN_TEAMS,

@@ -44,8 +44,8 @@ const ISSUER_TIMEOUT = 10_000;
 
 export interface Authentication {
   readonly authenticators: readonly Authenticator[];
-  /** The configured issuers: where users sign in. */
-  readonly sources: readonly string[];
+  /** The URLs of the configured issuers. */
+  readonly issuers: readonly string[];
   /** Whether the backends have been reached. */
   readonly readiness: ReadinessCheck;
   /** Clears what is cached of credentials in this process. */
@@ -74,7 +74,7 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
   ];
   return {
     authenticators,
-    sources: issuers.map(({ configuration }) => configuration.issuer.url),
+    issuers: issuers.map(({ configuration }) => configuration.issuer.url),
     readiness: createAuthenticationReadiness(sources, requireAllIssuers),
     clear() {
       tokens?.clear();
@@ -215,14 +215,17 @@ function staticAuthenticators({ loaded, runtime: { clock, random, telemetry } }:
   ];
 }
 
-/** @param roles undefined if none are looked up: then Keystone's users own nothing */
+/** Milliseconds: thirty days, as the default of `tokens.signInMaxAge`. */
+const SIGN_IN_MAX_AGE = 30 * 24 * 3_600_000;
+
+/** @param roles undefined if none are looked up: then users of Keystone own nothing */
 export function createConfiguredOwners(
   { loaded, runtime }: Build,
-  { authenticators, sources }: Pick<Authentication, 'authenticators' | 'sources'>,
+  { authenticators, issuers }: Pick<Authentication, 'authenticators' | 'issuers'>,
   roles: EnabledUsers | undefined,
 ): Owners {
   const { tokens } = loaded.configuration;
-  const names = new Set([...authenticators.map(({ name }) => name), ...sources]);
+  const names = new Set([...authenticators.map(({ name }) => name), ...issuers]);
   return createOwners({
     ...runtime,
     keystone: roles,
@@ -230,6 +233,3 @@ export function createConfiguredOwners(
     signInMaxAge: tokens?.signInMaxAge ?? SIGN_IN_MAX_AGE,
   });
 }
-
-/** Milliseconds: thirty days, as the default of the configuration. */
-const SIGN_IN_MAX_AGE = 30 * 24 * 3_600_000;

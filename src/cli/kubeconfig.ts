@@ -27,6 +27,7 @@ import {
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
 import type { Undecided } from './kubeconfig/server-setup.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
+import type { Note } from './make-token.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTIONS]
 
@@ -180,8 +181,6 @@ interface Server {
   /** PEM. */
   readonly ca: string | undefined;
 }
-
-type Note = (line: string, error?: Error) => void;
 
 /** @returns the entries with the access token of their user; undefined: the user logs in */
 async function planEntries(

@@ -7,10 +7,10 @@ import { parseDuration } from '../lib/go-time.ts';
 import { UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
 import { readYAML } from './read-yaml.ts';
-import { askFor, type OwnObject, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
+import { askFor, type StonegateAddress, StonegateAPIError, type TypeMeta } from './stonegate-api.ts';
 
-export type AnsweredToken = ShownToken & OwnObject;
-type Note = (line: string) => void;
+export type AnsweredToken = ShownToken & TypeMeta;
+export type Note = (line: string, error?: Error) => void;
 
 export interface TokenRequest {
   readonly scopes?: readonly string[] | undefined;

@@ -18,7 +18,8 @@ import {
   UsageError,
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+import { onlyOne } from './only-one.ts';
+import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate members [-n NAMESPACE]
        stonegate members add NAME ROLE [--type TYPE] [-n NAMESPACE]
@@ -89,7 +90,13 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       await print(changed, format, () => tableOf([changed]), io.stdout);
     };
     if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
-    const { metadata, spec } = only((await list()).items, name, type, namespace);
+    const { items } = await list();
+    const { metadata, spec } = onlyOne(
+      items.filter((member) => type === undefined || member.spec.type === type),
+      name,
+      (member) => [member.spec.name, member.metadata.name],
+      `${name} is no member of ${namespace}`,
+    );
     if (role !== undefined) return write({ ...spec, role, ...(force && { force }) }, metadata.name);
     await askStonegate(
       destination,
@@ -100,22 +107,6 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
     note(`${spec.name} was removed`);
     return undefined;
   });
-}
-
-/** The name may lack what all names of the tenant begin with. @throws StonegateAPIError unless it is one */
-function only(
-  listed: readonly Member[],
-  name: string,
-  type: MemberType | undefined,
-  namespace: string,
-): Member {
-  const ofType = listed.filter(({ spec }) => type === undefined || spec.type === type);
-  const exact = ofType.filter(({ spec, metadata }) => spec.name === name || metadata.name === name);
-  const found = exact.length > 0 ? exact : ofType.filter(({ spec }) => spec.name.endsWith(`:${name}`));
-  const [member, other] = found;
-  if (member === undefined) throw new StonegateAPIError(`${name} is no member of ${namespace}`);
-  if (other === undefined) return member;
-  throw new StonegateAPIError(`which one: ${found.map(({ metadata }) => metadata.name).join(', ')}?`);
 }
 
 function tableOf(listed: readonly Member[]): string {

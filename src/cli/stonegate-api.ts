@@ -158,8 +158,8 @@ function warningsIn(values: string | string[] = []): string[] {
   });
 }
 
-/** An object of Stonegate's own API. */
-export interface OwnObject {
+/** What every object of Stonegate's own API has. */
+export interface TypeMeta {
   readonly kind: string;
   readonly apiVersion: string;
 }
@@ -170,7 +170,7 @@ export interface OwnObject {
  *
  * @throws StonegateAPIError
  */
-export async function askFor<Answer extends OwnObject>(
+export async function askFor<Answer extends TypeMeta>(
   kind: Answer['kind'],
   address: StonegateAddress,
   path: string,
@@ -182,7 +182,7 @@ export async function askFor<Answer extends OwnObject>(
   throw new StonegateAPIError(`${address.url} is no Stonegate`);
 }
 
-function isOfKind<Answer extends OwnObject>(value: unknown, kind: string): value is Answer & JSONObject {
+function isOfKind<Answer extends TypeMeta>(value: unknown, kind: string): value is Answer & JSONObject {
   return isJSONObject(value) && value.kind === kind && value.apiVersion === 'stonegate.dev/v1alpha1';
 }
 

@@ -12,6 +12,7 @@ import {
   UsageError,
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { onlyOne } from './only-one.ts';
 import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
@@ -105,13 +106,7 @@ async function change(
 
 /** A user may be named without the prefix of the tenant or of the source. */
 function without(present: readonly string[], users: readonly string[]): readonly string[] {
-  const removed = users.map((user) => {
-    const found = present.filter((one) => one === user || one.endsWith(`:${user}`));
-    const [only, other] = present.includes(user) ? [user] : found;
-    if (only === undefined) throw new StonegateAPIError(`${user} is not in it`);
-    if (other !== undefined) throw new StonegateAPIError(`which one: ${found.join(', ')}?`);
-    return only;
-  });
+  const removed = users.map((user) => onlyOne(present, user, (one) => [one], `${user} is not in it`));
   return present.filter((one) => !removed.includes(one));
 }
 

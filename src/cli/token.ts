@@ -6,6 +6,7 @@ import {
   ACCESS_TOKENS_PATH,
   ROTATIONS_PATH,
   type ShownToken,
+  scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
 import {
   type CommandIO,
@@ -17,9 +18,9 @@ import {
   runCommand,
   UsageError,
 } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { type AnsweredToken, makeToken, secondsIn, secretIn } from './make-token.ts';
-import { askFor, askStonegate, type OwnObject, StonegateAPIError } from './stonegate-api.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { type AnsweredToken, makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
+import { askFor, askStonegate, StonegateAPIError, type TypeMeta } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
                               [--description TEXT]
@@ -88,15 +89,11 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
           const [name, ...more] = words;
           if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
           refuseWords(more);
-          const overlapSeconds = overlap === undefined ? undefined : secondsIn('--overlap', overlap);
-          const body = {
-            kind: 'AccessTokenRotation',
-            apiVersion: 'stonegate.dev/v1alpha1',
-            spec: { name, ...(overlapSeconds !== undefined && { overlapSeconds }) },
+          const spec = {
+            name,
+            ...(overlap !== undefined && { overlapSeconds: secondsIn('--overlap', overlap) }),
           };
-          const destination = await destinationOf(values, env);
-          const rotated = await askFor<AnsweredToken>(body.kind, destination, ROTATIONS_PATH, body);
-          io.stdout(`${secretIn(rotated, note)}\n`);
+          io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
         },
       );
     case 'revoke':
@@ -104,21 +101,9 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
         if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
         const destination = await destinationOf(values, env);
         let code: number = EXIT.fine;
-        // One that cannot be revoked must not keep the next ones valid.
         for (const name of names)
-          try {
-            await askStonegate(
-              destination,
-              `${ACCESS_TOKENS_PATH}/${encodeURIComponent(name)}`,
-              undefined,
-              'DELETE',
-            );
-            io.stdout(`${name} revoked\n`);
-          } catch (error) {
-            if (!(error instanceof StonegateAPIError)) throw error;
-            note(error.message, error);
-            code = EXIT.failed;
-          }
+          if (await revoke(destination, name, note)) io.stdout(`${name} revoked\n`);
+          else code = EXIT.failed;
         return code;
       });
     default:
@@ -128,18 +113,37 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
   }
 }
 
-interface TokenList extends OwnObject {
+/** @returns the new secret */
+async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
+  const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
+  return secretIn(await askFor<AnsweredToken>(body.kind, destination, ROTATIONS_PATH, body), note);
+}
+
+/** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */
+async function revoke(destination: Destination, name: string, note: Note): Promise<boolean> {
+  const path = `${ACCESS_TOKENS_PATH}/${encodeURIComponent(name)}`;
+  try {
+    await askStonegate(destination, path, undefined, 'DELETE');
+    return true;
+  } catch (error) {
+    if (!(error instanceof StonegateAPIError)) throw error;
+    note(error.message, error);
+    return false;
+  }
+}
+
+interface TokenList extends TypeMeta {
   readonly items: readonly ShownToken[];
 }
 
 function tableOf({ items }: TokenList): string {
-  const lines = items.map(({ metadata, spec: { scopes, rules = [], description = '' }, status }) => [
+  const lines = items.map(({ metadata, spec, status }) => [
     metadata.name,
-    [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' '),
+    scopesOf({ spec }),
     status.state,
     status.expirationTimestamp,
     status.lastUsedTimestamp ?? 'never',
-    description,
+    spec.description ?? '',
     status.reason ?? '',
   ]);
   return columns([['ID', 'SCOPES', 'STATE', 'EXPIRES', 'LAST USED', 'DESCRIPTION', 'REASON'], ...lines]);

@@ -23,8 +23,7 @@ export function validate(configuration: StonegateConfiguration): Finding[] {
       ...accessRules(configuration),
       ...publishingRules(configuration),
       ...quotaRules(configuration),
-      ...membersRules(configuration),
-      ...tokensRules(configuration),
+      ...credentialRules(configuration),
       ...namespaceRules(configuration),
     ]),
     ...validateIssuers(configuration),
@@ -184,14 +183,9 @@ export function accessWarnings({
   ];
 }
 
-function publishingRules({ publishing, bindings, tenancy }: StonegateConfiguration): Rule[] {
+function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[] {
   if (publishing === undefined) return [];
   return [
-    [
-      'bindings.credential',
-      bindings.credential === undefined,
-      'is required with publishing: what impersonates must not also give rights',
-    ],
     [
       'publishing.clusterScoped',
       tenancy.mode === 'shared' && publishing.clusterScoped.length > 0,
@@ -200,14 +194,9 @@ function publishingRules({ publishing, bindings, tenancy }: StonegateConfigurati
   ];
 }
 
-function quotaRules({ quota, bindings, authentication }: StonegateConfiguration): Rule[] {
+function quotaRules({ quota, authentication }: StonegateConfiguration): Rule[] {
   if (quota === undefined) return [];
   return [
-    [
-      'bindings.credential',
-      bindings.credential === undefined,
-      'is required with quota: what impersonates must not also write quotas',
-    ],
     [
       'authentication.keystone.serviceCredential',
       quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
@@ -216,26 +205,29 @@ function quotaRules({ quota, bindings, authentication }: StonegateConfiguration)
   ];
 }
 
-function tokensRules({ tokens, bindings }: StonegateConfiguration): Rule[] {
-  if (tokens === undefined) return [];
-  return [
-    [
-      'bindings.credential',
-      bindings.credential === undefined,
-      'is required with tokens: what impersonates must not also make credentials',
-    ],
-  ];
-}
+/** What each section writes with the provisioning credential. */
+const WRITERS = [
+  ['publishing', 'give rights'],
+  ['quota', 'write quotas'],
+  ['members', 'write teams and invitations'],
+  ['tokens', 'make credentials'],
+] as const;
 
-function membersRules({ members, bindings, access }: StonegateConfiguration): Rule[] {
-  if (members === undefined) return [];
+function credentialRules(configuration: StonegateConfiguration): Rule[] {
+  const { members, bindings, access } = configuration;
   return [
-    ['access.index', !access.index, 'expected true with members: they are read from the RBAC index'],
     [
-      'bindings.credential',
-      bindings.credential === undefined,
-      'is required with members: what impersonates must not also write teams and invitations',
+      'access.index',
+      members !== undefined && !access.index,
+      'expected true with members: they are read from the RBAC index',
     ],
+    ...WRITERS.map(
+      ([section, does]): Rule => [
+        'bindings.credential',
+        configuration[section] !== undefined && bindings.credential === undefined,
+        `is required with ${section}: what impersonates must not also ${does}`,
+      ],
+    ),
   ];
 }
 

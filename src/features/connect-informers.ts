@@ -10,6 +10,16 @@ const INFORMERS_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of i
   start: (connection) => connection.connect(),
 });
 
+/** How a component that has informers runs. */
+export const INFORMS = {
+  start: ({ informers }: WithInformers) => informers.start(),
+  stop: ({ informers }: WithInformers) => informers.stop(),
+};
+
+interface WithInformers {
+  readonly informers: Informers;
+}
+
 /**
  * Connects informers with the upstream of a generation, once that is in force.
  *
@@ -17,7 +27,7 @@ const INFORMERS_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of i
  */
 export function connectInformers(
   generation: GenerationBuilder,
-  component: { readonly informers: Informers },
+  component: WithInformers,
   upstream: InformerUpstream,
 ): void {
   generation.component(INFORMERS_UPSTREAM, {

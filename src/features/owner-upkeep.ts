@@ -8,7 +8,7 @@ import { StatusError } from '../errors/status-error.ts';
 import { isKnownFromSignIn, type Owners, ownerKey } from '../identity/owners.ts';
 import type { Place, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
+import { type Clock, pause } from '../lib/clock.ts';
 import { timestamp } from '../lib/go-time.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Identity } from '../tenancy/identity.ts';
@@ -64,7 +64,6 @@ export class OwnerUpkeep<T extends OwnedObject> {
   /** Identities that were seen: a cached credential has the same object at each request. */
   readonly #seen = new WeakSet<Identity>();
   readonly #stopping = new AbortController();
-  #timer: Timer | undefined;
   #pause = PACE;
   #sweptAt = 0;
   #running: Promise<void> = Promise.resolve();
@@ -74,12 +73,11 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 
   start(): void {
-    this.#later();
+    this.#running = this.#loop();
   }
 
   stop(): Promise<void> {
     this.#stopping.abort();
-    this.#timer?.cancel();
     return this.#running;
   }
 
@@ -112,12 +110,12 @@ export class OwnerUpkeep<T extends OwnedObject> {
     }
   }
 
-  #later(): void {
-    this.#timer = this.#options.clock.after(this.#pause, () => {
-      this.#running = this.#run().finally(() => {
-        if (!this.#stopping.signal.aborted) this.#later();
-      });
-    });
+  async #loop(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await pause(this.#options.clock, this.#pause, signal);
+      if (!signal.aborted) await this.#run();
+    }
   }
 
   /** Sign-ins first: they may take groups away. */

@@ -1,10 +1,11 @@
 /**
- * The tenancy mode of a configuration.
+ * The tenancy mode of a configuration, and what else depends on the mode alone.
  */
 
 import type { StonegateConfiguration, TenancyConfiguration } from '../config/configuration.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
 import { filteringMode } from '../kubernetes/authorization-mode.ts';
+import type { Place } from '../kubernetes/kubernetes-object.ts';
 import {
   arktosAdmission,
   type SystemAccounts,
@@ -40,4 +41,12 @@ export function createTenantAdmission(
     case 'shared':
       return sharedAdmission(system);
   }
+}
+
+/** Where the objects are that a feature stores for all tenants: on Arktos in the system tenant. */
+export function operatorPlace(
+  { namespace }: { readonly namespace: string },
+  { mode, systemTenant }: Pick<TenancyConfiguration, 'mode' | 'systemTenant'>,
+): Place {
+  return { ...(mode === 'arktos' && { tenant: systemTenant }), namespace };
 }

@@ -1,7 +1,7 @@
 /**
- * The owner of what acts in a user's name while they are not there: an access token, an invitation. Their
- * identity is stored, and how it counts now is found at each use: Keystone's users are looked up, and all
- * others are known from their last sign-in.
+ * Owners: users in whose name an access token or an invitation acts while they are not there. The object has
+ * the owner's identity of that time. What the owner is now is found at each use: users of Keystone are looked
+ * up, and all others are known from their last sign-in.
  */
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
@@ -17,10 +17,10 @@ export interface StoredOwner {
   readonly signedInAt: number;
 }
 
-/** A Keystone user who may sign in now, by id. */
+/** Finds the Keystone users who may sign in now. */
 export interface EnabledUsers {
   /**
-   * @returns undefined for a user who is gone or disabled, as is one whose domain is
+   * @returns undefined for a user who is gone, or is disabled, alone or with the domain
    * @throws StatusError KeystoneUnavailable
    */
   enabledUser(id: string): Promise<UserReference | undefined>;
@@ -31,10 +31,12 @@ export interface OwnersOptions {
   readonly keystone?: EnabledUsers | undefined;
   /** Whether users of this source can still sign in. */
   readonly isConfigured: (source: string) => boolean;
-  /** The most milliseconds since the last sign-in. */
+  /** For how many milliseconds after the last sign-in an owner counts who cannot be looked up. */
   readonly signInMaxAge: number;
   readonly clock: Clock;
 }
+
+const ISSUER = 'stonegate.dev/issuer';
 
 export interface Owners {
   /**
@@ -52,7 +54,7 @@ export interface Owners {
 }
 
 export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: OwnersOptions): Owners {
-  const named = memoizeByReference((stored: Identity) =>
+  const identityOf = memoizeByReference((stored: Identity) =>
     memoizeByReference((user: UserReference) => keystoneIdentity(stored, user)),
   );
 
@@ -95,13 +97,13 @@ export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: Ow
       return keystone.enabledUser(identity.uid).then((user) => {
         if (user === undefined || !isUsableName(user.name))
           throw unauthorized(`the owner ${nameOf(identity)} is disabled or deleted in Keystone`);
-        return named(identity)(user);
+        return identityOf(identity)(user);
       });
     },
   };
 }
 
-/** Whether the owner's groups are those of their last sign-in: Keystone tells none of a federation. */
+/** Whether the owner's groups are those of the last sign-in: Keystone does not list those of a federation. */
 export function isKnownFromSignIn({ subject, groups }: Identity): boolean {
   return subject.kind !== 'keystone' || groups.length > 0;
 }
@@ -112,7 +114,7 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
 }
 
 /**
- * Equal for the same user. A name that another user gets later is another user's if there are ids; users of a
+ * Equal for the same user. If the issuer gives ids, a later user of the same name has another key; users of a
  * file may share one. A delegated credential has its user's id, and owns nothing of the user's.
  */
 export function ownerKey(identity: Identity): string {
@@ -121,8 +123,6 @@ export function ownerKey(identity: Identity): string {
   const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
   return JSON.stringify([sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
 }
-
-const ISSUER = 'stonegate.dev/issuer';
 
 function nameOf({ subject, uid }: Identity): string {
   if (subject.kind === 'keystone') return JSON.stringify(subject.userName);
@@ -140,7 +140,7 @@ function withoutCredential({ accessToken: _, scope: __, ...identity }: Identity)
   };
 }
 
-/** The user as an unscoped token of theirs would name them: roles are looked up for each request. */
+/** The user as with an unscoped token: roles are looked up for each request. */
 function keystoneIdentity(identity: Identity, { id, name, domain }: UserReference): Identity {
   return {
     ...identity,

@@ -22,7 +22,7 @@ const ID_LENGTH = 8;
 const SECRET_LENGTH = 32;
 const FORM = /^(sg[it]_)([0-9a-z]{8})([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
 
-/** @param id of a token that gets another secret; a new one without it */
+/** @param id of the object, if it is there already and gets another secret */
 export function newSecret(
   prefix: SecretPrefix,
   random: Pick<Random, 'bytes'>,
@@ -33,7 +33,7 @@ export function newSecret(
   return { id, text, digest: digestOfSecret(text) };
 }
 
-/** @returns the id; undefined for a text that is no such secret, or has a typo */
+/** @returns the id of the object; undefined for a text that is no such secret, or has a typo */
 export function idOfSecret(prefix: SecretPrefix, text: string): string | undefined {
   const [, found, id, secret, sum] = FORM.exec(text) ?? [];
   return found === prefix && sum === checksum(`${found}${id}${secret}`) ? id : undefined;
@@ -54,7 +54,7 @@ function checksum(body: string): string {
   return text;
 }
 
-/** Each character has the same chance: bytes beyond the last multiple are not used. */
+/** Bytes beyond the last multiple of the alphabet's length are skipped, so that no character is likelier. */
 function randomText(length: number, alphabet: string, random: Pick<Random, 'bytes'>): string {
   const usable = 256 - (256 % alphabet.length);
   let text = '';

@@ -94,25 +94,33 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       return parse(readJSONObject(response.body), kind);
     },
 
-    /** @returns `exists` if the name is taken */
+    /** @returns the object as it is stored now; `exists` if the name is taken */
     async create(
       kind: ResourceKind,
       place: Place,
       object: WrittenObject,
       signal: AbortSignal,
-    ): Promise<'created' | 'exists'> {
+    ): Promise<StoredObject | 'exists'> {
       const path = collectionPath(kind, place);
       const response = await ask('POST', path, signal, object);
-      if (response.status === 201) return 'created';
+      if (response.status === 201) return parse(readJSONObject(response.body), kind);
       if (response.status === 409 && readJSONObject(response.body)?.reason === 'AlreadyExists')
         return 'exists';
       throw unexpected(response, `create ${path}`);
     },
 
-    /** @param object with the `resourceVersion` it was read with, so that a concurrent change wins */
-    async update(kind: ResourceKind, place: Place, object: WrittenObject, signal: AbortSignal) {
+    /**
+     * @param object with the `resourceVersion` it was read with, so that a concurrent change wins
+     * @returns the object as it is stored now
+     */
+    async update(
+      kind: ResourceKind,
+      place: Place,
+      object: WrittenObject,
+      signal: AbortSignal,
+    ): Promise<StoredObject | 'conflict' | 'gone'> {
       const path = objectPath(kind, place, object.metadata.name);
-      return written(await ask('PUT', path, signal, object), `update ${path}`);
+      return written(await ask('PUT', path, signal, object), kind, `update ${path}`);
     },
 
     /** @param object as it was read; preconditions (uid, resourceVersion) delete exactly that object */
@@ -127,9 +135,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       const preconditions = { uid, ...(resourceVersion !== undefined && { resourceVersion }) };
       const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions };
       const response = await ask('DELETE', path, signal, options);
-      if (response.status === 202) return 'deleted';
-      const outcome = written(response, `delete ${path}`);
-      return outcome === 'updated' ? 'deleted' : outcome;
+      return outcomeOf(response, `delete ${path}`) ?? 'deleted';
     },
 
     /**
@@ -148,9 +154,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
     ): Promise<StoredObject | 'conflict' | 'gone'> {
       const path = `${objectPath(kind, place, name)}/status`;
       const patch = { metadata: { resourceVersion }, status };
-      const response = await ask('PATCH', path, signal, patch);
-      const outcome = written(response, `update ${path}`);
-      return outcome === 'updated' ? parse(readJSONObject(response.body), kind) : outcome;
+      return written(await ask('PATCH', path, signal, patch), kind, `update ${path}`);
     },
   };
 }
@@ -163,8 +167,13 @@ function parse(value: unknown, kind: ResourceKind, itemKind?: string): StoredObj
   }
 }
 
-function written(response: UpstreamResponse, what: string): 'updated' | 'conflict' | 'gone' {
-  if (response.status === 200) return 'updated';
+function written(response: UpstreamResponse, kind: ResourceKind, what: string) {
+  return outcomeOf(response, what) ?? parse(readJSONObject(response.body), kind);
+}
+
+/** @returns undefined if what was asked for is done */
+function outcomeOf(response: UpstreamResponse, what: string): 'conflict' | 'gone' | undefined {
+  if (response.status === 200 || response.status === 202) return undefined;
   if (response.status === 409) return 'conflict';
   if (response.status === 404) return 'gone';
   throw unexpected(response, what);

@@ -27,7 +27,7 @@ export interface NonResourceQuestion {
 
 export type Question = ResourceQuestion | NonResourceQuestion;
 
-/** It only narrows: what it allows, the owner may still not do. */
+/** The scope of an access token. It gives no right: the owner must have the right too. */
 export interface TokenScope {
   /** The id of the token. */
   readonly id: string;
@@ -36,10 +36,14 @@ export interface TokenScope {
   /** Whether this scope was given: `session`, `+impersonate`. */
   has(scope: string): boolean;
   allows(question: Question): boolean;
-  /** Whether it allows the same in some namespace: then a filtered response may be given. */
+  /** Whether the question is allowed in some namespace at least: then the response may be filtered. */
   allowsSomewhere(question: ResourceQuestion): boolean;
-  /** Those that it names; in all others, and for what is in none, it covers the same. */
+  /** The namespaces that the scope names. In all others, and outside of namespaces, it covers the same. */
   readonly namespaces: ReadonlySet<string>;
-  /** What it covers in a namespace; empty for what is in none. `allows` refuses some of what escalates. */
+  /**
+   * What the scope covers; `allows` refuses what escalates without its word.
+   *
+   * @param namespace empty for what is in none
+   */
   rulesIn(namespace: string): readonly PolicyRule[];
 }

@@ -38,19 +38,26 @@ export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
-/** Milliseconds between two looks. */
-const LOOK_INTERVAL = 20;
+/** Milliseconds. */
+const POLL_INTERVAL = 20;
 
-/** Looks again until it is so, or the time is over, or the signal is aborted. */
+/**
+ * Waits until the condition holds, the time is over, or the signal is aborted.
+ *
+ * @returns whether the condition holds
+ */
 export async function waitUntil(
-  isSo: () => boolean,
+  condition: () => boolean,
   clock: Clock,
   milliseconds: number,
-  signal: AbortSignal,
-): Promise<void> {
+  signal: AbortSignal = NEVER,
+): Promise<boolean> {
   const end = clock.now() + milliseconds;
-  while (!isSo() && clock.now() < end && !signal.aborted) await pause(clock, LOOK_INTERVAL, signal);
+  while (!condition() && clock.now() < end && !signal.aborted) await pause(clock, POLL_INTERVAL, signal);
+  return condition();
 }
+
+const NEVER = new AbortController().signal;
 
 /**
  * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`

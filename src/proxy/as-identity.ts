@@ -1,10 +1,9 @@
 /**
- * Requests to the API server as the user of an identity, without a client's request: what a feature changes
- * for a user has the user's rights and no more. The path decides tenant, roles and body rules, as for
- * a request that is forwarded, and no caller chooses a header.
+ * Sends requests of a feature to the API server as a user, so that what the feature changes for the user
+ * needs the user's rights. The path decides about tenant, roles and body rules, as it does for a request that
+ * is forwarded, and no caller chooses a header.
  */
 import { StatusError } from '../errors/status-error.ts';
-import type { RoleLookup } from '../identity/keystone/role-lookup.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import { readJSON } from '../lib/json-object.ts';
@@ -13,6 +12,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { AccessSubjectStages, AccessSubjects } from './access-subject.ts';
 import { accountOf } from './acting-tenant.ts';
 import type { BodyRule } from './body-rule.ts';
+import { kubernetesIdentity } from './identity-source.ts';
 import {
   type ImpersonationOptions,
   withImpersonationHeaders,
@@ -23,7 +23,7 @@ import type { Outgoing } from './request-context.ts';
 import { noHandler } from './route-kind.ts';
 import { roleScopeOf } from './stages.ts';
 
-/** For the API server's audit log: the request of a client that is the reason for this one. */
+/** The client's request that is the reason for this one, for the API server's audit log. */
 export type RequestOrigin = Pick<ImpersonationOptions, 'auditID' | 'clientAddress'>;
 
 export interface RequestAsIdentity {
@@ -38,7 +38,7 @@ export interface IdentityRequests {
   /** @throws StatusError KeystoneUnavailable, IdentityUnusable, TenantUnknown */
   subjectOf(identity: Identity): Promise<SubjectByNamespace>;
   /**
-   * @param identity that may be impersonated: not one with a token of the API server
+   * @param identity one that Stonegate may impersonate: none that came with a token of the API server
    * @throws StatusError as `subjectOf`, the body rules and the fetcher do; IdentityTooLarge
    */
   send(identity: Identity, request: RequestAsIdentity, signal: AbortSignal): Promise<UpstreamResponse>;
@@ -77,17 +77,15 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
   const { mode, roles, maxHeaderBytes, upstreamRights, subjects, fetcher, bodyRules } = options;
   return {
     subjectOf(identity) {
-      const tenant = mode.tenantOf(identity);
-      const user = mode.userOf(identity, tenant);
       const info = readRequestInfo('GET', '/api/v1/namespaces', mode);
-      return subjects.subjectOf({ proven: identity, info, tenant, user });
+      return subjects.subjectOf({ proven: identity, info, ...kubernetesIdentity(identity, mode) });
     },
     async send(identity, { method, target, body, origin }, signal) {
       const tenant = mode.tenantOf(identity);
       const account = accountOf({ tenant });
       const info = readRequestInfo(method, target, mode);
       const scope = roleScopeOf(info, identity, tenant, mode);
-      const named = mode.userOf(await withRoles(roles, identity, scope), tenant);
+      const named = mode.userOf((await roles?.inScope(identity, scope)) ?? identity, tenant);
       const user = withoutWithheld(named, upstreamRights.withheld);
       const route = mode.route(info, method, tenant, user);
       if (route.kind !== 'forward' || !info.isResourceRequest) throw noHandler();
@@ -116,14 +114,4 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
       );
     },
   };
-}
-
-function withRoles(
-  roles: RoleLookup | undefined,
-  identity: Identity,
-  scope: Parameters<RoleLookup['inScope']>[1],
-): Promise<Identity> | Identity {
-  return roles === undefined || identity.assignmentsOf === undefined
-    ? identity
-    : roles.inScope(identity, scope);
 }

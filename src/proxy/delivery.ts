@@ -45,8 +45,8 @@ export interface ServingStages extends Stages {
   readonly writeStatus: (response: ResponseWriter, status: StatusResponse, auditID: string) => void;
 }
 
-/** Their handlers return only what the user of the request may have, within the scope of an access token. */
-const FILTERED: ReadonlySet<RouteKind> = new Set(['namespaces', 'all-namespaces']);
+/** The handlers of these routes return only what the user may have, within the scope of an access token. */
+const FILTERED_ROUTES: ReadonlySet<RouteKind> = new Set(['namespaces', 'all-namespaces']);
 
 /**
  * A request to forward is decided once its body has been inspected: then `undecided` is released.
@@ -62,7 +62,7 @@ export function deliver(
 ): Promise<RelayResult> {
   const handler = stages.handlers[outgoing.kind];
   if (handler === undefined) return forward(outgoing, stages, undecided, hooks);
-  if (!FILTERED.has(outgoing.kind)) requireScope(outgoing, stages.mode);
+  if (!FILTERED_ROUTES.has(outgoing.kind)) requireScope(outgoing, stages.mode);
   return handler(outgoing).then((handled) => write(outgoing, handled, stages, undecided, hooks));
 }
 

@@ -41,7 +41,7 @@ export function createFilteredReason(options: FilteredReasonOptions): FilteredRe
     const isOwn = isOwnTenant(outgoing, attributes, options);
     const scope = outgoing.identity.accessToken;
     const asked = reviewedQuestion(attributes, options.mode.reviewTenant(outgoing.tenant) ?? '');
-    // Only the namespaces in a response follow the scope of an access token.
+    // Stonegate narrows only the namespaces of a response to the scope of an access token.
     if (scope?.allows(asked) === false && (isOwn || !scope.allowsSomewhere(asked))) return undefined;
     if (isOwn) return `the ${verb} is filtered: it has the user's own tenant`;
     if ((verb !== 'list' && verb !== 'watch') || subresource !== '' || name !== '') return undefined;

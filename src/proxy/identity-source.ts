@@ -14,6 +14,15 @@ export interface KubernetesIdentity {
   readonly user: UserInfo;
 }
 
+/** @throws StatusError if the identity has no tenant or no user name */
+export function kubernetesIdentity(
+  identity: Identity,
+  mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>,
+): KubernetesIdentity {
+  const tenant = mode.tenantOf(identity);
+  return { tenant, user: mode.userOf(identity, tenant) };
+}
+
 export interface IdentitySource {
   /** @throws StatusError as the API would refuse the credential */
   authenticate(
@@ -30,9 +39,6 @@ export function createIdentitySource(
 ): IdentitySource {
   return {
     authenticate: async (credential, source) => runAuthenticators(authenticators, credential, { source }),
-    describe(identity) {
-      const tenant = mode.tenantOf(identity);
-      return { tenant, user: mode.userOf(identity, tenant) };
-    },
+    describe: (identity) => kubernetesIdentity(identity, mode),
   };
 }

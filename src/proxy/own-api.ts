@@ -74,9 +74,10 @@ const DOCUMENTS: ReadonlyMap<string, OwnDocument> = new Map([
   [OWN_OPENAPI_PATH, 'openapi'],
 ]);
 const READ: readonly string[] = ['GET', 'HEAD'];
-/** Methods of paths that name an object alone, and of those that name none. */
-const OF_OBJECTS = ['PUT', 'DELETE'];
-const OF_LISTS = ['POST'];
+/** These methods need the path of an object. */
+const OBJECT_METHODS = ['PUT', 'DELETE'];
+/** These need the path of a list. */
+const LIST_METHODS = ['POST'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** @param all resources of the features, with those that are not served */
@@ -102,9 +103,8 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
       if (resource === undefined || !info.isResourceRequest || name === undefined)
         throw new StatusError('NotFound', NOT_FOUND);
       const { verbs } = resource;
-      const methods = resource.methods.filter(
-        (each) => !(name === '' ? OF_OBJECTS : OF_LISTS).includes(each),
-      );
+      const otherPaths = name === '' ? OBJECT_METHODS : LIST_METHODS;
+      const methods = resource.methods.filter((each) => !otherPaths.includes(each));
       const isWatched = info.verb === 'watch' && hasObjects(resource) && !verbs.includes('watch');
       if (isWatched || !methods.includes(method)) throw notAllowed(resource.name, methods);
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace, name };

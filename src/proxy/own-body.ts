@@ -1,6 +1,6 @@
 /**
- * Reads an object that a client posts to Stonegate's own API, and writes the response. The object may hold a
- * credential, so a refusal repeats nothing of it.
+ * Reads an object that a client sends to Stonegate's own API. The object may contain a credential, so
+ * a refusal repeats nothing of it.
  */
 import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
@@ -8,9 +8,12 @@ import { malformed } from '../kubernetes/body-fields.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
+import { parseJSON } from '../lib/parse-json.ts';
+import { firstParameter } from '../lib/query.ts';
 import { bodyType } from './request/body-type.ts';
 import { parseBody } from './request/inspected-format.ts';
 import { type BodyLimits, readBody } from './request/read-body.ts';
+import type { Identified } from './request-context.ts';
 
 export interface OwnBodyOptions {
   readonly limits: BodyLimits;
@@ -74,6 +77,46 @@ export async function readOwnObject<S>(
   if (namespace !== '' && named !== '' && named !== namespace)
     throw new StatusError('BodyMalformed', WRONG_NAMESPACE);
   return data;
+}
+
+/** Whatever it says, nothing must be changed. */
+export function isDryRun({ rawQuery }: Identified['info']): boolean {
+  return (firstParameter(rawQuery, 'dryRun') ?? '') !== '';
+}
+
+const deleteOptionsSchema = z.object({
+  gracePeriodSeconds: z.number().nullish(),
+  dryRun: z.array(z.string()).nullish(),
+});
+
+/**
+ * kubectl puts a dry run into the body, and sends no grace period with `--force`.
+ *
+ * @throws StatusError BodyMalformed, BodyTooLarge, BodyTimeout
+ */
+export async function readDeleteOptions(
+  { exchange, info }: Pick<Identified, 'exchange' | 'info'>,
+  { limits, clock }: OwnBodyOptions,
+) {
+  const body = await readBody(exchange, { ...limits, what: 'a deletion' }, clock);
+  const data = body.length === 0 ? {} : parseJSON(body.toString(), deleteOptionsSchema);
+  if (data === undefined) throw malformed('it is no DeleteOptions');
+  return { force: data.gracePeriodSeconds === 0, dryRun: isDryRun(info) || Boolean(data.dryRun?.length) };
+}
+
+/**
+ * For what makes or ends a secret: a dry run would show one that opens nothing.
+ *
+ * @throws StatusError RequestMalformed; and as `readDeleteOptions` does
+ */
+export async function refuseDryRun(
+  outgoing: Pick<Identified, 'exchange' | 'info'>,
+  options: OwnBodyOptions,
+): Promise<void> {
+  const { exchange, info } = outgoing;
+  const isDry =
+    exchange.method === 'DELETE' ? (await readDeleteOptions(outgoing, options)).dryRun : isDryRun(info);
+  if (isDry) throw new StatusError('RequestMalformed', 'a dry run of this is not supported');
 }
 
 /** The first problem. The names of unknown fields, and what is below the known ones, are the client's. */

@@ -15,7 +15,7 @@ import { type KnownProjects, reasonFor } from './reasons.ts';
 export interface ReasonedRequest extends TenantOfRequest {
   readonly info: DecidedInfo;
   readonly user: UserInfo;
-  /** Names the user's projects, and what an access token is limited to. */
+  /** Has the names of the user's projects, and the scope of an access token. */
   readonly identity?: Identity;
 }
 
@@ -47,12 +47,16 @@ export function createReasonOf(
   };
 }
 
-/** @param home the tenant in which the request acts, empty if the API server has none */
+/** @param home the tenant in which the request acts; empty if the API server has no tenants */
 export function questionOf(info: DecidedInfo, home: string): Question {
   return info.isResourceRequest ? resourceQuestion(info, home) : { verb: info.verb, path: info.rawPath };
 }
 
-/** The question of a review. @param home as of `questionOf` */
+/**
+ * What an access review asks.
+ *
+ * @param home as for `questionOf`
+ */
 export function reviewedQuestion(attributes: ResourceAttributes, home: string): ResourceQuestion {
   const { verb = '', group = '', resource = '', subresource = '', ...place } = attributes;
   const { namespace = '', name = '', tenant = home } = place;

@@ -1,6 +1,6 @@
 /**
- * The last check of a request that came with an access token. An authorizer lets lists through that the
- * scope allows in some namespaces only, so that they can be filtered; nothing else may answer them.
+ * The last check of a request that came with an access token. An authorizer allows a list that the scope
+ * covers in some namespaces only, so that the list can be filtered. It must not be forwarded unfiltered.
  */
 import type { StatusError } from '../errors/status-error.ts';
 import { forbidden } from '../kubernetes/forbidden.ts';
@@ -13,10 +13,9 @@ import { questionOf } from './rbac-reasons.ts';
 type GuardedRequest = Pick<AuthorizationAttributes, 'info' | 'identity' | 'user' | 'tenant' | 'crossing'>;
 type Mode = Pick<TenancyMode, 'reviewTenant'>;
 
-/** @returns undefined if the scope allows all that the request may return or change, or there is none */
+/** @returns undefined without an access token, or if its scope allows all that the request asks for */
 export function scopeRefusal(request: GuardedRequest, { reviewTenant }: Mode): StatusError | undefined {
   const { info, user, identity } = request;
-  // Most requests have none.
   if (identity.accessToken === undefined) return undefined;
   const home = reviewTenant(actingTenant(request));
   const reason = outsideReason(identity.accessToken, questionOf(info, home ?? ''));

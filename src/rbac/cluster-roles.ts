@@ -6,9 +6,13 @@
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 
-const READ_VERBS = ['get', 'list', 'watch'];
-const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+export const READ_VERBS = ['get', 'list', 'watch'];
+export const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 const CHANGE = ['update', 'patch'];
+
+/** The words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
+export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
+export type Level = (typeof LEVELS)[number];
 
 const WORKLOADS = ['deployments', 'replicasets', 'statefulsets'];
 const SCALES = ['deployments/scale', 'replicasets/scale', 'statefulsets/scale'];
@@ -129,7 +133,7 @@ export const CLUSTER_ROLES: ReadonlyMap<string, readonly PolicyRule[]> = new Map
 ]);
 
 /** `manage` contains all of these, so binding them grants nothing beyond it. In every tenant, or cluster. */
-export const GIVEN_BY_MANAGE = ['stonegate:read', 'stonegate:control', 'stonegate:edit', 'stonegate:manage'];
+export const GIVEN_BY_MANAGE: readonly string[] = LEVELS.map((level) => `stonegate:${level}`);
 
 /**
  * The roles of a tenant of Arktos. Arktos checks a binding against the *system* tenant's role of that name,

@@ -1,18 +1,17 @@
 /**
- * The rights with which a holder gains more than they say, by their effect: a holder who reads secrets, runs
- * commands in others' pods or writes roles can act as another user. Each belongs to a word.
+ * The rights that escalate: their holder can gain others, such as by reading secrets, by running commands in
+ * the pods of others, or by writing roles. Each belongs to a word, with which an access token may have it.
  * https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Question } from './attributes.ts';
+import { WRITE_VERBS } from './cluster-roles.ts';
 import { intersectionOf, ruleAllows } from './rules.ts';
 
 export const ESCALATION_WORDS = ['secrets', 'exec', 'rbac', 'impersonate', 'tokens'] as const;
 export type EscalationWord = (typeof ESCALATION_WORDS)[number];
 
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-
-/** A role with one of these verbs is worth more than its rules. */
+/** With one of these verbs a role gives more than its rules say. */
 export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
 
 function rule(group: string, resources: readonly string[], verbs: readonly string[] = ['*']): PolicyRule {
@@ -27,8 +26,8 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
     rule('*', ['*/console', '*/vnc', '*/usbredir', '*/vsock']),
     rule('*', ['*'], ['proxy']),
     // A volume can be a folder of a node.
-    rule('', ['persistentvolumes'], WRITE),
-    // On nodes each is a right at the kubelet.
+    rule('', ['persistentvolumes'], WRITE_VERBS),
+    // The kubelet asks for these rights before it shows what is on its node.
     rule('', [
       'nodes/log',
       'nodes/metrics',
@@ -39,17 +38,21 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
     ]),
   ],
   rbac: [
-    rule('rbac.authorization.k8s.io', ['*'], WRITE),
+    rule('rbac.authorization.k8s.io', ['*'], WRITE_VERBS),
     rule('*', ['*'], ['bind', 'escalate']),
-    // They see, change or serve the requests of others.
-    rule('admissionregistration.k8s.io', ['*'], WRITE),
-    rule('apiregistration.k8s.io', ['*'], WRITE),
-    rule('apiextensions.k8s.io', ['customresourcedefinitions', 'customresourcedefinitions/status'], WRITE),
+    // Webhooks, aggregated API servers and conversions see, change or serve the requests of others.
+    rule('admissionregistration.k8s.io', ['*'], WRITE_VERBS),
+    rule('apiregistration.k8s.io', ['*'], WRITE_VERBS),
+    rule(
+      'apiextensions.k8s.io',
+      ['customresourcedefinitions', 'customresourcedefinitions/status'],
+      WRITE_VERBS,
+    ),
     // Labels of a namespace state its owner, and how far its pods are restricted.
     rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], ['update', 'patch']),
-    rule('', ['tenants'], WRITE),
-    rule('tenancy.stonegate.dev', ['*'], WRITE),
-    rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE),
+    rule('', ['tenants'], WRITE_VERBS),
+    rule('tenancy.stonegate.dev', ['*'], WRITE_VERBS),
+    rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE_VERBS),
   ],
   impersonate: [
     rule(
@@ -64,20 +67,22 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   tokens: [
     rule('', ['serviceaccounts/token']),
     rule('stonegate.dev', ['accesstokens', 'accesstokenrotations']),
-    rule('certificates.k8s.io', ['*'], WRITE),
+    rule('certificates.k8s.io', ['*'], WRITE_VERBS),
     rule('*', ['*'], ['approve', 'sign', 'attest']),
   ],
 };
 
-const ALL = ESCALATION_WORDS.flatMap((word) => RULES[word].map((each) => ({ word, rule: each })));
+const ESCALATING_RULES = ESCALATION_WORDS.flatMap((word) =>
+  RULES[word].map((each) => ({ word, rule: each })),
+);
 
 /** @returns the word that a request needs; undefined if it does not escalate */
 export function escalationOf(question: Question): EscalationWord | undefined {
   if ('path' in question) return undefined;
-  return ALL.find(({ rule }) => ruleAllows(rule, question))?.word;
+  return ESCALATING_RULES.find(({ rule }) => ruleAllows(rule, question))?.word;
 }
 
 /** The parts of a rule that escalate. A wildcard of it that covers more than one is narrowed to each. */
 export function escalatingParts(rule: PolicyRule): readonly PolicyRule[] {
-  return ALL.flatMap(({ rule: escalating }) => intersectionOf(rule, escalating) ?? []);
+  return ESCALATING_RULES.flatMap(({ rule: escalating }) => intersectionOf(rule, escalating) ?? []);
 }

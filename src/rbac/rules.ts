@@ -6,7 +6,8 @@ import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { StoredRole } from '../kubernetes/rbac-v1.ts';
 import type { Question, ResourceQuestion } from './attributes.ts';
 
-const ALL = '*';
+/** Stands for every verb, API group or resource. */
+export const WILDCARD = '*';
 
 export function ruleAllows(rule: PolicyRule, question: Question): boolean {
   if (!verbMatches(rule, question.verb)) return false;
@@ -16,7 +17,7 @@ export function ruleAllows(rule: PolicyRule, question: Question): boolean {
 }
 
 export function verbMatches({ verbs }: PolicyRule, verb: string): boolean {
-  return verbs.includes(ALL) || verbs.includes(verb);
+  return verbs.includes(WILDCARD) || verbs.includes(verb);
 }
 
 /** What a request does, without the object and the place. */
@@ -27,8 +28,8 @@ export function resourceMatches(
   { apiGroups = [], resources = [] }: PolicyRule,
   { apiGroup, resource, subresource }: Omit<Action, 'verb'>,
 ): boolean {
-  if (!apiGroups.includes(ALL) && !apiGroups.includes(apiGroup)) return false;
-  if (resources.includes(ALL)) return true;
+  if (!apiGroups.includes(WILDCARD) && !apiGroups.includes(apiGroup)) return false;
+  if (resources.includes(WILDCARD)) return true;
   if (subresource === '') return resources.includes(resource);
   return resources.includes(`${resource}/${subresource}`) || resources.includes(`*/${subresource}`);
 }
@@ -40,7 +41,10 @@ export function nameMatches({ resourceNames = [] }: PolicyRule, name: string): b
 
 function pathMatches({ nonResourceURLs = [] }: PolicyRule, path: string): boolean {
   return nonResourceURLs.some(
-    (url) => url === ALL || url === path || (url.endsWith(ALL) && path.startsWith(url.replace(/\*+$/, ''))),
+    (url) =>
+      url === WILDCARD ||
+      url === path ||
+      (url.endsWith(WILDCARD) && path.startsWith(url.replace(/\*+$/, ''))),
   );
 }
 
@@ -71,9 +75,9 @@ export function intersectionOf(one: PolicyRule, other: PolicyRule): PolicyRule |
   const resources = apiGroups.length === 0 ? [] : common(one.resources, other.resources, widerResources);
   if (resources.length === 0) return undefined;
   const [names = [], others = []] = [one.resourceNames, other.resourceNames];
-  const areBoth = names.length > 0 && others.length > 0;
-  const resourceNames = areBoth ? names.filter((name) => others.includes(name)) : [...names, ...others];
-  if (areBoth && resourceNames.length === 0) return undefined;
+  const haveNames = names.length > 0 && others.length > 0;
+  const resourceNames = haveNames ? names.filter((name) => others.includes(name)) : [...names, ...others];
+  if (haveNames && resourceNames.length === 0) return undefined;
   return { verbs, apiGroups, resources, ...(resourceNames.length > 0 && { resourceNames }) };
 }
 
@@ -81,7 +85,7 @@ export function intersectionOf(one: PolicyRule, other: PolicyRule): PolicyRule |
 function common(
   some: readonly string[] = [],
   others: readonly string[] = [],
-  widerOf = (value: string): readonly string[] => [value, ALL],
+  widerOf = (value: string): readonly string[] => [value, WILDCARD],
 ): string[] {
   const within = (values: readonly string[], all: ReadonlySet<string>) =>
     values.filter((value) => widerOf(value).some((wider) => all.has(wider)));
@@ -90,9 +94,9 @@ function common(
 
 /** The resources of a rule that cover the resource, itself included. */
 export function widerResources(resource: string): readonly string[] {
-  if (resource === ALL) return [ALL];
-  if (!resource.includes('/')) return [resource, ALL];
+  if (resource === WILDCARD) return [WILDCARD];
+  if (!resource.includes('/')) return [resource, WILDCARD];
   const [name = '', subresource = '', ...more] = resource.split('/');
-  const isSubresource = name !== '' && name !== ALL && subresource !== '' && more.length === 0;
-  return isSubresource ? [resource, `*/${subresource}`, ALL] : [resource, ALL];
+  const isSubresource = name !== '' && name !== WILDCARD && subresource !== '' && more.length === 0;
+  return isSubresource ? [resource, `*/${subresource}`, WILDCARD] : [resource, WILDCARD];
 }

@@ -1,29 +1,27 @@
 /**
- * What is left of an owner's rules within the scope of an access token: what both cover, without what
- * escalates and has no word in the scope. A rule cannot say "all but secrets", so a wildcard may be too wide.
+ * Cuts an owner's rules to the scope of an access token: what both cover stays, without what escalates and
+ * has no word in the scope. A rule cannot say "all but secrets", so a wildcard may be too wide.
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../kubernetes/token-scope.ts';
 import type { Question, ResourceQuestion } from './attributes.ts';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
 import { escalatingParts } from './escalating.ts';
-import { intersectionOf } from './rules.ts';
+import { intersectionOf, WILDCARD } from './rules.ts';
 
-const ALL = '*';
-
-/** @returns why the token does not allow it; undefined if it does, or there is none */
+/** @returns why the token does not allow what is asked; undefined if it does, or if there is no token */
 export function outsideReason(scope: TokenScope | undefined, question: Question): string | undefined {
   if (scope === undefined) return undefined;
   const isInside = 'path' in question ? scope.allows(question) : allowsAll(scope, question);
-  return isInside ? undefined : outsideScope(scope);
+  return isInside ? undefined : outsideScopeText(scope);
 }
 
-/** Without a full stop. */
-export function outsideScope({ id, text }: TokenScope): string {
+/** For users, without a full stop. */
+export function outsideScopeText({ id, text }: TokenScope): string {
   return `the access token ${id} does not allow it: its scopes are ${text}`;
 }
 
-/** Why rules are incomplete for which `isTooWide` is set: for users, without a full stop. */
+/** Why the rules are incomplete if `isTooWide` is set: for users, without a full stop. */
 export const TOO_WIDE =
   "the access token does not allow all that * stands for: of that only Kubernetes' own kinds are listed";
 
@@ -39,15 +37,22 @@ export interface RulesBudget {
   isTooWide: boolean;
 }
 
+/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
+const MAX_GRANTS = 2 * 1024 * 1024;
+
+export function createRulesBudget(): RulesBudget {
+  return { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
+}
+
 type Place = Pick<ResourceQuestion, 'namespace' | 'tenant'>;
 
-/** Costs of a text that is compared, and of a single grant that is judged. */
-const TEXT = 2;
-const GRANT = 512;
+/** What it costs to compare a text, and to judge a single grant. */
+const TEXT_COST = 2;
+const GRANT_COST = 512;
 /** What is listed in place of a wildcard that is too wide. */
-const KNOWN = CLUSTER_ROLES.get('stonegate:manage') ?? [];
+const KNOWN_KINDS = CLUSTER_ROLES.get('stonegate:manage') ?? [];
 
-/** @returns reduces one rule of the owner's */
+/** @returns a function that cuts one of the owner's rules */
 export function createScopeCut(
   scope: TokenScope,
   place: Place,
@@ -58,17 +63,17 @@ export function createScopeCut(
   function withoutEscalation(rule: PolicyRule): readonly PolicyRule[] {
     if (escalatingParts(rule).length === 0) return [rule];
     return [...questionsOf(rule, place)].flatMap((question) => {
-      if (!take(budget, GRANT) || !scope.allows(question)) return [];
+      if (!take(budget, GRANT_COST) || !scope.allows(question)) return [];
       const grant = ruleOf(question);
       if (allowsAll(scope, question)) return [grant];
       budget.isTooWide = true;
-      return sharedBy(grant, KNOWN).flatMap(withoutEscalation);
+      return sharedBy(grant, KNOWN_KINDS).flatMap(withoutEscalation);
     });
   }
 
   return (rule) => {
     const texts = Object.values(rule).flat().length;
-    if (!take(budget, TEXT * texts * covered.length)) return [];
+    if (!take(budget, TEXT_COST * texts * covered.length)) return [];
     return sharedBy(rule, covered).flatMap(withoutEscalation);
   };
 }
@@ -84,28 +89,28 @@ function take(budget: RulesBudget, cost: number): boolean {
   return isLeft;
 }
 
-/** Whether the scope allows all that the question stands for if it has wildcards. */
+/** Whether the scope allows everything that the wildcards of a question stand for. */
 function allowsAll(scope: TokenScope, question: ResourceQuestion): boolean {
   if (!scope.allows(question)) return false;
   const { verb, apiGroup, resource } = question;
-  if (![verb, apiGroup, resource].includes(ALL)) return true;
+  if (![verb, apiGroup, resource].includes(WILDCARD)) return true;
   const parts = escalatingParts(ruleOf(question)).flatMap((part) => [...questionsOf(part, question)]);
   return parts.every((part) => scope.allows(part));
 }
 
 function ruleOf({ verb, apiGroup, resource, subresource, name }: ResourceQuestion): PolicyRule {
   const kind = subresource === '' ? resource : `${resource}/${subresource}`;
-  const named = name !== ALL && { resourceNames: [name] };
+  const named = name !== WILDCARD && { resourceNames: [name] };
   return { verbs: [verb], apiGroups: [apiGroup], resources: [kind], ...named };
 }
 
-/** Wildcards stay: only a wildcard of a scope covers them. */
+/** The single grants of a rule. Wildcards are not resolved: only a wildcard of a scope covers them. */
 function* questionsOf(
   { verbs, apiGroups = [], resources = [], resourceNames }: PolicyRule,
   { namespace, tenant }: Place,
 ): Generator<ResourceQuestion> {
   // No object has the name `*`: it stands for all.
-  const names = resourceNames?.filter((name) => name !== ALL) ?? [ALL];
+  const names = resourceNames?.filter((name) => name !== WILDCARD) ?? [WILDCARD];
   for (const verb of verbs)
     for (const apiGroup of apiGroups)
       for (const kind of resources)

@@ -16,10 +16,10 @@ export const TOKEN_SPELLING = /^[A-Za-z0-9_.-]{1,16384}$/;
 export const FERNET_START = 'gAAAAA';
 
 export const reference = z.strictObject({ id: z.string(), name: z.string() });
-export const userReferenceSchema = reference.extend({ domain: reference });
+export const referenceInDomain = reference.extend({ domain: reference });
 
 const assignmentScope = z.union([
-  z.strictObject({ kind: z.literal('project'), project: userReferenceSchema }),
+  z.strictObject({ kind: z.literal('project'), project: referenceInDomain }),
   z.strictObject({ kind: z.literal('domain'), domain: reference }),
   z.strictObject({ kind: z.literal('system') }),
 ]);
@@ -43,7 +43,7 @@ const delegation = z.union([
  * cached.
  */
 export const keystoneTokenSchema = z.strictObject({
-  user: userReferenceSchema,
+  user: referenceInDomain,
   scope,
   roles: z.array(reference),
   /** Ids of the federated groups frozen into the token; empty for local users. */
@@ -60,14 +60,14 @@ export const keystoneTokenSchema = z.strictObject({
 
 /** One user's role on one scope; groups, inheritance and implied roles are already resolved. */
 export const roleAssignmentSchema = z.strictObject({
-  user: userReferenceSchema,
+  user: referenceInDomain,
   role: reference,
   scope: assignmentScope,
 });
 
 export type DomainReference = Output<typeof reference>;
 export type RoleReference = Output<typeof reference>;
-export type UserReference = Output<typeof userReferenceSchema>;
+export type UserReference = Output<typeof referenceInDomain>;
 export type Scope = Output<typeof scope>;
 export type Delegation = Output<typeof delegation>;
 export type KeystoneToken = Output<typeof keystoneTokenSchema>;

@@ -4,7 +4,7 @@
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
-import { startTokenSite } from '../support/kubernetes/token-site.ts';
+import { startTokenSite, TOKENS } from '../support/kubernetes/token-site.ts';
 import { madeToken, posted } from '../support/token-client.ts';
 
 const PODS = '/api/v1/namespaces/web/pods';
@@ -70,6 +70,18 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await allowed('list', 'web'), { allowed: true });
     t.match(await allowed('create', 'web'), { allowed: false });
     t.match(await allowed('list', 'lab'), { allowed: false });
+  });
+
+  await t.test('a dry run makes and ends nothing', async (t) => {
+    const { name, secret } = await site.make(alice, 'namespace/web/read');
+    const dry = '{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}';
+    const deletion = { method: 'DELETE', headers: json, body: dry };
+    t.match(await stonegate.ask(alice, `${TOKENS}/${name}`, deletion), { status: 400 });
+    const body =
+      '{"kind":"AccessToken","apiVersion":"stonegate.dev/v1alpha1","spec":{"scopes":["read"],"expirationSeconds":60}}';
+    const creation = { method: 'POST', headers: json, body };
+    t.match(await stonegate.ask(alice, `${TOKENS}?dryRun=All`, creation), { status: 400 });
+    t.match(await stonegate.ask(secret, PODS), { status: 200 });
   });
 
   await t.test('rotation keeps the former secret for a while', async (t) => {

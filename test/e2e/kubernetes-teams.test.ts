@@ -95,6 +95,8 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
       const left = await carol(['replace', '-f', '-'], team({ members: ['dave'], managers: [] }));
       t.match(left.stderr, /at least one manager/);
 
+      await alice(['delete', '--dry-run=server', 'team', 'web']);
+      t.match(await alice(['get', 'team', 'web']), { code: 0 }, 'a dry run deletes nothing');
       const deleted = await alice(['delete', 'team', 'web']);
       t.match(deleted, { code: 0, stdout: 'team.stonegate.dev "web" deleted' }, deleted.stderr);
       await eventually(async () => (await statusOf(tokens.dave)) === 403);

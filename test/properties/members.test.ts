@@ -25,12 +25,12 @@ t.test('a member may do in the namespace what the decisions of RBAC say', async 
       const index = indexOf(...objects);
       const place = { namespace, tenant: NO_TENANT, hasTenants: false, teams };
       const members = membersIn(index.objectsOf(''), place);
-      for (const { key, owner, ways } of members) {
+      for (const { key, owner, grants } of members) {
         const { kind, name } = subjectOfKey(key);
         const user = kind === 'user' ? rbacUser(name) : rbacUser('no one', [name]);
         if (owner !== allows(index, user, question('create', 'rolebindings', namespace, CREATE_BINDINGS)))
           throw new Error(`${key} is wrongly shown as ${owner ? 'an' : 'no'} owner`);
-        if (ways.length === 0) throw new Error(`${key} has no way in`);
+        if (grants.length === 0) throw new Error(`${key} has no grant`);
       }
       const shown = new Set(members.map(({ key }) => key));
       for (const name of ['u1', 'u2']) {

@@ -37,7 +37,7 @@ export function createMemoryObjects(): MemoryObjects {
   const writes: string[] = [];
   let revision = 0;
 
-  function store(kind: ResourceKind, place: Place, object: object, uid: string): void {
+  function store(kind: ResourceKind, place: Place, object: object, uid: string): StoredObject {
     revision += 1;
     const written: StoredObject = { apiVersion: 'v1', kind: 'Thing', metadata: { name: '' }, ...object };
     const metadata = {
@@ -49,6 +49,7 @@ export function createMemoryObjects(): MemoryObjects {
     };
     const copy: StoredObject = structuredClone({ ...written, metadata });
     objects.set(objectKey(kind, place, metadata.name), { kind, place, object: copy });
+    return copy;
   }
 
   function note(verb: string, kind: ResourceKind, place: Place, name: string): void {
@@ -93,8 +94,7 @@ export function createMemoryObjects(): MemoryObjects {
       self.before('create', kind, place, name);
       if (self.find(kind, place, name) !== undefined) return 'exists';
       note('create', kind, place, name);
-      store(kind, place, object, `uid-${revision + 1}`);
-      return 'created';
+      return store(kind, place, object, `uid-${revision + 1}`);
     },
     async update(kind, place, object) {
       const { name } = object.metadata;
@@ -103,8 +103,7 @@ export function createMemoryObjects(): MemoryObjects {
       if (found === undefined) return 'gone';
       if (found.resourceVersion !== object.metadata.resourceVersion) return 'conflict';
       note('update', kind, place, name);
-      store(kind, place, object, found.uid ?? '');
-      return 'updated';
+      return store(kind, place, object, found.uid ?? '');
     },
     async delete(kind, place, { metadata }) {
       self.before('delete', kind, place, metadata.name);
@@ -121,8 +120,7 @@ export function createMemoryObjects(): MemoryObjects {
       const found = self.find(kind, place, name);
       if (found === undefined) return 'gone';
       if (found.metadata.resourceVersion !== resourceVersion) return 'conflict';
-      store(kind, place, { ...found, status: merged(found.status, status) }, found.metadata.uid ?? '');
-      return self.find(kind, place, name) ?? 'gone';
+      return store(kind, place, { ...found, status: merged(found.status, status) }, found.metadata.uid ?? '');
     },
   };
   return self;

@@ -111,10 +111,6 @@ export function createTokenWorld() {
       );
       const { lifetimes } = tokensSchema.parse({ lifetimes: lives });
       const mode = createArktosMode({ systemTenant: 'system', domains, showsOwnTenant: true });
-      const describe = (identity: Identity) => {
-        const tenant = mode.tenantOf(identity);
-        return { tenant, user: mode.userOf(identity, tenant) };
-      };
       const checks = { store, lifetimes, clock, owners: owners() };
       return {
         authenticator: createTokenAuthenticator({
@@ -123,7 +119,7 @@ export function createTokenWorld() {
           informer: news,
           used: (token) => running.used(token),
         }),
-        tokens: createAccessTokens({ ...checks, objects, place: PLACE, describe, random: systemRandom }),
+        tokens: createAccessTokens({ ...checks, objects, place: PLACE, mode, random: systemRandom }),
       };
     };
     const running = upkeep();

@@ -16,7 +16,7 @@ import type { Explain } from '../../features/explain/explain-request.ts';
 import { createMemberships, type Memberships } from '../../features/members/team-feature.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
 import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
-import { type Clock, waitUntil } from '../../lib/clock.ts';
+import { waitUntil } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import { ResponseMemory } from '../../limits/response-memory.ts';
@@ -72,21 +72,13 @@ const explainWith: ExplainWith = async (file, spec, note) => {
     });
     generations.start();
     const { explainRequest, rights, access, memberships, updates } = generations.current;
+    const isKnown = () =>
+      access?.index.isSynced !== false &&
+      memberships?.isCurrent() !== false &&
+      (updates === undefined || isCurrent(updates));
     await Promise.all([
-      access &&
-        until(
-          () => access.index.isSynced,
-          (progressed) => access.index.subscribe({ progressed }),
-          runtime.clock,
-        ),
-      memberships &&
-        waitUntil(memberships.isCurrent, runtime.clock, INDEX_TIMEOUT, new AbortController().signal),
-      updates &&
-        until(
-          () => isCurrent(updates),
-          (changed) => updates.onChange(changed),
-          runtime.clock,
-        ),
+      // An index that is not complete by then is a warning of the explanation.
+      waitUntil(isKnown, runtime.clock, INDEX_TIMEOUT),
       rights
         .ask()
         .catch((error: unknown) =>
@@ -98,25 +90,6 @@ const explainWith: ExplainWith = async (file, spec, note) => {
     await generations.close();
   }
 };
-
-/**
- * Waits until all is known, or the time is over: then the explanation warns of an index that is not complete,
- * and the log has the policies that are not known.
- */
-function until(isKnown: () => boolean, subscribe: (changed: () => void) => () => void, clock: Clock) {
-  return new Promise<void>((resolve) => {
-    const timer = clock.after(INDEX_TIMEOUT, finish);
-    const unsubscribe = subscribe(() => {
-      if (isKnown()) finish();
-    });
-    function finish(): void {
-      timer.cancel();
-      unsubscribe();
-      resolve();
-    }
-    if (isKnown()) finish();
-  });
-}
 
 function isCurrent({ snapshot }: PolicyUpdates): boolean {
   return POLICY_FORMS.every((form) => snapshot?.forms.has(form));

@@ -9,7 +9,7 @@ import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { createScopeCut, type RulesBudget } from '../../rbac/scoped-rules.ts';
+import { createRulesBudget, createScopeCut, type RulesBudget } from '../../rbac/scoped-rules.ts';
 import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './access-rules-v1alpha1.ts';
@@ -19,8 +19,6 @@ import { chosenOf, RuleSet } from './rule-set.ts';
 const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
-/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
-const MAX_GRANTS = 2 * 1024 * 1024;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
@@ -38,7 +36,7 @@ export function compileAccessRules(
   subject: SubjectByNamespace,
   selection: RulesSelection,
 ): CompiledAccessRules {
-  const budget = { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
+  const budget = createRulesBudget();
   const room = new Room(MAX_DOCUMENT - FRAME);
   const { scope, tenant } = subject.cluster;
   const cutIn = (namespace: string) => scope && createScopeCut(scope, { namespace, tenant }, budget);

@@ -4,14 +4,13 @@
  */
 
 import type { Feature } from '../../proxy/feature.ts';
-import { readRequestInfo } from '../../proxy/request/request-info.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { withoutIndex } from '../rbac-index/feature.ts';
 import { accessMatrix } from './access-matrix.ts';
-import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES, SELF_ACCESS_RULES_PATH } from './access-rules-v1alpha1.ts';
+import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
 import { createRulesDocuments } from './rules-document.ts';
 
@@ -26,7 +25,6 @@ export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCES
 export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: ProxyParts, access: AccessIndex) {
   const { namedSets, authorizers } = loaded.configuration.access;
   const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
-  const { mode, subjects } = parts;
   const feature: Feature = {
     ownResources: [
       { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
@@ -40,13 +38,10 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
     ...feature,
     /** Computes the access that the portal shows as if the user had requested it. */
     async accessOf(identity: Identity) {
-      const tenant = mode.tenantOf(identity);
-      const user = mode.userOf(identity, tenant);
-      const info = readRequestInfo('GET', SELF_ACCESS_RULES_PATH, mode);
-      const subject = await subjects.subjectOf({ proven: identity, info, tenant, user });
+      const subject = await parts.asIdentity.subjectOf(identity);
       const { expiresAt } = identity;
-      const asked = { subject, selection: { verb: '*' }, expiresAt, signal: NEVER };
-      const { status } = await documents.documentOf(asked);
+      const selection = { verb: '*' };
+      const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
       return {
         matrix: accessMatrix(status, PAGE),
         ...heldRoles(access.index, subject),

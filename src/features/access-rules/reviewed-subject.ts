@@ -8,6 +8,7 @@ import { type Authenticator, runAuthenticators } from '../../identity/authentica
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { AUTHENTICATED } from '../../kubernetes/reserved-names.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { type SubjectByNamespace, uniformSubject } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -53,8 +54,7 @@ async function ofToken(
   // One account for all services of a tenant: their tokens do not use up the limit of an address.
   const source = `reviews of ${caller.tenant}`;
   const identity = await runAuthenticators(authenticators, { kind: 'bearer', token }, { source });
-  const tenant = mode.tenantOf(identity);
-  const user = mode.userOf(identity, tenant);
+  const { tenant, user } = kubernetesIdentity(identity, mode);
   if (tenant !== caller.tenant && !mode.isSystem(caller.tenant)) throw refusal();
   const asked = { proven: identity, info: caller.info, tenant, user };
   return {

@@ -4,11 +4,9 @@
  */
 
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { widerResources } from '../../rbac/rules.ts';
+import { WILDCARD, widerResources } from '../../rbac/rules.ts';
 import type { RulesBudget } from '../../rbac/scoped-rules.ts';
 import type { AccessRule, RulesSelection } from './access-rules-v1alpha1.ts';
-
-const ALL = '*';
 
 /** Undefined: all objects. */
 type Names = ReadonlySet<string> | undefined;
@@ -57,9 +55,9 @@ export class RuleSet {
       const others = other.#covering(apiGroup, resource);
       for (const [verb, names] of verbs) {
         const isCovered =
-          others.some((more) => covers(more, verb, names) || covers(more, ALL, names)) ||
+          others.some((more) => covers(more, verb, names) || covers(more, WILDCARD, names)) ||
           own.some((more) => more !== verbs && covers(more, verb, names)) ||
-          own.some((more) => (more !== verbs || verb !== ALL) && covers(more, ALL, names));
+          own.some((more) => (more !== verbs || verb !== WILDCARD) && covers(more, WILDCARD, names));
         if (!isCovered) rest.#verbsOf(apiGroup, resource).set(verb, names);
       }
     }
@@ -104,7 +102,7 @@ export class RuleSet {
   /** The verbs of the kind and of the wildcards for it. */
   #covering(apiGroup: string, resource: string): readonly Verbs[] {
     const found: Verbs[] = [];
-    for (const group of apiGroup === ALL ? [ALL] : [apiGroup, ALL]) {
+    for (const group of apiGroup === WILDCARD ? [WILDCARD] : [apiGroup, WILDCARD]) {
       const resources = this.#kinds.get(group);
       if (resources === undefined) continue;
       for (const wider of widerResources(resource)) {
@@ -121,8 +119,8 @@ export function chosenOf(rule: PolicyRule, select: RulesSelection) {
   const { verbs, apiGroups = [], resources = [] } = rule;
   return {
     ...rule,
-    verbs: selected(verbs, select.verb === ALL ? undefined : select.verb, [select.verb, ALL]),
-    apiGroups: selected(apiGroups, select.apiGroup, [select.apiGroup ?? '', ALL]),
+    verbs: selected(verbs, select.verb === WILDCARD ? undefined : select.verb, [select.verb, WILDCARD]),
+    apiGroups: selected(apiGroups, select.apiGroup, [select.apiGroup ?? '', WILDCARD]),
     resources: selected(resources, select.resource, widerResources(select.resource ?? '')),
   };
 }

@@ -7,7 +7,7 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import type { Policies } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { abacPoliciesOf } from './abac-file.ts';
 import { administrationSettings } from './administrations-configuration.ts';
 import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
@@ -25,10 +25,7 @@ const POLICIES_IN_FORCE = new ComponentType<PoliciesInForce>('policies in force'
   stop: (policies) => policies.replace(createPolicySet([])),
 });
 
-const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', INFORMS);
 
 const POLICY_UPDATES = new ComponentType<PolicyUpdates>('policy updates', RUNS);
 

@@ -1,7 +1,7 @@
 /**
  * Changes who is a member by RoleBindings that are written as the user who asks, so that the API server
- * refuses a role that the user does not have. A role in a binding cannot be changed: the new binding is
- * made before the old ones are removed. Names follow from member and role, so that two replicas make one.
+ * refuses a role that the user does not have. The role of a binding cannot be changed: another role needs
+ * another binding, which is made before the old ones are removed.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
  */
 import type { ErrorCode } from '../../errors/codes.ts';
@@ -23,7 +23,7 @@ import { bindingName, clusterRoleOf, type FoundMember } from './members.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** Sends requests about RoleBindings as one user. */
+/** Sends requests about the RoleBindings of one namespace as one user. */
 export interface BindingWriter {
   readonly namespace: string;
   send(request: Pick<RequestAsIdentity, 'method' | 'target' | 'body'>): Promise<UpstreamResponse>;
@@ -42,15 +42,15 @@ export async function addBinding(
     kind: 'RoleBinding',
     metadata: { name, namespace: writer.namespace },
     roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: clusterRoleOf(role) },
-    subjects: [subjectNamed(key)],
+    subjects: [rbacSubject(key)],
   };
   const created = await write(writer, 'POST', undefined, body);
-  // Another client may have changed the subjects of the one that is there.
+  // Another client may have changed the subjects of the binding that is there.
   const response = created.status === 409 ? await write(writer, 'PUT', name, body) : created;
   if (response.status !== 201 && response.status !== 200) throw refusalOf(response);
 }
 
-function subjectNamed(key: SubjectKey): RBACSubject {
+function rbacSubject(key: SubjectKey): RBACSubject {
   const { kind, name } = subjectOfKey(key);
   if (kind === 'group') return { apiGroup: GROUP, kind: 'Group', name };
   const account = serviceAccountOf(name);
@@ -60,7 +60,7 @@ function subjectNamed(key: SubjectKey): RBACSubject {
 export type ReadBinding = StoredObject & { readonly subjects: readonly RBACSubject[] };
 
 /**
- * @returns undefined if it is gone
+ * @returns undefined if there is no such binding any more
  * @throws StatusError as `refusalOf` says
  */
 export async function readBinding(name: string, writer: BindingWriter): Promise<ReadBinding | undefined> {
@@ -72,9 +72,9 @@ export async function readBinding(name: string, writer: BindingWriter): Promise<
 }
 
 /**
- * Removes the member from a binding, which is deleted if it has no other subject. A concurrent change wins.
+ * Removes the member from a binding, which is deleted if it has no other subject.
  *
- * @throws StatusError as `refusalOf` says
+ * @throws StatusError as `refusalOf` says; Conflict if the binding was changed since it was read
  */
 export async function removeSubject(
   key: SubjectKey,
@@ -85,8 +85,8 @@ export async function removeSubject(
   const subjects = binding.subjects.filter(
     (subject) => keyOfSubject({ namespace: '', ...subject }, writer.namespace) !== key,
   );
-  // With a body, the API server ignores the query of a deletion.
   const { dryRun } = writer;
+  // If a deletion has a body, the API server ignores the query.
   const options = { preconditions: { uid, resourceVersion }, ...(dryRun && { dryRun: ['All'] }) };
   const response =
     subjects.length > 0
@@ -118,7 +118,7 @@ const REFUSALS: Readonly<Record<number, ErrorCode>> = {
   429: 'TenantRateExceeded',
 };
 
-/** The API server's refusal, in its words: they are meant for the user as whom it was asked. */
+/** The API server's refusal in its own words, which are meant for the user as whom it was asked. */
 function refusalOf({ status, body }: Pick<UpstreamResponse, 'status' | 'body'>): StatusError {
   const message = readJSONObject(body)?.message;
   const code = REFUSALS[status];

@@ -1,10 +1,9 @@
 /**
  * Invitations in Stonegate's own API.
  */
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
@@ -25,11 +24,11 @@ const KIND: OwnObjectKind<ShownInvitation> = {
   kind: 'Invitation',
   resource: 'invitations',
   columns: [
-    { ...column('To', 'What it gives'), cell: ({ spec }) => describeTarget(spec) },
-    { ...column('Email', 'Whom it is for'), cell: ({ spec }) => spec.email ?? '<any>' },
-    { ...column('Inviter', 'Who invites'), cell: ({ status }) => status.inviter },
-    { ...column('State', 'Whether it may be accepted'), cell: ({ status }) => status.reason ?? status.state },
-    { ...column('Expires', 'When it ends'), cell: ({ status }) => status.expirationTimestamp },
+    ['To', 'What it gives', ({ spec }) => describeTarget(spec)],
+    ['Email', 'Whom it is for', ({ spec }) => spec.email ?? '<any>'],
+    ['Inviter', 'Who invites', ({ status }) => status.inviter],
+    ['State', 'Whether it may be accepted', ({ status }) => status.reason ?? status.state],
+    ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],
   ],
 };
 /** kubectl prints warnings, but not the object unasked. */
@@ -46,6 +45,7 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const { name } = routeAs(outgoing, 'own-api');
         const identity = ownIdentity(outgoing);
         const request = requestOf(outgoing);
+        await refuseDryRun(outgoing, bodies);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, INVITATION, bodies);
           const made = await invitations.invite(identity, spec, request);
@@ -55,15 +55,14 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
           await invitations.withdraw(identity, name, request);
           return deletedResponse(KIND.resource, name);
         }
-        return answerOwnObjects(outgoing, name || undefined, KIND, bodies.clock.now(), () =>
-          invitations.list(identity),
-        );
+        return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => invitations.list(identity));
       },
     },
     {
       ...OWN_ACCEPTANCES,
       async handle(outgoing) {
         const identity = ownIdentity(outgoing);
+        await refuseDryRun(outgoing, bodies);
         const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
         const answer = accept === true ? invitations.accept : invitations.show;
         const status = await answer(identity, token, requestOf(outgoing));

@@ -1,13 +1,17 @@
 /**
- * The requests for teams of Stonegate's own API, in the forms of the API server.
+ * Responds to requests for `teams` of Stonegate's own API.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnObject } from '../../proxy/own-body.ts';
+import {
+  isDryRun,
+  type OwnBodyOptions,
+  ownKind,
+  readDeleteOptions,
+  readOwnObject,
+} from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, jsonResponse } from '../../proxy/response/own-responses.ts';
@@ -22,58 +26,51 @@ export interface TeamHandlerOptions extends OwnBodyOptions {
 }
 
 const TEAM = ownKind('Team', 'a team', teamSpecSchema);
-const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
+const TYPE_META = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-const SHOWN: OwnObjectKind<ShownTeam> = {
-  ...IDENTITY,
+const KIND: OwnObjectKind<ShownTeam> = {
+  ...TYPE_META,
   resource: 'teams',
   columns: [
-    {
-      ...column('Members', 'How many users are in the team'),
-      cell: ({ spec }) => String(spec.members.length),
-    },
-    { ...column('Managers', 'Who may change the team'), cell: ({ spec }) => spec.managers.join(', ') },
+    ['Members', 'How many users are in the team', ({ spec }) => String(spec.members.length)],
+    ['Managers', 'Who may change the team', ({ spec }) => spec.managers.join(', ')],
   ],
 };
 
 export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<UpstreamResponse> {
   const { teams, mode, clock } = options;
 
-  async function changeIn({ exchange, info }: Outgoing, name: string) {
+  async function readChange({ exchange, info }: Outgoing, name: string) {
     const { metadata, spec } = await readOwnObject(exchange, TEAM, options);
     const { resourceVersion, name: named = '' } = metadata ?? {};
     if (name !== '' && named !== name)
       throw new StatusError('BodyMalformed', 'the name of the object does not match the name on the URL');
-    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info.rawQuery) };
+    return { name: named, spec, resourceVersion, isDryRun: isDryRun(info) };
   }
 
   return async (outgoing) => {
-    const { exchange, info, tenant } = outgoing;
+    const { exchange, tenant } = outgoing;
     const caller: TeamCaller = {
       ...reviewSubject(outgoing, mode.reviewTenant),
-      ...{ tenant, signal: exchange.signal },
+      tenant,
+      signal: exchange.signal,
     };
     const { name } = routeAs(outgoing, 'own-api');
-    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...IDENTITY, ...team });
+    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...TYPE_META, ...team });
     switch (exchange.method) {
       case 'POST':
-        return respond(201, await teams.create(caller, await changeIn(outgoing, name)));
+        return respond(201, await teams.create(caller, await readChange(outgoing, name)));
       case 'PUT':
-        return respond(200, await teams.update(caller, await changeIn(outgoing, name)));
-      case 'DELETE':
-        return deletedResponse(
-          'teams',
-          name,
-          (await teams.delete(caller, name, isDryRun(info.rawQuery))).metadata.uid,
-        );
+        return respond(200, await teams.update(caller, await readChange(outgoing, name)));
+      case 'DELETE': {
+        const { dryRun } = await readDeleteOptions(outgoing, options);
+        const { metadata } = await teams.delete(caller, name, dryRun);
+        return deletedResponse(KIND.resource, name, metadata.uid);
+      }
       default:
-        return answerOwnObjects(outgoing, name === '' ? undefined : name, SHOWN, clock.now(), async () =>
+        return answerOwnObjects(outgoing, name, KIND, clock.now(), async () =>
           name === '' ? teams.list(caller) : [await teams.get(caller, name)],
         );
     }
   };
-}
-
-function isDryRun(query: string): boolean {
-  return (firstParameter(query, 'dryRun') ?? '') !== '';
 }

@@ -13,7 +13,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { connectInformers } from '../connect-informers.ts';
 import { OwnerUpkeep } from '../owner-upkeep.ts';
-import { quotaPlace } from '../quota/feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { invitationResources } from './handle-invitations.ts';
 import {
   createInvitationStore,
@@ -63,7 +63,7 @@ export function createInvitationFeature(
   if (members === undefined || upstream === undefined || access === undefined || teams === undefined)
     return WITHOUT;
   const { clock, logger } = runtime;
-  const place = quotaPlace(members, tenancy);
+  const place = operatorPlace(members, tenancy);
   const objects = createObjects(upstream);
   const known = generation.component(KNOWN_INVITATIONS, {
     fingerprint: [connection.server, place],

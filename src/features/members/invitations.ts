@@ -160,7 +160,7 @@ export function createInvitations(options: InvitationsOptions) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const { object, invitation, tenant, inviter, username } = await open(identity, secret, request);
         const claim = await end(tenant, object, 'accepted', `accepted by ${username}`, request.signal);
-        if (claim !== 'updated') continue;
+        if (typeof claim !== 'object') continue;
         try {
           const change = { ...request, signal: UNINTERRUPTED, dryRun: false };
           await targets.give(inviter, invitation.target, username, change);
@@ -238,7 +238,7 @@ export function createInvitations(options: InvitationsOptions) {
           throw new StatusError('Conflict', `it cannot be withdrawn any more: it was ${ended.reason}`);
         if (ended !== undefined) return;
         const outcome = await end(tenant, found.object, 'withdrawn', `withdrawn by ${user.username}`, signal);
-        if (outcome === 'updated') return;
+        if (typeof outcome === 'object') return;
       }
       throw ownObjectNotFound(id, KIND);
     },

@@ -15,8 +15,6 @@ export function membersPath(namespace: string, id?: string): string {
 }
 
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
-/** Words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
-export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 
 /** Named in the refusal of what can be forced. */
 export const FORCE_FIELD = 'spec.force';
@@ -38,7 +36,7 @@ export const memberSpecSchema = z
   })
   .describe('Who has which role.');
 
-const wayShape = z.strictObject({
+const sourceSchema = z.strictObject({
   kind: z.enum(['RoleBinding', 'ClusterRoleBinding', 'Team']).describe('What gives the role.'),
   name: text('The name of the binding or the team.'),
   role: text('The role that it gives.'),
@@ -50,15 +48,17 @@ const statusSchema = z
     displayName: text(
       "What is known of a group by name, such as Keystone's project and role.",
     ).exactOptional(),
-    from: z.array(wayShape).describe('Where the role comes from, if the reader may list the bindings there.'),
+    from: z
+      .array(sourceSchema)
+      .describe('Where the role comes from, if the reader may list the bindings there.'),
   })
   .describe('What is known of the member.');
 
 export type MemberType = (typeof MEMBER_TYPES)[number];
 export type MemberSpec = Output<typeof memberSpecSchema>;
-export type WayIn = Output<typeof wayShape>;
+export type RoleSource = Output<typeof sourceSchema>;
 
-/** Without its kind and version. */
+/** A member without kind and version. */
 export interface Member {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp: null };
   readonly spec: MemberSpec;

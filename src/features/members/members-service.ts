@@ -8,6 +8,7 @@ import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
+import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
@@ -18,20 +19,20 @@ import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
 import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
-import { FORCE_FIELD, type Member, type MemberSpec, type WayIn } from './member-v1alpha1.ts';
+import { FORCE_FIELD, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
 import {
   type FoundMember,
-  givenWay,
   isLastManager,
   isLevel,
+  type MemberGrant,
   type MemberName,
   type MembersPlace,
   managesBy,
   memberOf,
   membersIn,
+  newGrant,
   roleWord,
   type TeamDirectory,
-  type Way,
 } from './members.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
@@ -44,7 +45,7 @@ export interface MembersOptions {
   readonly keystone: Pick<KeystoneNames, 'scopes'> | undefined;
 }
 
-/** How a change is made. */
+/** How a change of members is made. */
 export interface ChangeOptions {
   readonly origin: RequestOrigin;
   readonly signal: AbortSignal;
@@ -53,7 +54,7 @@ export interface ChangeOptions {
   readonly force?: boolean;
 }
 
-/** What was asked for, and sentences without a full stop that the user is to know of it. */
+/** What was asked for, with notes for the user: sentences without a full stop. */
 export interface WithNotes<T> {
   readonly result: T;
   readonly notes: readonly string[];
@@ -61,13 +62,13 @@ export interface WithNotes<T> {
 
 export type MembersService = ReturnType<typeof createMembersService>;
 
-/** Bindings of one member that are read at a time. */
+/** How many bindings of one member are read at a time. */
 const READS = 8;
 
 /**
- * Every function throws StatusError NotFound as for a namespace that does not exist, if the user may not get
- * it, and AccessIndexUnavailable; changes throw what the API server refuses, ImpersonationForbidden for a
- * reserved name, and Conflict for the last one who may manage, or if nothing can be removed here.
+ * Every function throws AccessIndexUnavailable, and NotFound for a namespace that the user may not get, as
+ * for one that does not exist. Changes also throw what the API server refuses, ImpersonationForbidden for
+ * a reserved name, and Conflict for the last one who may manage, or if nothing can be removed here.
  */
 export function createMembersService(options: MembersOptions) {
   async function enter(identity: Identity, namespace: string) {
@@ -75,15 +76,18 @@ export function createMembersService(options: MembersOptions) {
     const { user, objects, filter, tenant } = view;
     const visible = visibleNamespaces(user.tenant);
     const isVisible = isAllowedIn(options.access.index, user, visible, namespace, 'visible');
-    if (!isVisible || !objects.namespaces.has(namespace)) throw notFound('namespaces', namespace);
+    if (!isVisible || !objects.namespaces.has(namespace))
+      throw ownObjectNotFound(namespace, { resource: 'namespaces', apiVersion: 'v1' });
     const hasTenants = user.tenant !== '' && !filter.viewer.isSystem;
     const place: MembersPlace = { namespace, tenant, hasTenants, teams: options.teams };
     const all = membersIn(objects, place);
-    const shown = all.filter(({ key, ways }) => ways.some(({ binding }) => filter.shows({ key, binding })));
+    const shown = all.filter(({ key, grants }) =>
+      grants.some(({ binding }) => filter.shows({ key, binding })),
+    );
     return { ...view, identity, place, all, shown };
   }
 
-  /** @param replaces whether bindings of the namespace that name the member are removed */
+  /** @param replaces whether the role replaces those of the RoleBindings that name the member */
   async function write(
     { identity, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
     member: FoundMember,
@@ -97,27 +101,22 @@ export function createMembersService(options: MembersOptions) {
       ...{ namespace, dryRun },
       send: (request) => requests.send(identity, { ...request, origin }, signal),
     };
-    const given = role === undefined ? [] : [givenWay(member, role, place, objects)];
-    const others = member.ways.filter(({ binding }) => binding.name !== given[0]?.binding.name);
-    const own = others.filter(
+    const given = role === undefined ? [] : [newGrant(member, role, place, objects)];
+    const others = member.grants.filter(({ binding }) => binding.name !== given[0]?.binding.name);
+    const replaced = others.filter(
       ({ binding, team }) => replaces && team === undefined && binding.namespace === namespace,
     );
-    const read = await mapWithConcurrency(own, READS, ({ binding }) => readBinding(binding.name, writer));
-    const stored = read.filter((binding) => binding !== undefined);
-    const managed = new Set(
-      stored.filter(({ metadata }) => hasManagedLabel(metadata)).map(({ metadata }) => metadata.name),
-    );
-    const removable = stored.filter(({ metadata }) => !managed.has(metadata.name));
-    const left = others.filter((way) => !own.includes(way) || managed.has(way.binding.name));
+    const { removable, managed } = await readBindings(replaced, writer);
+    const left = others.filter((grant) => !replaced.includes(grant) || managed.has(grant.binding.name));
     const after = [...left, ...given];
-    const manages = after.some((way) => managesBy(way, namespace));
+    const manages = after.some((grant) => managesBy(grant, namespace));
     if (!force && !manages && isLastManager(all, member, namespace))
       throw new StatusError(
         'Conflict',
         `${JSON.stringify(member.name)} is the last one who may manage ${JSON.stringify(namespace)} by a binding there: let another manage it first, or force it: --force of "stonegate members" and "kubectl delete", spec.force: true for "kubectl replace"`,
         { details: { name: member.id, kind: 'members', causes: [{ field: FORCE_FIELD }] } },
       );
-    const notes = left.map((way) => noteOn(way, managed, filter));
+    const notes = left.map((grant) => noteOn(grant, managed, filter));
     if (role === undefined && removable.length === 0 && left.length > 0)
       throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
     if (role !== undefined) await addBinding(member, role, writer);
@@ -136,7 +135,8 @@ export function createMembersService(options: MembersOptions) {
   ): Promise<WithNotes<Member>> {
     const entered = await enter(identity, namespace);
     const member = entered.shown.find((one) => one.id === id);
-    if (member === undefined) throw notFound('members.stonegate.dev', id);
+    if (member === undefined)
+      throw ownObjectNotFound(id, { resource: 'members', apiVersion: 'stonegate.dev/v1alpha1' });
     // The API server's refusals name bindings.
     if (!entered.filter.mayList(namespace))
       throw new StatusError(
@@ -181,10 +181,21 @@ export function createMembersService(options: MembersOptions) {
   };
 }
 
+/** The bindings of grants as they are now; `managed` has the names of those that Stonegate makes. */
+async function readBindings(grants: readonly MemberGrant[], writer: BindingWriter) {
+  const read = await mapWithConcurrency(grants, READS, ({ binding }) => readBinding(binding.name, writer));
+  const stored = read.filter((binding) => binding !== undefined);
+  const managed = stored.filter(({ metadata }) => hasManagedLabel(metadata));
+  return {
+    removable: stored.filter((binding) => !managed.includes(binding)),
+    managed: new Set(managed.map(({ metadata }) => metadata.name)),
+  };
+}
+
 /**
  * What the index shows to a user.
  *
- * @param namespace whose groups of the user count; empty for those outside of namespaces
+ * @param namespace the user has the groups that count there; empty for those outside of namespaces
  * @throws StatusError AccessIndexUnavailable: only the index decides who sees what
  */
 export async function viewAs(
@@ -204,11 +215,6 @@ export async function viewAs(
   const viewer = viewerOf(identity, user, tenant, mode);
   const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes });
   return { tenant, subject, user, filter, notes, objects: index.objectsOf(user.tenant) };
-}
-
-function notFound(resource: string, name: string): StatusError {
-  const details = { name, kind: resource };
-  return new StatusError('NotFound', `${resource} ${JSON.stringify(name)} not found`, { details });
 }
 
 /** @throws StatusError ImpersonationForbidden, IdentityUnusable, BodyMalformed */
@@ -232,32 +238,36 @@ function keyNamed(
   }
 }
 
-/** @param managed names of bindings that Stonegate makes */
-function noteOn(way: Way, managed: ReadonlySet<string>, filter: SubjectFilter): string {
-  const { kind, name, role } = wayIn(way);
-  if (!filter.mayList(way.binding.namespace))
+/**
+ * Tells that a grant stays.
+ *
+ * @param managed names of bindings that Stonegate makes
+ */
+function noteOn(grant: MemberGrant, managed: ReadonlySet<string>, filter: SubjectFilter): string {
+  const { kind, name, role } = sourceOf(grant);
+  if (!filter.mayList(grant.binding.namespace))
     return 'there is another way in: a binding of the whole cluster';
   const why = managed.has(name) ? "; Stonegate makes it, as of Keystone's roles" : '';
   return `there is another way in: ${kind} ${name} gives ${role}${why}`;
 }
 
-function wayIn({ binding, team }: Way): WayIn {
+function sourceOf({ binding, team }: MemberGrant): RoleSource {
   const role = roleWord(binding.roleRef);
   if (team !== undefined) return { kind: 'Team', name: team, role };
   return { kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding', name: binding.name, role };
 }
 
 function shownMember(
-  { id, type, name, role, owner, ways }: FoundMember,
+  { id, type, name, role, owner, grants }: FoundMember,
   { namespace }: MembersPlace,
   filter: SubjectFilter,
 ): Member {
-  const listed = ways.filter(({ binding }) => filter.mayList(binding.namespace));
+  const listed = grants.filter(({ binding }) => filter.mayList(binding.namespace));
   const displayName = type === 'Group' ? filter.displayName(name) : undefined;
   return {
     metadata: { name: id, namespace, creationTimestamp: null },
-    // The name of any other role may say more than the user is to know.
-    spec: { type, name, role: isLevel(role) || listed.length === ways.length ? role : 'another' },
-    status: { owner, ...(displayName !== undefined && { displayName }), from: listed.map(wayIn) },
+    // The name of any other role may tell what the user must not know.
+    spec: { type, name, role: isLevel(role) || listed.length === grants.length ? role : 'another' },
+    status: { owner, ...(displayName !== undefined && { displayName }), from: listed.map(sourceOf) },
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Who has a role in a namespace, from the objects of the RBAC index: each subject with its ways in. Pure. A
- * subject of a ClusterRoleBinding is a member if the role shows it the namespace or gives roles there, and
- * if it is not the cluster's.
+ * Who has a role in a namespace, from the objects of the RBAC index: each subject with its grants. Pure.
+ * A subject of a ClusterRoleBinding is a member if the role lets it get the namespace or give roles there,
+ * unless it is a part of the cluster.
  */
 import { hash } from 'node:crypto';
 import { malformed } from '../../kubernetes/body-fields.ts';
@@ -9,11 +9,11 @@ import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import { LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import { LEVELS, type MemberType } from './member-v1alpha1.ts';
+import type { MemberType } from './member-v1alpha1.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
 interface TeamMembers {
@@ -33,21 +33,23 @@ export interface MemberName {
   readonly name: string;
 }
 
-/** A binding by which a subject has a role. */
-export interface Way {
+/** A role that a subject has in the namespace, and the binding that gives it. */
+export interface MemberGrant {
   readonly binding: StoredBinding;
   readonly role: StoredRole;
-  /** The name of the team whose binding it is; undefined if it names the subject itself. */
+  /** The name of the team that the binding names; undefined if it names the subject itself. */
   readonly team?: string;
 }
 
 export interface FoundMember extends MemberName {
-  /** Stable, and a name of Kubernetes. */
+  /** The name of the member as an object of Kubernetes. It follows from type and name. */
   readonly id: string;
   readonly key: SubjectKey;
-  /** Bindings of the whole cluster or tenant come first. */
-  readonly ways: readonly Way[];
+  /** Those of the whole cluster or tenant come first. */
+  readonly grants: readonly MemberGrant[];
+  /** The word of the highest role, or the names of all. */
   readonly role: string;
+  /** Whether the member may give roles in the namespace. */
   readonly owner: boolean;
 }
 
@@ -61,31 +63,34 @@ export interface MembersPlace {
 
 /** Sorted by id, hence by type. */
 export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMember[] {
-  const ways = waysIn(objects, place);
+  const grants = grantsIn(objects, place);
   const { tenant, teams } = place;
-  const members = Array.from(ways, ([key, own]) => {
+  const members = Array.from(grants, ([key, own]) => {
     const { kind, name } = subjectOfKey(key);
     const groups = kind === 'user' ? teams.groupsOf(tenant, name) : [];
-    const byTeams = groups.flatMap((group) =>
-      (ways.get(groupKey(group)) ?? []).map((way) => ({ ...way, team: memberNameOf(group, tenant).name })),
+    const ofTeams = groups.flatMap((group) =>
+      (grants.get(groupKey(group)) ?? []).map((grant) => ({
+        ...grant,
+        team: memberNameOf(groupKey(group), tenant).name,
+      })),
     );
-    return memberOf(key, [...own, ...byTeams], place);
+    return memberOf(key, [...own, ...ofTeams], place);
   });
   return members.sort((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 export function memberOf(
   key: SubjectKey,
-  ways: readonly Way[],
+  grants: readonly MemberGrant[],
   { tenant, namespace }: MembersPlace,
 ): FoundMember {
   const named = memberNameOf(key, tenant);
-  const owner = ways.some(({ role }) => givesRoles(role, namespace));
-  return { ...named, id: memberID(named), key, ways, role: highestRole(ways), owner };
+  const owner = grants.some(({ role }) => givesRoles(role, namespace));
+  return { ...named, id: memberID(named), key, grants, role: highestRole(grants), owner };
 }
 
-function waysIn(objects: TenantObjects, { namespace, tenant, hasTenants }: MembersPlace) {
-  const ways = new Map<SubjectKey, Way[]>();
+function grantsIn(objects: TenantObjects, { namespace, tenant, hasTenants }: MembersPlace) {
+  const grants = new Map<SubjectKey, MemberGrant[]>();
   const shows = memoizeByReference((role: StoredRole) => {
     const get = { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '' };
     const covered = coveredByRole(role, get);
@@ -96,39 +101,41 @@ function waysIn(objects: TenantObjects, { namespace, tenant, hasTenants }: Membe
       const role = objects.roleOf(binding);
       if (role === undefined || (place === '' && !shows(role))) continue;
       for (const key of keysOfBinding(binding)) {
-        if (place === '' && isOfCluster(key)) continue;
-        if (hasTenants && isOfOther(key, tenant)) continue;
-        const known = ways.get(key);
-        if (known === undefined) ways.set(key, [{ binding, role }]);
+        if (place === '' && isClusterComponent(key)) continue;
+        if (hasTenants && isOfOtherTenant(key, tenant)) continue;
+        const known = grants.get(key);
+        if (known === undefined) grants.set(key, [{ binding, role }]);
         else known.push({ binding, role });
       }
     }
-  return ways;
+  return grants;
 }
 
-/** Controllers, nodes and the like are no members of each namespace. */
-function isOfCluster(key: SubjectKey): boolean {
+/** Controllers, nodes and the like would be members of every namespace. */
+function isClusterComponent(key: SubjectKey): boolean {
   const { name } = subjectOfKey(key);
   if (!name.startsWith(SERVICE_ACCOUNT_PREFIX)) return name.startsWith('system:');
   return isReservedNamespace(name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 1)[0] ?? '');
 }
 
-function isOfOther(key: SubjectKey, tenant: TenantName): boolean {
+function isOfOtherTenant(key: SubjectKey, tenant: TenantName): boolean {
   const { kind, name } = subjectOfKey(key);
   return kind === 'user' && !name.startsWith(`${tenant}:`) && !name.startsWith('system:');
 }
 
 function memberNameOf(key: SubjectKey, tenant: TenantName): MemberName {
   const { kind, name } = subjectOfKey(key);
-  const team = groupOf({ tenant, name: '' });
-  if (kind === 'group' && name.startsWith(team)) return { type: 'Team', name: name.slice(team.length) };
+  const teamPrefix = groupOf({ tenant, name: '' });
+  if (kind === 'group' && name.startsWith(teamPrefix))
+    return { type: 'Team', name: name.slice(teamPrefix.length) };
   if (kind === 'group') return { type: 'Group', name };
   return name.startsWith(SERVICE_ACCOUNT_PREFIX)
     ? { type: 'ServiceAccount', name: name.slice(SERVICE_ACCOUNT_PREFIX.length) }
     : { type: 'User', name };
 }
 
-const SHOWN_OF_NAME = 40;
+/** Characters of the name that are in the id. */
+const READABLE_LENGTH = 40;
 
 /**
  * The digest distinguishes names that are equal in lower-case letters and digits. It has 64 bits: users who
@@ -138,20 +145,19 @@ export function memberID({ type, name }: MemberName): string {
   const readable = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, SHOWN_OF_NAME);
+    .slice(0, READABLE_LENGTH);
   const digest = hash('sha256', `${type} ${name}`).slice(0, 16);
   return [type.toLowerCase(), ...readable.split('-').filter((part) => part !== ''), digest].join('-');
 }
 
-/** A role by its word, or by its name. */
+/** The word of one of the four roles; the name of any other role. */
 export function roleWord({ kind, name }: StoredBinding['roleRef']): string {
-  const at = kind === 'ClusterRole' ? GIVEN_BY_MANAGE.indexOf(name) : -1;
-  const level: string | undefined = LEVELS[at];
+  const level = LEVELS.find((each) => kind === 'ClusterRole' && name === clusterRoleOf(each));
   if (level !== undefined) return level;
   return isLevel(name) ? `${kind}:${name}` : name;
 }
 
-/** The ClusterRole that is given by the word. */
+/** The name of the ClusterRole that a word or a name stands for. */
 export function clusterRoleOf(word: string): string {
   return isLevel(word) ? `stonegate:${word}` : word.replace(/^ClusterRole:/, '');
 }
@@ -160,8 +166,8 @@ export function isLevel(word: string): boolean {
   return LEVELS.some((level) => level === word);
 }
 
-function highestRole(ways: readonly Way[]): string {
-  const words = new Set(ways.map(({ binding }) => roleWord(binding.roleRef)));
+function highestRole(grants: readonly MemberGrant[]): string {
+  const words = new Set(grants.map(({ binding }) => roleWord(binding.roleRef)));
   return LEVELS.findLast((level) => words.has(level)) ?? [...words].sort().join(', ');
 }
 
@@ -172,16 +178,16 @@ function givesRoles(role: StoredRole, namespace: string): boolean {
 }
 
 /**
- * The binding that gives the role, as it will be.
+ * The grant that a change adds.
  *
  * @throws StatusError BodyMalformed
  */
-export function givenWay(
+export function newGrant(
   { id }: Pick<FoundMember, 'id'>,
   word: string,
   { namespace, hasTenants }: MembersPlace,
   objects: TenantObjects,
-): Way {
+): MemberGrant {
   if (hasTenants && !isLevel(word))
     throw malformed('spec.role: only read, control, edit and manage can be given');
   const name = clusterRoleOf(word);
@@ -201,15 +207,15 @@ export function givenWay(
   };
 }
 
-/** Two replicas make one binding. */
+/** Follows from member and role, so that two replicas make one binding. */
 export function bindingName(id: string, role: string): string {
   return `member:${id}:${role}`;
 }
 
 /**
  * Whether the member is the only one who may give roles by a RoleBinding of the namespace. Who may do so
- * everywhere is not counted: they may be out of reach of the members. Nor are service accounts, as which
- * no user logs in.
+ * everywhere is not counted, since members may not know how to reach them. Service accounts are not counted,
+ * since no user logs in as one.
  */
 export function isLastManager(
   members: readonly FoundMember[],
@@ -217,11 +223,12 @@ export function isLastManager(
   namespace: string,
 ): boolean {
   const managers = members.filter(
-    ({ type, ways }) => type !== 'ServiceAccount' && ways.some((way) => managesBy(way, namespace)),
+    ({ type, grants }) => type !== 'ServiceAccount' && grants.some((grant) => managesBy(grant, namespace)),
   );
   return managers.length === 1 && managers[0]?.id === id;
 }
 
-export function managesBy(way: Way, namespace: string): boolean {
-  return way.binding.namespace === namespace && givesRoles(way.role, namespace);
+/** Whether the grant lets its holder give roles, by a RoleBinding of the namespace. */
+export function managesBy(grant: MemberGrant, namespace: string): boolean {
+  return grant.binding.namespace === namespace && givesRoles(grant.role, namespace);
 }

@@ -1,6 +1,6 @@
 /**
- * Completes names of users: only of those with whom the user who asks shares a namespace or a team, so that
- * no user learns who else exists. The whole name of any other finds no more than nonsense.
+ * Completes the names of users with whom the user who asks shares a namespace or a team. Even the whole name
+ * of any other user finds nothing, so that no user learns who else exists.
  */
 import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { keysOfBinding, subjectOfKey } from '../../rbac/subject-key.ts';
@@ -17,26 +17,26 @@ export interface PeopleSearchOptions extends MembersOptions {
 
 export type PeopleSearch = ReturnType<typeof createPeopleSearch>;
 
-/** @returns finds the first names in order. It throws StatusError AccessIndexUnavailable */
+/** @returns a function that finds the first names in order, or throws AccessIndexUnavailable */
 export function createPeopleSearch({ inviteAnyone, ...options }: PeopleSearchOptions) {
   const { teams, access } = options;
   return async (identity: Identity, prefix: string): Promise<readonly string[]> => {
     const { tenant, subject, user, filter, objects } = await viewAs(identity, '', options);
     const { viewer } = filter;
-    // What precedes the name within the tenant, which is what users type.
-    const own = viewer.namePrefix ?? `${viewer.tenant}:`;
+    // Users type the name without it.
+    const tenantPrefix = viewer.namePrefix ?? `${viewer.tenant}:`;
     const found = new Set<string>();
     const take = (name: string) => {
-      if (name.startsWith(prefix) || (name.startsWith(own) && name.startsWith(prefix, own.length)))
-        found.add(name);
+      const isShort = name.startsWith(tenantPrefix) && name.startsWith(prefix, tenantPrefix.length);
+      if (isShort || name.startsWith(prefix)) found.add(name);
     };
     const visible = namespacesAllowed(access.index, subject, visibleNamespaces(user.tenant), 'visible');
     for (const place of inviteAnyone ? objects.namespaces.keys() : visible)
       for (const binding of objects.bindingsIn(place).values())
         for (const key of keysOfBinding(binding)) {
           const { kind, name } = subjectOfKey(key);
-          const isOther = user.tenant !== '' && !name.startsWith(own);
-          if (kind === 'group' || name.startsWith('system:') || isOther) continue;
+          const isOfOtherTenant = user.tenant !== '' && !name.startsWith(tenantPrefix);
+          if (kind === 'group' || name.startsWith('system:') || isOfOtherTenant) continue;
           if (filter.shows({ key, binding })) take(name);
         }
     const groups = new Set(teams.groupsOf(tenant, user.username));

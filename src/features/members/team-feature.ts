@@ -9,20 +9,20 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Feature } from '../../proxy/feature.ts';
-import { readRequestInfo } from '../../proxy/request/request-info.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
-import { quotaPlace } from '../quota/feature.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { createTeamHandler } from './handle-teams.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
-import { OWN_TEAMS, readTeam, TEAMS, TEAMS_PATH } from './team-v1alpha1.ts';
+import { OWN_TEAMS, readTeam, TEAMS } from './team-v1alpha1.ts';
 import { createTeams, type TeamCaller, type Teams } from './teams.ts';
 
-/** Milliseconds after which memberships that were not proven again give no group. */
-const EXPIRE = 180_000;
+/** For how many milliseconds memberships count that were not proven again. */
+const MEMBERSHIP_LIFETIME = 180_000;
 
 /** A page of the portal is made even if its browser is gone. */
 const NEVER = new AbortController().signal;
@@ -31,18 +31,15 @@ export interface Memberships {
   readonly index: TeamIndex;
   readonly informers: Informers;
   readonly groupsOf: GroupsOf;
-  /** Whether all teams were known lately. */
+  /** Whether all teams are known, or were so until lately. */
   readonly isCurrent: () => boolean;
 }
 
-const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', INFORMS);
 
 export interface MembershipsOptions extends InformerRuntime {
   readonly upstream: InformerUpstream;
-  /** Of the list of the stored teams. */
+  /** The path of the list of stored teams. */
   readonly path: string;
 }
 
@@ -50,9 +47,12 @@ export function openMemberships({ upstream, path, ...runtime }: MembershipsOptio
   const index = new TeamIndex();
   const informers = new Informers({ ...runtime, name: 'teams', upstream });
   const informer = informers.add({ path, read: storableObjects(readTeam), store: index });
-  const isCurrent = () => runtime.clock.now() < (informer.provenAt ?? -EXPIRE) + EXPIRE;
+  const isCurrent = () =>
+    informer.provenAt !== undefined && runtime.clock.now() - informer.provenAt < MEMBERSHIP_LIFETIME;
   return {
-    ...{ index, informers, isCurrent },
+    index,
+    informers,
+    isCurrent,
     groupsOf: (tenant, username) => (isCurrent() ? index.groupsOf(tenant, username) : NO_GROUPS),
   };
 }
@@ -62,7 +62,7 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
   const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
   const { members, tenancy, upstream: connection } = loaded.configuration;
   if (members === undefined || upstream === undefined) return undefined;
-  const place = quotaPlace(members, tenancy);
+  const place = operatorPlace(members, tenancy);
   const memberships = generation.component(MEMBERSHIPS, {
     fingerprint: [connection.server, place],
     create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
@@ -72,9 +72,9 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
 }
 
 /**
- * A process that has not listed the teams would refuse their members.
+ * Keeps a process from being ready that has not listed the teams: it would refuse their members.
  *
- * @param startedAt of the process, in milliseconds since the epoch
+ * @param startedAt when the process started, in milliseconds since the epoch
  */
 export function createTeamReadiness(build: FeatureBuild, startedAt: number): ReadinessCheck | undefined {
   const memberships = createMemberships(build);
@@ -106,25 +106,26 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
         { ...OWN_TEAMS, unavailable: "need teams, which Stonegate's operator turns on with members" },
       ],
     };
-  const { mode, subjects } = parts;
+  const { mode, asIdentity } = parts;
   const teams = createTeams({
     ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
     objectsOf: (account) => createObjects(upstream, account),
-    place: quotaPlace(members, tenancy),
+    place: operatorPlace(members, tenancy),
   });
   return {
     ownResources: [{ ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode, teams }) }],
     source: {
       teams,
       async callerOf(identity) {
-        const tenant = mode.tenantOf(identity);
-        const user = mode.userOf(identity, tenant);
-        const info = readRequestInfo('GET', TEAMS_PATH, mode);
-        const { cluster } = await subjects.subjectOf({ proven: identity, info, tenant, user });
+        const { tenant, user } = kubernetesIdentity(identity, mode);
+        const { cluster } = await asIdentity.subjectOf(identity);
         return {
-          ...{ tenant, signal: NEVER, sender: { kind: 'stonegate' }, home: mode.reviewTenant(tenant) },
+          tenant,
+          home: mode.reviewTenant(tenant),
           user: { ...user, groups: cluster.groups },
+          sender: { kind: 'stonegate' },
           account: { kind: 'tenant', tenant },
+          signal: NEVER,
         };
       },
     },

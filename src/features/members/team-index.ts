@@ -9,14 +9,14 @@ type Groups = readonly string[];
 export const NO_GROUPS: Groups = Object.freeze([]);
 
 interface Membership {
-  /** The one text that all teams of the user share: a million of them take much memory. */
+  /** All teams of the user share this one string: a million copies would take much memory. */
   readonly user: string;
-  /** The array changes only with the teams of the user: what is computed for a user is stored by it. */
+  /** The same array as long as the user's teams are the same: caches have it as their key. */
   readonly groups: Groups;
 }
 
 export class TeamIndex implements InformerStore<StorableObject<Team>> {
-  /** By the key of the stored object. */
+  /** The key is that of the stored object. */
   readonly #teams = new Map<string, Team>();
   /** Tenant → user. */
   readonly #users = new Map<string, Map<string, Membership>>();

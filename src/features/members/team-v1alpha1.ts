@@ -1,7 +1,7 @@
 /**
  * Team of Stonegate's own API, `stonegate.dev/v1alpha1`, and the stored Team of
  * `tenancy.stonegate.dev/v1alpha1`: users of one tenant who are in a group together. The stored object is
- * `<tenant>.<team>`, which is one name since neither part has a dot.
+ * named `<tenant>.<team>`, which is unambiguous since neither part has a dot.
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
@@ -94,7 +94,7 @@ export function storedName(tenant: string, name: string): string {
   return `${tenant}.${name}`;
 }
 
-/** @returns undefined for an object that is no team, or has the name of another one */
+/** @returns undefined for an object that is no team, or that has the name of another team */
 export function readTeam(object: unknown): Team | undefined {
   return storedSchema.safeParse({ metadata: metadataOf(object), spec: Object(object).spec }).data;
 }
@@ -107,7 +107,7 @@ export function groupOf({ tenant, name }: Pick<Team['spec'], 'tenant' | 'name'>)
   return `${TEAM_GROUP_PREFIX}${tenant}:${name}`;
 }
 
-/** As the users of the tenant see it, without its kind and version. */
+/** A team as the users of its tenant see it, without kind and version. */
 export interface ShownTeam {
   readonly metadata: Team['metadata'];
   readonly spec: Omit<Team['spec'], 'tenant' | 'name'>;

@@ -29,7 +29,7 @@ import {
   type teamSpecSchema,
 } from './team-v1alpha1.ts';
 
-/** The user who asks, of their own tenant. */
+/** The user who asks, and the user's own tenant. */
 export interface TeamCaller extends ReviewSubject {
   readonly tenant: TenantName;
   readonly signal: AbortSignal;
@@ -55,9 +55,9 @@ export type GivenTeam = Output<typeof teamSpecSchema>;
 export interface TeamChange {
   readonly name: string;
   readonly spec: GivenTeam;
-  /** Of the state that the change is about; a new team has none. */
+  /** The state of the team that is to be changed; undefined for a new team. */
   readonly resourceVersion?: string | undefined;
-  /** Everything is checked and nothing is written. */
+  /** Whether everything is checked and nothing is written. */
   readonly isDryRun: boolean;
 }
 
@@ -65,8 +65,8 @@ export interface TeamChange {
 const MAX_TEAMS = 1_000;
 /** Characters of a name on average, if a team has as many members and managers as it may. */
 const NAME_LENGTH = 64;
-/** Milliseconds in which the index has what was written. */
-const CATCH_UP_TIME = 1_000;
+/** Milliseconds for which a response waits until the index has what was written. */
+const INDEX_WAIT = 1_000;
 
 const KIND = { resource: 'teams', apiVersion: `${OWN_GROUP}/${OWN_VERSION}` };
 
@@ -102,27 +102,29 @@ export function createTeams(options: TeamsOptions) {
     throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, KIND);
   }
 
-  /** Names that are in the team already may be of any spelling. */
-  function completed(caller: TeamCaller, { name, spec }: TeamChange, present?: Team): Team['spec'] {
+  /** The spec with whole names of users, and with the managers that the change leaves out. */
+  function completeSpec(caller: TeamCaller, { name, spec }: TeamChange, present?: Team): Team['spec'] {
     const { tenant, user } = caller;
     const { members = [], managers = [user.username] } = present?.spec ?? {};
+    // Names that are in the team already are whole, whatever they look like.
     const known = new Set([...members, ...managers, user.username]);
-    const whole = (names: readonly string[]) =>
+    const wholeNames = (names: readonly string[]) =>
       [...new Set(names.map((each) => (known.has(each) ? each : memberName(each, tenant))))].sort();
     const { description } = spec;
-    const found = {
-      ...{ tenant, name },
+    const complete = {
+      tenant,
+      name,
       ...(description !== undefined && { description }),
-      members: whole(spec.members ?? []),
-      managers: whole(spec.managers ?? managers),
+      members: wholeNames(spec.members ?? []),
+      managers: wholeNames(spec.managers ?? managers),
     };
-    if (found.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
-    if (Math.max(found.members.length, found.managers.length) > teamMembers)
+    if (complete.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
+    if (Math.max(complete.members.length, complete.managers.length) > teamMembers)
       throw invalid('spec', `a team has at most ${teamMembers} members and as many managers`);
-    const length = [...found.members, ...found.managers].join('').length;
+    const length = [...complete.members, ...complete.managers].join('').length;
     if (length > 2 * teamMembers * NAME_LENGTH)
       throw invalid('spec', `its names have ${2 * teamMembers * NAME_LENGTH} characters at most together`);
-    return found;
+    return complete;
   }
 
   function memberName(wanted: string, tenant: TenantName): string {
@@ -134,15 +136,25 @@ export function createTeams(options: TeamsOptions) {
     }
   }
 
-  /** Waits until the list of this process has the state: kubectl lists what it has just deleted. */
-  async function caughtUp({ tenant, signal }: TeamCaller, name: string, isReached: (team?: Team) => boolean) {
+  /** kubectl lists what it has just deleted: it must not see the team again. */
+  async function waitForIndex(
+    { tenant, signal }: TeamCaller,
+    name: string,
+    isReached: (team?: Team) => boolean,
+  ): Promise<void> {
     const found = () => index.teamsOf(tenant).find(({ spec }) => spec.name === name);
-    await waitUntil(() => isReached(found()), clock, CATCH_UP_TIME, signal);
+    await waitUntil(() => isReached(found()), clock, INDEX_WAIT, signal);
   }
 
-  async function written(caller: TeamCaller, name: string): Promise<ShownTeam> {
-    const { team } = await find(caller, name, 'get', () => true);
-    await caughtUp(caller, name, (known) => known !== undefined && revisionOf(known) >= revisionOf(team));
+  /** @param outcome what `objects` returned: the stored object, or why it was not written */
+  async function written(
+    caller: TeamCaller,
+    name: string,
+    outcome: StoredObject | 'exists' | 'conflict' | 'gone',
+  ): Promise<ShownTeam> {
+    const team = readTeam(outcome);
+    if (team === undefined) throw conflict(outcome === 'exists' ? 'AlreadyExists' : 'Conflict', name);
+    await waitForIndex(caller, name, (known) => known !== undefined && revisionOf(known) >= revisionOf(team));
     return shownTeam(team);
   }
 
@@ -173,13 +185,11 @@ export function createTeams(options: TeamsOptions) {
       if (teams.length >= MAX_TEAMS)
         throw refused(caller, 'create', '', `the tenant has ${MAX_TEAMS} teams, the most that it may have`);
       const metadata = { name: storedName(tenant, name), ...place };
-      const spec = completed(caller, change);
+      const spec = completeSpec(caller, change);
       const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
-      const isTaken = isDryRun
-        ? teams.some((other) => other.spec.name === name)
-        : (await objectsOf(account).create(TEAMS, place, team, signal)) === 'exists';
-      if (isTaken) throw conflict(name, 'already exists');
-      if (!isDryRun) return written(caller, name);
+      if (!isDryRun)
+        return written(caller, name, await objectsOf(account).create(TEAMS, place, team, signal));
+      if (teams.some((other) => other.spec.name === name)) throw conflict('AlreadyExists', name);
       return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
     },
 
@@ -187,13 +197,12 @@ export function createTeams(options: TeamsOptions) {
     async update(caller: TeamCaller, change: TeamChange): Promise<ShownTeam> {
       const { name, resourceVersion, isDryRun } = change;
       const { team, object } = await find(caller, name, 'update', manages);
-      if (resourceVersion !== team.metadata.resourceVersion) throw conflict(name);
-      const spec = completed(caller, change, team);
+      if (resourceVersion !== team.metadata.resourceVersion) throw conflict('Conflict', name);
+      const spec = completeSpec(caller, change, team);
       if (isDryRun) return shownTeam({ ...team, spec });
       const changed = { ...object, spec };
-      const objects = objectsOf(caller.account);
-      if ((await objects.update(TEAMS, place, changed, caller.signal)) === 'conflict') throw conflict(name);
-      return written(caller, name);
+      const { account, signal } = caller;
+      return written(caller, name, await objectsOf(account).update(TEAMS, place, changed, signal));
     },
 
     /** @throws StatusError Conflict */
@@ -201,8 +210,9 @@ export function createTeams(options: TeamsOptions) {
       const { team, object } = await find(caller, name, 'delete', () => false);
       if (isDryRun) return shownTeam(team);
       const objects = objectsOf(caller.account);
-      if ((await objects.delete(TEAMS, place, object, caller.signal)) === 'conflict') throw conflict(name);
-      await caughtUp(caller, name, (known) => known?.metadata.uid !== team.metadata.uid);
+      const outcome = await objects.delete(TEAMS, place, object, caller.signal);
+      if (outcome === 'conflict') throw conflict('Conflict', name);
+      await waitForIndex(caller, name, (known) => known?.metadata.uid !== team.metadata.uid);
       return shownTeam(team);
     },
   };
@@ -222,17 +232,19 @@ function refused({ user, home }: TeamCaller, verb: string, name: string, note?: 
   return forbidden('AccessDenied', info, user.username, home, undefined, note);
 }
 
-const MODIFIED =
-  'cannot be changed: the object has been modified; please apply your changes to the latest version and try again';
+const CONFLICTS = {
+  AlreadyExists: 'already exists',
+  Conflict:
+    'cannot be changed: the object has been modified; please apply your changes to the latest version and try again',
+} as const;
 
-function conflict(name: string, why = MODIFIED): StatusError {
-  const code = why === MODIFIED ? 'Conflict' : 'AlreadyExists';
-  return new StatusError(code, `teams.${OWN_GROUP} ${JSON.stringify(name)} ${why}`, {
+function conflict(code: keyof typeof CONFLICTS, name: string): StatusError {
+  return new StatusError(code, `teams.${OWN_GROUP} ${JSON.stringify(name)} ${CONFLICTS[code]}`, {
     details: { name, group: OWN_GROUP, kind: 'teams' },
   });
 }
 
-/** kubectl shows nothing but the causes. */
+/** kubectl shows only the causes of a 422. */
 function invalid(field: string, message: string): StatusError {
   return new StatusError('ObjectInvalid', `Team is invalid: ${field}: ${message}`, {
     details: { group: OWN_GROUP, kind: 'Team', causes: [{ reason: 'FieldValueInvalid', message, field }] },

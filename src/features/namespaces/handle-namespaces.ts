@@ -3,9 +3,11 @@
  * may `get`, from the RBAC index. Such a user's request would be a 403 of the API server. See
  * docs/access.md.
  */
+
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
 import { hasDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
+import { waitUntil } from '../../lib/clock.ts';
 import { firstParameter } from '../../lib/query.ts';
 import type { Handled, ResponseHook, RouteHandler } from '../../proxy/feature.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
@@ -20,9 +22,9 @@ import { listVisible } from './namespace-list.ts';
 import { watchVisible } from './namespace-watch.ts';
 import {
   type FilteredNamespacesOptions,
+  INDEX_TIMEOUT,
   NamespaceSelection,
   viewOf,
-  waitUntil,
 } from './namespaces-request.ts';
 
 export interface FilteredNamespaces {
@@ -112,7 +114,8 @@ async function waitForCreated(
 ): Promise<void> {
   const revision = created.revisionOf(tenant, user.username);
   if (revision === 0) return;
-  await waitUntil(() => (index.revisionOf('namespaces') ?? 0) >= revision, clock, exchange.signal);
+  const isKnown = () => (index.revisionOf('namespaces') ?? 0) >= revision;
+  await waitUntil(isKnown, clock, INDEX_TIMEOUT, exchange.signal);
   // A list whose client is gone has shown nothing.
   if (!exchange.signal.aborted) created.shown(tenant, user.username, revision);
 }

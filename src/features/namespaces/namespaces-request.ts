@@ -16,7 +16,7 @@ import {
 import type { ListOptions } from '../../kubernetes/lists/list-options.ts';
 import { withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
-import { type Clock, pause } from '../../lib/clock.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
@@ -63,19 +63,7 @@ export function viewOf(
 }
 
 /** Milliseconds for which a request waits for the index. */
-const TIMEOUT = 3_000;
-/** Milliseconds between two checks of the index. */
-const LOOK = 50;
-
-/** @returns whether it became true */
-export async function waitUntil(isTrue: () => boolean, clock: Clock, signal: AbortSignal): Promise<boolean> {
-  const end = clock.now() + TIMEOUT;
-  while (!isTrue()) {
-    if (signal.aborted || clock.now() >= end) return false;
-    await pause(clock, LOOK, signal);
-  }
-  return true;
-}
+export const INDEX_TIMEOUT = 3_000;
 
 /** @throws StatusError ResourceVersionTooLarge, in the API server's words */
 export async function waitForRevision(
@@ -84,7 +72,7 @@ export async function waitForRevision(
 ): Promise<void> {
   const asked = withoutDigits(options.resourceVersion, index.highestRevision);
   const isReached = () => BigInt(asked) <= BigInt(index.highestRevision);
-  if (await waitUntil(isReached, clock, outgoing.exchange.signal)) return;
+  if (await waitUntil(isReached, clock, INDEX_TIMEOUT, outgoing.exchange.signal)) return;
   throw new StatusError(
     'ResourceVersionTooLarge',
     `Timeout: Too large resource version: ${asked}, current: ${index.highestRevision}`,

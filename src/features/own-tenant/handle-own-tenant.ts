@@ -34,7 +34,7 @@ export function createOwnTenantHandler({
           fetcher.fetch({ ...ownGet(target), account: { kind: 'tenant', tenant } }, ended),
         ),
     };
-    const name = form === 'list' ? undefined : outgoing.tenant;
+    const name = form === 'list' ? '' : outgoing.tenant;
     return asFiltered(await answerSingleObject(outgoing, name, kind, clock.now()));
   };
 }

@@ -6,7 +6,6 @@ import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
-import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { createController } from '../../kubernetes/reconcile/controller.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
@@ -15,9 +14,9 @@ import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import type { KeystoneQuota } from '../keystone-limits/feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { isQuotaPath } from './counted-writes.ts';
 import { usedRatio } from './own-quota-v1alpha1.ts';
-import type { QuotaConfiguration } from './quota-configuration.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
 import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
@@ -52,7 +51,7 @@ export function createQuotaController(
     uses: [upstream, keystoneQuota],
     create() {
       const objects = createObjects(upstream);
-      const place = quotaPlace(quota, tenancy);
+      const place = operatorPlace(quota, tenancy);
       const changes = { wake: () => {} };
       const reconciler = createQuotaReconciler({
         objects,
@@ -149,7 +148,11 @@ export function createQuotaRules(
     fingerprint: [quota, tenancy],
     uses: [upstream],
     create: () =>
-      createReservations({ objects, place: quotaPlace(quota, tenancy), reserves: quota.mode === 'enforce' }),
+      createReservations({
+        objects,
+        place: operatorPlace(quota, tenancy),
+        reserves: quota.mode === 'enforce',
+      }),
   });
   const tenants =
     tenancy.mode === 'arktos'
@@ -157,11 +160,4 @@ export function createQuotaRules(
       : sharedQuotaTenants({ objects, clock });
   const review = createQuotaReviewer({ ...runtime, tenants, reservations, mode: quota.mode });
   return [{ isPath: isQuotaPath, review }];
-}
-
-export function quotaPlace(
-  { namespace }: Pick<QuotaConfiguration, 'namespace'>,
-  { mode, systemTenant }: Pick<StonegateConfiguration['tenancy'], 'mode' | 'systemTenant'>,
-): Place {
-  return { ...(mode === 'arktos' && { tenant: systemTenant }), namespace };
 }

@@ -4,7 +4,6 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import { objectPath } from '../../kubernetes/object-format.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
@@ -18,7 +17,7 @@ import {
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
-import { quotaPlace } from './feature.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { reservedIn } from './ledger.ts';
 import { OWN_QUOTAS, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
@@ -32,7 +31,7 @@ export interface ShownQuotas extends Feature {
 
 interface Configuration {
   readonly quota?: QuotaConfiguration | undefined;
-  readonly tenancy: Parameters<typeof quotaPlace>[1];
+  readonly tenancy: Parameters<typeof operatorPlace>[1];
 }
 
 /** A page of the portal is made even if its browser is gone. */
@@ -48,7 +47,7 @@ export function createShownQuotas(
         { ...OWN_QUOTAS, unavailable: "need quotas, which Stonegate's operator turns on with quota" },
       ],
     };
-  const kind = quotaKind(quotaPlace(quota, tenancy), upstream);
+  const kind = quotaKind(operatorPlace(quota, tenancy), upstream);
   return {
     ownResources: [
       {
@@ -60,7 +59,7 @@ export function createShownQuotas(
               'the system tenant has no quota: the quotas of all tenants are tenantquotas.tenancy.stonegate.dev',
             );
           const { name } = routeAs(outgoing, 'own-api');
-          return answerSingleObject(outgoing, name === '' ? undefined : name, kind, clock.now());
+          return answerSingleObject(outgoing, name, kind, clock.now());
         },
       },
     ],
@@ -78,7 +77,7 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'TenantQuota',
     resource: 'tenantquotas',
-    columns: [{ ...column('Used', 'What is used of what the tenant may use'), cell: summaryOf }],
+    columns: [['Used', 'What is used of what the tenant may use', summaryOf]],
     read(object, metadata) {
       const stored = readTenantQuota(object);
       return stored && shownQuota(stored, metadata);

@@ -25,7 +25,7 @@ import {
   accessQuestion,
   accessReview,
   answerSubject,
-  outsideScope,
+  outsideScopeReason,
   readReviewSpec,
 } from './review-body.ts';
 
@@ -56,7 +56,7 @@ async function answerAccess(
   const { tenant } = crossing;
   const spec =
     'resourceAttributes' in asked ? { resourceAttributes: { ...asked.resourceAttributes, tenant } } : asked;
-  const reason = outsideScope(asked, outgoing, options.mode);
+  const reason = outsideScopeReason(asked, outgoing, options.mode);
   if (reason !== undefined) return accessReview(outgoing, spec, { allowed: false, reason });
   return accessReview(outgoing, spec, await statusOf(asked, outgoing, crossing, options));
 }

@@ -29,7 +29,7 @@ import {
   accessReview,
   answerSubject,
   apiVersionOf,
-  outsideScope,
+  outsideScopeReason,
   readReviewSpec,
   rulesNamespace,
 } from './review-body.ts';
@@ -83,7 +83,7 @@ async function handle(
   const question = accessQuestion(spec);
   const filtered = await answerFiltered(outgoing, question, options);
   if (filtered !== undefined) return filtered;
-  const reason = outsideScope(question, outgoing, options.mode);
+  const reason = outsideScopeReason(question, outgoing, options.mode);
   if (reason !== undefined) return accessReview(outgoing, question, { allowed: false, reason });
   const namespace = 'resourceAttributes' in question ? (question.resourceAttributes.namespace ?? '') : '';
   return answerAccess(await requestAs(outgoing, namespace), route, question, options);

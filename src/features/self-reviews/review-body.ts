@@ -88,7 +88,7 @@ function withTenant({
 }
 
 /** @returns why the scope of an access token does not cover what is asked; undefined if it does */
-export function outsideScope(
+export function outsideScopeReason(
   asked: AccessQuestion,
   outgoing: Outgoing,
   { reviewTenant }: Pick<TenancyMode, 'reviewTenant'>,

@@ -5,13 +5,10 @@
 import type { NonResourceRule } from '../../kubernetes/authorization-v1.ts';
 import type { TokenScope } from '../../kubernetes/token-scope.ts';
 import type { ResourceQuestion } from '../../rbac/attributes.ts';
-import { createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
+import { createRulesBudget, createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexed-rules.ts';
 
-/** Characters of single grants, as in a document of access rules. */
-const MAX_GRANTS = 2 * 1024 * 1024;
-
-/** Of a wildcard that stands for something that the scope does not allow only known kinds stay. */
+/** A wildcard that stands for more than the scope allows is replaced with the kinds that are known. */
 export function scopedRules(
   status: RulesStatus,
   scope: TokenScope | undefined,
@@ -19,7 +16,7 @@ export function scopedRules(
 ): RulesStatus {
   if (scope === undefined) return status;
   const { resourceRules, nonResourceRules, incomplete, evaluationError = '' } = status;
-  const budget = { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
+  const budget = createRulesBudget();
   const rules = resourceRules.flatMap(createScopeCut(scope, place, budget));
   const errors = [
     evaluationError,

@@ -1,7 +1,6 @@
 /**
- * AccessToken in its two forms: as users see it in Stonegate's own API, `stonegate.dev/v1alpha1`, and as it
- * is stored, `tenancy.stonegate.dev/v1alpha1`. The stored object has digests of secrets, and is the
- * operator's.
+ * AccessToken in two forms: of Stonegate's own API (`stonegate.dev/v1alpha1`), as its owner sees it, and
+ * stored (`tenancy.stonegate.dev/v1alpha1`), with digests of its secrets, as only the operator sees it.
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
@@ -14,14 +13,14 @@ import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1
 export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
 export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
-const words = z.array(z.string().min(1).max(253)).min(1).max(64);
+const names = z.array(z.string().min(1).max(253)).min(1).max(64);
 
 const ruleSchema = z.strictObject({
-  verbs: words,
+  verbs: names,
   apiGroups: z.array(z.string().max(253)).min(1).max(64),
-  resources: words,
-  namespaces: words.describe('`*` is every namespace, and what is in none.'),
-  resourceNames: words.exactOptional(),
+  resources: names,
+  namespaces: names.describe('`*` is every namespace, and what is in none.'),
+  resourceNames: names.exactOptional(),
 });
 
 export type TokenRule = Output<typeof ruleSchema>;
@@ -51,14 +50,14 @@ export const accessTokenSpecSchema = z.strictObject({
   expirationSeconds: z
     .int()
     .exactOptional()
-    .describe('For how long it is valid. Required; the longest depends on the scopes.'),
+    .describe('For how long it is valid. A request without it is refused with the longest for the scopes.'),
 });
 
 export type AccessTokenSpec = Output<typeof accessTokenSpecSchema>;
 
 const accessTokenStatusSchema = z.object({
   token: z.string().exactOptional().describe('The secret. It is shown once, when it is made.'),
-  state: z.enum(['active', 'expired', 'revoked', 'blocked']),
+  state: z.enum(['active', 'expired', 'revoked', 'blocked']).describe('Only an active token is accepted.'),
   reason: z.string().exactOptional().describe('Why it is not active.'),
   owner: z.string().describe('The user as whom it acts.'),
   expirationTimestamp: z.string(),
@@ -66,11 +65,15 @@ const accessTokenStatusSchema = z.object({
   notes: z.array(z.string()).exactOptional().describe('What the scopes allow besides what they say.'),
 });
 
-/** Without its kind and version. */
+/** An access token as its owner sees it, without kind and version. */
 export interface ShownToken {
   readonly metadata: OwnObjectMeta;
   readonly spec: AccessTokenSpec;
   readonly status: Output<typeof accessTokenStatusSchema>;
+}
+
+export function scopesOf({ spec: { scopes, rules = [] } }: Pick<ShownToken, 'spec'>): string {
+  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
 }
 
 export const OWN_ACCESS_TOKENS: OwnResource = {
@@ -109,7 +112,7 @@ export const OWN_ROTATIONS: OwnResource = {
   schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
 };
 
-/** What is stored. Times are in RFC 3339. */
+/** All times are in RFC 3339. */
 const storedSpecSchema = z.object({
   ...scopeFields,
   tenant: z.string().describe('The tenant of the owner.'),
@@ -142,6 +145,7 @@ export const storedTokenSchema = z.object({
 });
 
 export type StoredTokenSpec = Output<typeof storedSpecSchema>;
+export type StoredTokenStatus = Output<typeof storedStatusSchema>;
 
 export const STORED_TOKENS: ResourceKind = {
   group: TENANCY_GROUP,

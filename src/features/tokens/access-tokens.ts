@@ -1,6 +1,6 @@
 /**
- * Makes, lists, rotates and revokes the access tokens of a user: what Stonegate's own API and the portal
- * call. The objects are written with the provisioning credential.
+ * Makes, lists, rotates and revokes the access tokens of a user, for Stonegate's own API and the portal. The
+ * objects are written with the provisioning credential.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
@@ -9,9 +9,10 @@ import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts'
 import type { Objects } from '../../kubernetes/objects.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
-import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import {
   type AccessTokenSpec,
@@ -30,11 +31,11 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly objects: Objects;
   readonly place: Place;
   readonly owners: Owners;
-  readonly describe: (identity: Identity) => KubernetesIdentity;
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>;
   readonly random: Pick<Random, 'bytes'>;
 }
 
-/** The functions throw a StatusError also for what the API server refuses. */
+/** The functions that write also throw a StatusError for what the API server refuses. */
 export interface AccessTokens {
   /** The longest life of a token with these scopes, in milliseconds. */
   longestLife(spec: ScopeSpec): number;
@@ -43,7 +44,7 @@ export interface AccessTokens {
   /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
   create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken>;
   /**
-   * @param overlapSeconds for which the present secret stays valid
+   * @param overlapSeconds how long the present secret stays valid
    * @throws StatusError NotFound, ObjectInvalid, AccessDenied
    */
   rotate(identity: Identity, name: string, overlapSeconds: number, signal: AbortSignal): Promise<ShownToken>;
@@ -61,7 +62,7 @@ const ATTEMPTS = 4;
 const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'accesstokens' };
 
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
-  const { store, objects, place, owners, describe, random, clock, lifetimes } = options;
+  const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
     const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
@@ -90,7 +91,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   }
 
   function owned(identity: Identity): AccessToken[] {
-    const { tenant } = describe(identity);
+    const tenant = mode.tenantOf(identity);
     return [...store.ofOwner(ownerKey(identity))].filter((token) => token.tenant === tenant);
   }
 
@@ -110,9 +111,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
       if (object === undefined || data === undefined) throw ownObjectNotFound(id, KIND);
-      const changed: StoredObject = { ...object, spec: apply(data.spec) };
-      const outcome = await objects.update(STORED_TOKENS, place, changed, signal);
-      const token = outcome === 'updated' ? readStored(changed) : undefined;
+      const changed = { ...object, spec: apply(data.spec) };
+      const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;
     }
     throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
@@ -137,18 +137,16 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
     async create(identity, spec, signal) {
       const lifetime = checkedLifetime(spec, lifetimes);
       const owner = owners.ownerOf(identity);
-      const { tenant, user } = describe(owner);
+      const { tenant, user } = kubernetesIdentity(owner, mode);
       const now = clock.now();
       const { accessToken } = identity;
       const expiresAt = Math.min(now + lifetime, accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY);
       assertWithin(identity, spec, expiresAt);
       await makeRoom(identity, now, signal);
       const { id, text, digest } = newSecret('sgt_', random);
-      const { description, scopes, rules } = spec;
+      const { expirationSeconds: _, ...given } = spec;
       const stored: StoredTokenSpec = {
-        ...(description !== undefined && { description }),
-        scopes,
-        ...(rules && { rules }),
+        ...given,
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
@@ -162,13 +160,9 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         metadata: { name: id },
         spec: stored,
       };
-      const outcome = await objects.create(STORED_TOKENS, place, object, signal);
-      const token = readStored({
-        ...object,
-        metadata: { name: id, uid: id, resourceVersion: '1', creationTimestamp: timestamp(now) },
-      });
-      // An id has 41 bits of chance.
-      if (outcome === 'exists' || token === undefined)
+      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
+      // With 41 random bits, an id is hardly ever taken.
+      if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);
     },
@@ -184,14 +178,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         token,
         (spec) => {
           if (spec.revoked !== undefined) throw invalid('the access token is revoked');
-          const counting = spec.secrets.filter(({ until }) => until === undefined || now < Date.parse(until));
-          if (counting.length >= MAX_SECRETS)
-            throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
-          const ending = counting.map((secret) => {
-            const ends = Math.min(until, secret.until === undefined ? until : Date.parse(secret.until));
-            return { digest: secret.digest, until: timestamp(ends) };
-          });
-          return { ...spec, secrets: [...ending, { digest }] };
+          return { ...spec, secrets: [...endingSecrets(spec, now, until), { digest }] };
         },
         signal,
       );
@@ -216,8 +203,26 @@ async function deleteToken(
   if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
 }
 
-function readStored(object: StoredObject): AccessToken | undefined {
-  return readToken({ value: object, text: () => '' }).token;
+/**
+ * The secrets that count now, with an end.
+ *
+ * @param latest the latest end, in milliseconds since the epoch
+ */
+function endingSecrets(
+  { secrets }: StoredTokenSpec,
+  now: number,
+  latest: number,
+): StoredTokenSpec['secrets'] {
+  const ending = secrets.flatMap(({ digest, until }) => {
+    const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
+    return now < end ? [{ digest, until: timestamp(Math.min(end, latest)) }] : [];
+  });
+  if (ending.length < MAX_SECRETS) return ending;
+  throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
+}
+
+function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {
+  return typeof written === 'object' ? readToken({ value: written, text: () => '' }).token : undefined;
 }
 
 /** @returns milliseconds */

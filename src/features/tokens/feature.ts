@@ -1,6 +1,6 @@
 /**
- * Access tokens: credentials that users make for themselves, with less than their rights. The tokens of the
- * cluster are known in every process, and outlive reloads.
+ * Access tokens: credentials that users make for themselves, with less than their rights. Every process knows
+ * all tokens, and keeps them over a reload.
  */
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { Authenticator } from '../../identity/authenticator.ts';
@@ -14,7 +14,8 @@ import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 
@@ -34,10 +35,7 @@ interface KnownTokens {
   readonly informer: Informer<ReadToken>;
 }
 
-const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', {
-  start: ({ informers }) => informers.start(),
-  stop: ({ informers }) => informers.stop(),
-});
+const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', INFORMS);
 const UPKEEP = new ComponentType<TokenUpkeep>('upkeep of access tokens', RUNS);
 
 export interface TokensOptions {
@@ -54,7 +52,7 @@ export interface ConfiguredTokens {
   readonly tokens: AccessTokens;
 }
 
-/** The feature in place of this one: requests for its resources get the reason. */
+/** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
 export const WITHOUT_TOKENS: Feature = {
   ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS].map((resource) => ({
     ...resource,
@@ -71,10 +69,7 @@ export function createTokens(
   const { tokens: section, tenancy } = loaded.configuration;
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
-  const place = {
-    ...(tenancy.mode === 'arktos' && { tenant: tenancy.systemTenant }),
-    namespace: section.namespace,
-  };
+  const place = operatorPlace(section, tenancy);
   const objects = createObjects(upstream);
   const known = build.generation.component(KNOWN_TOKENS, {
     fingerprint: [loaded.configuration.upstream.server, section.namespace, tenancy],
@@ -96,11 +91,7 @@ export function createTokens(
     create: () => new TokenUpkeep({ ...runtime, store, objects, place, owners }),
   });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const describe = (identity: Parameters<TenancyMode['tenantOf']>[0]) => {
-    const tenant = mode.tenantOf(identity);
-    return { tenant, user: mode.userOf(identity, tenant) };
-  };
-  const tokens = createAccessTokens({ ...checks, random, objects, place, describe });
+  const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   return {
     tokens,
     authenticator: createTokenAuthenticator({
@@ -113,7 +104,7 @@ export function createTokens(
       authorizers: [
         createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),
       ],
-      ownResources: tokenResources(tokens, { clock, bodies }),
+      ownResources: tokenResources(tokens, bodies),
     },
   };
 }

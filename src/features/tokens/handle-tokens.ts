@@ -1,13 +1,10 @@
 /**
- * Access tokens in Stonegate's own API.
+ * Responds to requests for `accesstokens` and `accesstokenrotations` of Stonegate's own API.
  */
-
-import { column } from '../../kubernetes/lists/namespace-columns.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
-import { type OwnBodyOptions, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
+import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
 import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
@@ -17,6 +14,7 @@ import {
   OWN_ROTATIONS,
   rotationSpecSchema,
   type ShownToken,
+  scopesOf,
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
@@ -26,11 +24,11 @@ const KIND: OwnObjectKind<ShownToken> = {
   kind: 'AccessToken',
   resource: 'accesstokens',
   columns: [
-    { ...column('Scopes', 'What it may do'), cell: scopesOf },
-    { ...column('State', 'Whether it counts'), cell: ({ status }) => status.state },
-    { ...column('Expires', 'When it ends'), cell: ({ status }) => status.expirationTimestamp },
-    { ...column('Last Used', 'To the hour'), cell: ({ status }) => status.lastUsedTimestamp ?? '<never>' },
-    { ...column('Description', 'What it is for'), cell: ({ spec }) => spec.description ?? '' },
+    ['Scopes', 'What it may do', scopesOf],
+    ['State', 'Whether it counts', ({ status }) => status.state],
+    ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],
+    ['Last Used', 'To the hour', ({ status }) => status.lastUsedTimestamp ?? '<never>'],
+    ['Description', 'What it is for', ({ spec }) => spec.description ?? ''],
   ],
 };
 const SHOWN_ONCE =
@@ -38,10 +36,7 @@ const SHOWN_ONCE =
 const TOKEN = ownKind('AccessToken', 'an access token', accessTokenSpecSchema);
 const ROTATION = ownKind('AccessTokenRotation', 'a rotation', rotationSpecSchema);
 
-export function tokenResources(
-  tokens: AccessTokens,
-  { clock, bodies }: { readonly clock: Clock; readonly bodies: OwnBodyOptions },
-): ServedResource[] {
+export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): ServedResource[] {
   return [
     {
       ...OWN_ACCESS_TOKENS,
@@ -49,6 +44,7 @@ export function tokenResources(
         const { exchange } = outgoing;
         const proven = ownIdentity(outgoing);
         const { name } = routeAs(outgoing, 'own-api');
+        await refuseDryRun(outgoing, bodies);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
           return madeResponse(KIND.kind, await tokens.create(proven, spec, exchange.signal));
@@ -57,9 +53,7 @@ export function tokenResources(
           await tokens.revoke(proven, name, exchange.signal);
           return deletedResponse(KIND.resource, name);
         }
-        return answerOwnObjects(outgoing, name === '' ? undefined : name, KIND, clock.now(), () =>
-          tokens.list(proven),
-        );
+        return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => tokens.list(proven));
       },
     },
     {
@@ -67,6 +61,7 @@ export function tokenResources(
       async handle(outgoing) {
         const { exchange } = outgoing;
         const proven = ownIdentity(outgoing);
+        await refuseDryRun(outgoing, bodies);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
         return madeResponse(OWN_ROTATIONS.kind, rotated, { name, overlapSeconds });
@@ -79,8 +74,4 @@ export function tokenResources(
 function madeResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
   const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
   return withWarnings(secretResponse({ kind, apiVersion, ...made, spec }), warnings);
-}
-
-function scopesOf({ spec: { scopes, rules = [] } }: ShownToken): string {
-  return [...scopes, ...(rules.length > 0 ? [`${rules.length} rules`] : [])].join(' ');
 }

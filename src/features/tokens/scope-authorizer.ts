@@ -1,22 +1,22 @@
 /**
- * The one place where the scope of an access token is checked before a request is routed, however the token
- * arrived. What can be answered with a filtered response passes if the scope allows it in some namespace:
- * `proxy/delivery.ts` refuses to forward it.
+ * Checks the scope of an access token before a request is routed, however the token arrived. A list that can
+ * be filtered is allowed if the scope covers some namespace: `proxy/delivery.ts` does not forward it
+ * unfiltered.
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { Question } from '../../kubernetes/token-scope.ts';
+import type { Question, TokenScope } from '../../kubernetes/token-scope.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import type { AuthorizationAttributes, Authorizer, ExchangeFacts } from '../../proxy/authorizer.ts';
+import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { questionOf } from '../../proxy/rbac-reasons.ts';
-import { outsideScope } from '../../rbac/scoped-rules.ts';
+import { outsideScopeText } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { TokenStore } from './token-store.ts';
 
 export interface ScopeAuthorizerOptions {
   readonly store: Pick<TokenStore, 'get'>;
   readonly mode: Pick<TenancyMode, 'reviewTenant'>;
-  /** Called for each request with another credential. */
+  /** Called for each request with a credential of another kind. */
   readonly signedIn: (attributes: AuthorizationAttributes) => void;
 }
 
@@ -24,46 +24,59 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
   return {
     name: 'token-scope',
     authorize(attributes) {
-      const { identity, info, user, impersonator, crossing, tenant, exchange } = attributes;
+      const { identity, info, user, tenant } = attributes;
       const scope = identity.accessToken;
       if (scope === undefined) {
         signedIn(attributes);
         return undefined;
       }
-      // A stream is in the registry by now, so that a revocation after this line ends it.
-      if (store.get(scope.id)?.revoked !== undefined || store.get(scope.id) === undefined)
-        throw unauthorized(`the access token ${scope.id} was revoked meanwhile`);
-      const home = mode.reviewTenant(tenant) ?? '';
-      const question = questionOf(info, home);
-      const isGuest = crossing !== undefined;
-      const lacking =
-        impersonator !== undefined && !isGuest && !scope.has('+impersonate')
-          ? '+impersonate'
-          : isGuest && !scope.has('session')
-            ? 'session'
-            : undefined;
+      assertNotRevoked(scope.id, store);
+      const home = mode.reviewTenant(tenant);
+      const question = questionOf(info, home ?? '');
+      const missing = missingScope(attributes, scope);
       const isInside = scope.allows(question) || isFilterable(question, scope);
-      const creates = isInside && info.isResourceRequest && info.subresource === '' && isApply(exchange);
-      const asked = creates ? { ...info, verb: 'create' } : info;
-      if (lacking === undefined && isInside && (!creates || scope.allows(questionOf(asked, home))))
+      const asked = isInside && mayCreate(attributes) ? { ...info, verb: 'create' } : info;
+      if (
+        missing === undefined &&
+        isInside &&
+        (asked === info || scope.allows(questionOf(asked, home ?? '')))
+      )
         return undefined;
-      const note = `${outsideScope(scope)}${lacking === undefined ? '' : `, without ${lacking}`}`;
-      throw forbidden('AccessDenied', asked, user.username, home === '' ? undefined : home, undefined, note);
+      const note = `${outsideScopeText(scope)}${missing === undefined ? '' : `, without ${missing}`}`;
+      throw forbidden('AccessDenied', asked, user.username, home, undefined, note);
     },
   };
 }
 
+/** The stream of the request is registered by now: a revocation that is received later ends it. */
+function assertNotRevoked(id: string, store: ScopeAuthorizerOptions['store']): void {
+  const token = store.get(id);
+  if (token === undefined || token.revoked !== undefined)
+    throw unauthorized(`the access token ${id} was revoked meanwhile`);
+}
+
+/** The scope that a guest, or a request that impersonates, needs beside those for what it asks. */
+function missingScope(
+  { impersonator, crossing }: Pick<AuthorizationAttributes, 'impersonator' | 'crossing'>,
+  scope: TokenScope,
+): string | undefined {
+  // A guest's request has an impersonator too.
+  const needed = crossing !== undefined ? 'session' : impersonator && '+impersonate';
+  return needed === undefined || scope.has(needed) ? undefined : needed;
+}
+
 /** Server-side apply creates what is missing, for which the API server reviews the owner alone. */
-function isApply({ method, headers }: ExchangeFacts): boolean {
+function mayCreate({ info, exchange }: Pick<AuthorizationAttributes, 'info' | 'exchange'>): boolean {
+  const types = headerValues(exchange.headers, 'content-type');
   return (
-    method === 'PATCH' &&
-    headerValues(headers, 'content-type').some((type) => type.toLowerCase().includes('apply-patch'))
+    info.isResourceRequest &&
+    info.verb === 'patch' &&
+    info.subresource === '' &&
+    types.some((type) => type.toLowerCase().includes('apply-patch'))
   );
 }
 
-type Scope = NonNullable<AuthorizationAttributes['identity']['accessToken']>;
-
-function isFilterable(question: Question, scope: Scope): boolean {
+function isFilterable(question: Question, scope: TokenScope): boolean {
   if ('path' in question) return false;
   const { verb, namespace, name, subresource } = question;
   const isList = verb === 'list' || verb === 'watch';

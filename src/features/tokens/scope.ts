@@ -4,26 +4,22 @@
  */
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import type { Question, ResourceQuestion, TokenScope } from '../../kubernetes/token-scope.ts';
-import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import { CLUSTER_ROLES, LEVELS, type Level, READ_VERBS, WRITE_VERBS } from '../../rbac/cluster-roles.ts';
 import { ESCALATION_WORDS, type EscalationWord, escalationOf } from '../../rbac/escalating.ts';
 import { ruleAllows } from '../../rbac/rules.ts';
 import type { TokenRule } from './access-token-v1alpha1.ts';
 
-const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
-export type Level = (typeof LEVELS)[number];
-
-const READ = ['get', 'list', 'watch'];
 const EVERYTHING = { apiGroups: ['*'], resources: ['*'] };
-const WRITE = ['create', 'update', 'patch', 'delete', 'deletecollection'];
+const READ = { verbs: READ_VERBS, ...EVERYTHING };
 
 const LEVEL_RULES: Readonly<Record<Level, readonly PolicyRule[]>> = {
-  read: [{ verbs: READ, ...EVERYTHING }],
-  control: [{ verbs: READ, ...EVERYTHING }, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
-  edit: [{ verbs: [...READ, ...WRITE], ...EVERYTHING }],
+  read: [READ],
+  control: [READ, ...(CLUSTER_ROLES.get('stonegate:control') ?? [])],
+  edit: [{ verbs: [...READ_VERBS, ...WRITE_VERBS], ...EVERYTHING }],
   manage: [{ verbs: ['*'], ...EVERYTHING }],
 };
 
-/** What every token may ask: about itself, and which resources there are. */
+/** What every token may do: ask about itself. */
 const ALWAYS: readonly PolicyRule[] = [
   {
     verbs: ['create'],
@@ -34,12 +30,12 @@ const ALWAYS: readonly PolicyRule[] = [
   { verbs: ['get', 'list'], apiGroups: ['stonegate.dev'], resources: ['selfidentity', 'selfaccessrules'] },
 ];
 const DISCOVERY = /^\/(?:api|apis|openapi|version|healthz|livez|readyz)(?:\/|$)/;
-/** Logs and profiles of the API server itself. */
+/** The logs and profiles of the API server itself need `session`. */
 const INTERNAL = /^\/(?:logs|debug)(?:\/|$)/;
 
-/** Where rules count: one namespace, or everywhere in the owner's tenant. */
 interface Grant {
   readonly rules: readonly PolicyRule[];
+  /** Where the rules count; undefined for everywhere in the owner's tenant. */
   readonly namespace: string | undefined;
 }
 
@@ -48,7 +44,7 @@ export interface ScopeSpec {
   readonly rules?: readonly TokenRule[] | undefined;
 }
 
-/** A scope as it is written. */
+/** What one text among the scopes says. */
 export type Scope =
   | { readonly kind: 'userinfo' | 'session' }
   | { readonly kind: Level; readonly namespace: string | undefined }
@@ -67,7 +63,7 @@ export function readScope(text: string): Scope | undefined {
   return level && { kind: level, namespace };
 }
 
-/** The scopes and rules as texts; equal rules have equal texts, since a schema has read them. */
+/** The scopes and rules as texts. Equal rules have equal texts, since the schema orders their fields. */
 export function givenScopes({ scopes, rules = [] }: ScopeSpec): readonly string[] {
   return [...scopes, ...rules.map((rule) => JSON.stringify(rule))];
 }
@@ -136,7 +132,8 @@ function grantsOfRule({ namespaces, ...rule }: TokenRule): Grant[] {
   return namespaces.map((namespace) => ({ rules: [rule], namespace }));
 }
 
-const WORDS: Readonly<Record<EscalationWord, string>> = {
+/** What a holder can do with each word, for a sentence that begins with `it`. */
+const EFFECTS: Readonly<Record<EscalationWord, string>> = {
   secrets: 'reads and writes Secrets, and so can act as whatever has its credentials there',
   exec: 'runs commands in pods, connects to pods, services and nodes, and makes persistent volumes, and so can act as service accounts and nodes',
   rbac: 'changes roles, bindings, members and teams, and so can give others what the owner may do',
@@ -149,13 +146,13 @@ export function scopeNotes({ scopes, rules = [] }: ScopeSpec): string[] {
   const read = scopes.map(readScope).filter((scope) => scope !== undefined);
   const writes =
     read.some(({ kind }) => kind === 'edit' || kind === 'manage' || kind === 'session') ||
-    rules.some(({ verbs }) => verbs.some((verb) => verb === '*' || WRITE.includes(verb)));
+    rules.some(({ verbs }) => verbs.some((verb) => verb === '*' || WRITE_VERBS.includes(verb)));
   return [
     ...(writes
       ? [
           'It may create workloads: they can mount every Secret of their namespace and run as each of its service accounts, also without +secrets.',
         ]
       : []),
-    ...read.flatMap((scope) => (scope.kind === 'word' ? [`+${scope.word}: it ${WORDS[scope.word]}.`] : [])),
+    ...read.flatMap((scope) => (scope.kind === 'word' ? [`+${scope.word}: it ${EFFECTS[scope.word]}.`] : [])),
   ];
 }

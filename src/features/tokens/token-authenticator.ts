@@ -1,6 +1,6 @@
 /**
- * Authenticates access tokens, in a bearer token alone. The identity is the owner's as it counts now, with
- * the token's scope on it. A client without a valid secret learns nothing: every such refusal is the same.
+ * Authenticates access tokens, which are accepted only as bearer tokens. The identity is what the owner's is
+ * now, with the token's scope. Every refusal is the same 401 to a client without a valid secret.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
@@ -41,7 +41,7 @@ export interface TokenAuthenticatorOptions extends TokenCheckOptions {
 
 type TokenCredential = Extract<Credential, { readonly token: string }>;
 
-/** A connection has one credential object for all its requests. */
+/** Computed once for a connection, whose requests share one credential object. */
 const digestOf = memoizeByReference(({ token }: TokenCredential) => {
   const id = idOfSecret(PREFIX, token);
   return id === undefined ? undefined : { id, digest: Buffer.from(digestOfSecret(token), 'hex') };
@@ -123,7 +123,7 @@ export function endOf(
   return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
 }
 
-/** Why a token that has not ended does not count with this configuration. */
+/** @returns why a token that has not ended is blocked by this configuration; undefined if it is not */
 export function blockOf(token: AccessToken, lifetimes: TokensConfiguration['lifetimes']): string | undefined {
   const problem = scopeProblem(token);
   if (problem !== undefined) return problem;

@@ -1,13 +1,13 @@
 /**
- * The access tokens of the cluster in this process, from an informer: a request asks no backend. What cannot
- * be read as a token is none.
+ * All access tokens. Each process gets them by an informer, so that a request asks no backend. An object that
+ * cannot be read counts as no token.
  */
 import { unauthorized } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { memoize, memoizeByReference } from '../../lib/memoize.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
@@ -18,7 +18,7 @@ export interface AccessToken {
   readonly id: string;
   readonly uid: string;
   readonly revision: number;
-  /** As this and all times below in milliseconds since the epoch. */
+  /** Like all times below, it is in milliseconds since the epoch. */
   readonly createdAt: number;
   readonly tenant: string;
   /** The user name. */
@@ -43,17 +43,16 @@ export interface TokenStoreOptions {
   readonly onEnded: (id: string) => void;
 }
 
-/** Milliseconds in which another replica's new token becomes known here. */
+/** For how many milliseconds a request waits for a token that another replica may just have made. */
 const ARRIVAL_TIMEOUT = 1_000;
-/** Requests that wait for unknown tokens: an attacker can make up as many ids as they like. */
-const MAX_WAITING = 1_000;
+/** How many requests may wait: an attacker can make up any number of ids. */
+const MAX_WAITING = 200;
 
 export class TokenStore implements InformerStore<ReadToken> {
   readonly #options: TokenStoreOptions;
   readonly #tokens = new Map<string, AccessToken>();
   readonly #byOwner = new Map<string, Set<AccessToken>>();
-  readonly #waiting = new Map<string, Set<() => void>>();
-  #waits = 0;
+  #waiting = 0;
 
   constructor(options: TokenStoreOptions) {
     this.#options = options;
@@ -73,24 +72,14 @@ export class TokenStore implements InformerStore<ReadToken> {
 
   /** Waits for a token that is not known yet. @throws StatusError CredentialInvalid */
   async wait(id: string): Promise<AccessToken> {
-    if (this.#waits < MAX_WAITING) await this.#arrival(id);
+    if (this.#waiting < MAX_WAITING) {
+      this.#waiting += 1;
+      await waitUntil(() => this.#tokens.has(id), this.#options.clock, ARRIVAL_TIMEOUT);
+      this.#waiting -= 1;
+    }
     const token = this.#tokens.get(id);
     if (token === undefined) throw unauthorized(`there is no access token ${id}`);
     return token;
-  }
-
-  #arrival(id: string): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting.add(resolve));
-    this.#waits += 1;
-    const timer = this.#options.clock.after(ARRIVAL_TIMEOUT, resolve);
-    return promise.finally(() => {
-      timer.cancel();
-      this.#waits -= 1;
-      waiting.delete(resolve);
-      if (waiting.size === 0) this.#waiting.delete(id);
-    });
   }
 
   revisionOf({ id }: ReadToken): number | undefined {
@@ -98,11 +87,16 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   put({ id, token }: ReadToken): void {
-    const before = this.#remove(id);
+    const before = this.#tokens.get(id);
+    if (before !== undefined) {
+      this.#tokens.delete(id);
+      const owned = this.#byOwner.get(before.ownerKey);
+      owned?.delete(before);
+      if (owned?.size === 0) this.#byOwner.delete(before.ownerKey);
+    }
     if (token !== undefined) this.#add(token);
-    if (before !== undefined && before.revoked === undefined && (token?.revoked ?? !token))
-      this.#options.onEnded(id);
-    for (const arrived of this.#waiting.get(id) ?? []) arrived();
+    const isRevoked = token === undefined || token.revoked !== undefined;
+    if (before !== undefined && before.revoked === undefined && isRevoked) this.#options.onEnded(id);
   }
 
   #add(read: AccessToken): void {
@@ -114,7 +108,7 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   delete({ id }: ReadToken): void {
-    if (this.#remove(id) !== undefined) this.#options.onEnded(id);
+    this.put({ id, revision: 0 });
   }
 
   beginList(): InformerList<ReadToken> {
@@ -127,19 +121,9 @@ export class TokenStore implements InformerStore<ReadToken> {
         }
       },
       end: () => {
-        for (const id of [...this.#tokens.keys()]) if (!listed.has(id)) this.delete({ id, revision: 0 });
+        for (const token of this.#tokens.values()) if (!listed.has(token.id)) this.delete(token);
       },
     };
-  }
-
-  #remove(id: string): AccessToken | undefined {
-    const token = this.#tokens.get(id);
-    if (token === undefined) return undefined;
-    this.#tokens.delete(id);
-    const owned = this.#byOwner.get(token.ownerKey);
-    owned?.delete(token);
-    if (owned?.size === 0) this.#byOwner.delete(token.ownerKey);
-    return token;
   }
 }
 
@@ -153,7 +137,7 @@ export const identityOf = memoizeByReference(({ id, identityText }: AccessToken)
 export interface ReadToken {
   readonly id: string;
   readonly revision: number;
-  /** Undefined for an object that is no token. */
+  /** Undefined if the object cannot be read as a token. */
   readonly token?: AccessToken | undefined;
 }
 

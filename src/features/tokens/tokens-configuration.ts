@@ -34,7 +34,7 @@ export const tokensSchema = z.strictObject({
 
 export type TokensConfiguration = Output<typeof tokensSchema>;
 
-/** The longest life of a token with these scopes, in milliseconds. */
+/** @returns the longest life of a token with these scopes, in milliseconds */
 export function longestLife(
   { scopes, rules = [] }: ScopeSpec,
   lifetimes: TokensConfiguration['lifetimes'],

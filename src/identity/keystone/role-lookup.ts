@@ -16,7 +16,7 @@ import {
   scopeExtra,
   scopeGroups,
 } from '../../tenancy/keystone-groups.ts';
-import { type RoleAssignment, roleAssignmentSchema, userReferenceSchema } from '../../tenancy/keystone-v3.ts';
+import { type RoleAssignment, referenceInDomain, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
 import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
 import {
   type NamespaceOf,
@@ -171,7 +171,7 @@ function refuseUnusable({ scope, roles }: ScopedRoles): void {
 
 export const assignmentsCodec = jsonCodec('keystone-roles', z.array(roleAssignmentSchema).readonly());
 
-export const enabledUserCodec = jsonCodec('keystone-enabled-user', userReferenceSchema);
+export const enabledUserCodec = jsonCodec('keystone-enabled-user', referenceInDomain);
 
 const idsSchema = z.array(z.string()).transform((ids): ReadonlySet<string> => new Set(ids));
 

@@ -165,9 +165,9 @@ async function tryToWrite(
   const { object } = writing;
   const replaces = writing.action === 'update' ? writing.replaces : undefined;
   if (writing.action === 'update' && replaces === undefined)
-    return (await objects.update(kind, place, object, signal)) === 'updated';
+    return typeof (await objects.update(kind, place, object, signal)) === 'object';
   if (replaces && (await objects.delete(kind, place, replaces, signal)) === 'conflict') return false;
-  return (await objects.create(kind, place, object, signal)) === 'created';
+  return (await objects.create(kind, place, object, signal)) !== 'exists';
 }
 
 async function remove(

@@ -82,7 +82,7 @@ export function createLease({ objects, place, name, clock, random }: LeaseOption
   /** Sends the resourceVersion that was read, so that of two replicas one writes. */
   async function write(lease: StoredObject, holder: string, signal: AbortSignal): Promise<boolean> {
     const written = { ...leaseFor(holder, specOf(lease)), metadata: lease.metadata };
-    return (await objects.update(LEASES, place, written, signal)) === 'updated';
+    return typeof (await objects.update(LEASES, place, written, signal)) === 'object';
   }
 
   function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -99,7 +99,7 @@ export function createLease({ objects, place, name, clock, random }: LeaseOption
       inTime(async (signal) => {
         const lease = await objects.get(LEASES, place, name, signal);
         if (lease === undefined)
-          return (await objects.create(LEASES, place, leaseFor(own), signal)) === 'created';
+          return (await objects.create(LEASES, place, leaseFor(own), signal)) !== 'exists';
         return mayTake(specOf(lease)) && (await write(lease, own, signal));
       }),
     release: () =>

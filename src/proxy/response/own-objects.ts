@@ -1,13 +1,13 @@
 /**
- * Objects of Stonegate's own making in the forms of the API server: a list, or one by its name, as objects,
- * as metadata or as a table.
+ * Responds with objects that Stonegate makes itself, in the forms of the API server: a list, or one object by
+ * its name, as objects, as metadata or as a table.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { invalidContinue } from '../../kubernetes/lists/continue-token.ts';
 import { fieldsMatch, parseFieldSelector } from '../../kubernetes/lists/field-selector.ts';
 import { labelsMatch, parseLabelSelector } from '../../kubernetes/lists/label-selector.ts';
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
-import { ARKTOS_AGE, ARKTOS_NAME, type Column } from '../../kubernetes/lists/namespace-columns.ts';
+import { ARKTOS_AGE, ARKTOS_NAME, column } from '../../kubernetes/lists/namespace-columns.ts';
 import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/lists/response-form.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
@@ -34,33 +34,33 @@ export interface OwnObjectKind<T extends OwnObject> {
   /** The name of the resource, in the plural. */
   readonly resource: string;
   /** The columns of its table between the name and the age. */
-  readonly columns: readonly (Column & { readonly cell: (object: T) => string })[];
+  readonly columns: readonly (readonly [name: string, description: string, cell: (object: T) => string])[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
   readonly phase?: (object: T) => string;
-  /** Whether its objects are never created: they have no age. */
+  /** Whether the objects have no age, since they are never created. */
   readonly isAgeless?: true;
 }
 
 /**
- * @param name of the object; undefined for the list
+ * @param name of the object; empty for the list
  * @param now milliseconds since the epoch, for the age
- * @param load gets what the user may see, at least the object of that name; the options were valid
- * @throws StatusError NotFound; as `load`, and for invalid options
+ * @param load gets what the user may see, at least the object of that name; called if the options are valid
+ * @throws StatusError NotFound, ListOptionsInvalid and the like; and what `load` throws
  */
 export async function answerOwnObjects<T extends OwnObject>(
   outgoing: Outgoing,
-  name: string | undefined,
+  name: string,
   kind: OwnObjectKind<T>,
   now: number,
   load: () => readonly T[] | Promise<readonly T[]>,
 ): Promise<UpstreamResponse> {
   const { exchange, info } = outgoing;
-  const verb = name === undefined ? 'list' : 'get';
+  const verb = name === '' ? 'list' : 'get';
   const form = responseForm(exchange.headers, info.rawQuery, { verb, kind: kind.kind });
+  const isList = name === '';
+  const objects = isList ? await selected(outgoing, kind, load) : [named(name, kind, await load())];
   const document =
-    name === undefined
-      ? listDocument(kind, await selected(outgoing, kind, load), form, now)
-      : objectDocument(kind, named(name, kind, await load()), form, now);
+    form.kind === 'table' ? tableOf(kind, objects, form, now) : documentOf(kind, objects, isList, form);
   const indent = isPretty(exchange.headers, info.rawQuery) ? 2 : 0;
   const body = Buffer.from(`${JSON.stringify(document, null, indent)}\n`);
   return { status: 200, headers: JSON_HEADERS, body };
@@ -99,44 +99,26 @@ export function ownObjectNotFound(
   });
 }
 
-function objectDocument<T extends OwnObject>(
+function documentOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
-  object: T,
-  form: ResponseForm,
-  now: number,
+  objects: readonly T[],
+  isList: boolean,
+  form: Exclude<ResponseForm, TableForm>,
 ): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: kind.kind, apiVersion: kind.apiVersion, ...object };
-    case 'metadata':
-      return partialOf(object, form.version);
-    case 'table':
-      return tableOf(kind, [object], form, now);
-  }
+  const isWhole = form.kind === 'objects';
+  const { kind: name, apiVersion } = isWhole ? kind : partialKind(form);
+  const items = isWhole ? objects : objects.map((object) => partialOf(object, form));
+  return isList
+    ? { kind: `${name}List`, apiVersion, metadata: {}, items }
+    : { kind: name, apiVersion, ...items[0] };
 }
 
-function listDocument<T extends OwnObject>(
-  kind: OwnObjectKind<T>,
-  items: readonly T[],
-  form: ResponseForm,
-  now: number,
-): object {
-  switch (form.kind) {
-    case 'objects':
-      return { kind: `${kind.kind}List`, apiVersion: kind.apiVersion, metadata: {}, items };
-    case 'metadata': {
-      const { version } = form;
-      const partials = items.map((object) => partialOf(object, version));
-      const apiVersion = `meta.k8s.io/${version}`;
-      return { kind: 'PartialObjectMetadataList', apiVersion, metadata: {}, items: partials };
-    }
-    case 'table':
-      return tableOf(kind, items, form, now);
-  }
+function partialKind({ version }: { readonly version: string }) {
+  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}` };
 }
 
-function partialOf({ metadata }: OwnObject, version: string): object {
-  return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata };
+function partialOf({ metadata }: OwnObject, form: { readonly version: string }): object {
+  return { ...partialKind(form), metadata };
 }
 
 type TableForm = Extract<ResponseForm, { kind: 'table' }>;
@@ -144,30 +126,30 @@ type TableForm = Extract<ResponseForm, { kind: 'table' }>;
 function tableOf<T extends OwnObject>(
   kind: OwnObjectKind<T>,
   objects: readonly T[],
-  { version, include }: TableForm,
+  form: TableForm,
   now: number,
 ): object {
   const { apiVersion, columns } = kind;
   const rows = objects.map((object) => ({
     cells: [
       object.metadata.name,
-      ...columns.map(({ cell }) => cell(object)),
+      ...columns.map(([, , cell]) => cell(object)),
       ...(object.metadata.creationTimestamp === null ? [] : [ageAt(now, object.metadata.creationTimestamp)]),
     ],
     object:
-      include === 'None'
+      form.include === 'None'
         ? null
-        : include === 'Object'
+        : form.include === 'Object'
           ? { kind: kind.kind, apiVersion, ...object }
-          : partialOf(object, version),
+          : partialOf(object, form),
   }));
   return {
     kind: 'Table',
-    apiVersion: `meta.k8s.io/${version}`,
+    apiVersion: `meta.k8s.io/${form.version}`,
     metadata: {},
     columnDefinitions: [
       ARKTOS_NAME,
-      ...columns.map(({ cell: _, ...definition }) => definition),
+      ...columns.map(([name, description]) => column(name, description)),
       ...(kind.isAgeless === true ? [] : [ARKTOS_AGE]),
     ],
     rows,

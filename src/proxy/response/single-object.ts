@@ -17,19 +17,19 @@ export interface SingleObjectKind<T extends OwnObject> extends OwnObjectKind<T> 
 }
 
 /**
- * @param name of the object; undefined for the list
+ * @param name of the object; empty for the list
  * @param now milliseconds since the epoch, for the age
  * @throws StatusError NotFound, and what `fetchSingleObject` and invalid options throw
  */
 export function answerSingleObject<T extends OwnObject>(
   outgoing: Outgoing,
-  name: string | undefined,
+  name: string,
   kind: SingleObjectKind<T>,
   now: number,
 ): Promise<UpstreamResponse> {
   const { tenant, exchange } = outgoing;
   return answerOwnObjects(outgoing, name, kind, now, async () => {
-    if (name !== undefined && name !== tenant) return [];
+    if (name !== '' && name !== tenant) return [];
     const object = await fetchSingleObject(kind, tenant, exchange.signal);
     return object === undefined ? [] : [object];
   });

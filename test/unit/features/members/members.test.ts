@@ -35,7 +35,7 @@ t.test('each subject is one member with the highest of its roles', (t) => {
     roleBinding('web', 'c', 'ClusterRole/stonegate:read', [group('stonegate:team:acme:ops')]),
   ]);
   t.same(
-    members.map(({ type, name, role, owner, ways }) => [type, name, role, owner, ways.length]),
+    members.map(({ type, name, role, owner, grants }) => [type, name, role, owner, grants.length]),
     [
       ['ServiceAccount', 'web:bot', 'manage', true, 1],
       ['Team', 'ops', 'read', false, 1],
@@ -92,7 +92,11 @@ t.test('a user has the role of a team beside those of their own', (t) => {
     ],
     { ...NO_TEAMS, groupsOf: (_, name) => (name === 'acme:alice' ? ['stonegate:team:acme:ops'] : []) },
   );
-  t.match(members.at(-1), { name: 'acme:alice', role: 'edit', ways: [{ team: undefined }, { team: 'ops' }] });
+  t.match(members.at(-1), {
+    name: 'acme:alice',
+    role: 'edit',
+    grants: [{ team: undefined }, { team: 'ops' }],
+  });
   t.end();
 });
 

@@ -33,7 +33,7 @@ t.test('a user who makes and revokes tokens without end keeps the last two hundr
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = createAccessTokens({
     ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
-    describe: () => ({ tenant: toTenantName('acme'), user }),
+    mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
     objects: {
       ...memory,
       create(kind, place, object, signal) {
