@@ -2,9 +2,10 @@
  * Access tokens at a real kube-apiserver: what they open, what they do not, and when they end.
  */
 import t from 'tap';
+import { ACCESS_TOKENS_PATH } from '../../src/features/tokens/access-token-v1alpha1.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
-import { startTokenSite, TOKENS } from '../support/kubernetes/token-site.ts';
+import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { madeToken, posted } from '../support/token-client.ts';
 
 const PODS = '/api/v1/namespaces/web/pods';
@@ -75,12 +76,14 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
   await t.test('a dry run makes and ends nothing', async (t) => {
     const { name, secret } = await site.make(alice, 'namespace/web/read');
     const dry = '{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}';
-    const deletion = { method: 'DELETE', headers: json, body: dry };
-    t.match(await stonegate.ask(alice, `${TOKENS}/${name}`, deletion), { status: 400 });
+    // Node adds no length to a deletion.
+    const headers = { ...json, 'content-length': String(dry.length) };
+    const deletion = { method: 'DELETE', headers, body: dry };
+    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}/${name}`, deletion), { status: 400 });
     const body =
       '{"kind":"AccessToken","apiVersion":"stonegate.dev/v1alpha1","spec":{"scopes":["read"],"expirationSeconds":60}}';
     const creation = { method: 'POST', headers: json, body };
-    t.match(await stonegate.ask(alice, `${TOKENS}?dryRun=All`, creation), { status: 400 });
+    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}?dryRun=All`, creation), { status: 400 });
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
   });
 
