@@ -113,10 +113,15 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
   return auditAnnotations[ISSUER] ?? authenticator;
 }
 
-/** Equal for the same user. If the source gives ids, a later user of the same name has another key. */
+/**
+ * Equal for the same user. If the issuer gives ids, a later user of the same name has another key; users of a
+ * file may share one. A delegated credential has its user's id, and owns nothing of the user's.
+ */
 export function ownerKey(identity: Identity): string {
-  const { uid, subject } = identity;
-  return JSON.stringify([sourceOf(identity), uid === '' && subject.kind === 'claim' ? subject.name : uid]);
+  const { uid, subject, auditAnnotations } = identity;
+  const isNamed = subject.kind === 'claim' && (uid === '' || auditAnnotations[ISSUER] === undefined);
+  const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
+  return JSON.stringify([sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
 }
 
 function nameOf({ subject, uid }: Identity): string {

@@ -5,12 +5,14 @@
  * linear in the length.
  */
 
-/** Fernet tokens; and JOSE headers with the parts that follow them. */
-const TOKENS = /gAAAAA[A-Za-z0-9_=-]{20,}|eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){0,2}/g;
+/** Fernet tokens; JOSE headers with the parts that follow them; secrets that Stonegate issues itself. */
+const TOKENS =
+  /gAAAAA[A-Za-z0-9_=-]{20,}|eyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){0,2}|sg[it]_[A-Za-z0-9]{20,}/g;
+const BEGINNINGS = ['gAAAAA', 'eyJ', 'sgt_', 'sgi_'];
 /** Query parameters by which other software carries credentials. */
 const PARAMETERS = /([?&;](?:access_token|id_token|refresh_token|token|password|secret)=)[^&;#]*/gi;
 /** The beginning of a token or an escape, and characters that JSON in ASCII escapes. */
-const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ/;
+const UNPLAIN = /[^ !#$&-[\]-~]|gAAAAA|eyJ|sg[it]_/;
 const ESCAPE = /%([0-7][0-9A-Fa-f])/g;
 const REDACTED = '[redacted]';
 /**
@@ -84,7 +86,7 @@ export function asciiJSON(json: string): string {
 
 /** The pattern is run only if the text contains the beginning of a token. */
 function withoutTokens(text: string): string {
-  const tokenless = text.includes('gAAAAA') || text.includes('eyJ') ? text.replace(TOKENS, REDACTED) : text;
+  const tokenless = BEGINNINGS.some((each) => text.includes(each)) ? text.replace(TOKENS, REDACTED) : text;
   return withoutParameters(tokenless);
 }
 

@@ -5,6 +5,7 @@
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../kubernetes/request-info.ts';
 import type { Sender } from '../kubernetes/upstream-request.ts';
+import type { HeaderList } from '../lib/header-list.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { TenantOfRequest } from './acting-tenant.ts';
 
@@ -22,6 +23,7 @@ export interface AuthorizationAttributes extends TenantOfRequest {
 
 export interface ExchangeFacts {
   readonly method: string;
+  readonly headers: HeaderList;
   /** Present if the client requests an upgrade to this protocol, lower-cased: `spdy/3.1`, `websocket`. */
   readonly upgrade?: { readonly protocol: string };
   /** Aborted when the client disconnects; created when it is read, so only if a review is sent. */

@@ -22,6 +22,8 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   secrets: [rule('', ['secrets'])],
   exec: [
     rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
+    // Of virtual machines, as in KubeVirt.
+    rule('*', ['*/console', '*/vnc', '*/usbredir', '*/vsock']),
     rule('*', ['*'], ['proxy']),
     // A volume can be a folder of a node.
     rule('', ['persistentvolumes'], WRITE_VERBS),

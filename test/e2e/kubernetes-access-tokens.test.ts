@@ -95,4 +95,51 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await stonegate.ask(second.secret, PODS), { status: 401 });
     t.match(await stonegate.ask(secret, PODS), { status: 401 });
   });
+
+  await t.test('a delegated credential has none of the tokens of its user', async (t) => {
+    const { directory, issue } = testbed.keystone;
+    const [user, mallory] = [directory.user('acme', 'alice'), directory.user('acme', 'mallory')];
+    const project = directory.project('acme', 'web');
+    const { name } = await site.make(alice, 'session', '+secrets');
+    const applicationCredential = directory.applicationCredential(user, project);
+    const trust = directory.trust(user, mallory, project, { roles: ['member'], impersonation: true });
+    for (const delegation of [{ applicationCredential }, { trust }]) {
+      const delegated = issue(user, { project }, delegation);
+      t.match(await stonegate.ask(delegated, '/apis/stonegate.dev/v1alpha1/selfidentity'), { status: 200 });
+      t.match(await site.post(delegated, { scopes: ['read'] }), { status: 403, body: /OwnerUnusable/ });
+      t.match(await site.rotate(delegated, { name }), { status: 404 });
+      t.match(await site.revoke(delegated, name), { status: 404 });
+      t.same(await site.list(delegated), []);
+    }
+  });
+
+  await t.test('a token rotates none that lives longer than itself', async (t) => {
+    const scopes = ['tenant/edit', '+tokens'];
+    const long = madeToken(await site.post(alice, { scopes: ['tenant/edit'], expirationSeconds: 86_400 }));
+    const short = madeToken(await site.post(alice, { scopes, expirationSeconds: 3_600 }));
+    const rotate = (name: string) => site.rotate(short.secret, { name });
+    await eventually(async () => (await rotate(long.name)).status === 403);
+    t.match(await rotate(long.name), { body: /that end no later/ });
+    t.match(await rotate(short.name), { status: 201 });
+  });
+
+  await t.test('a token that may only patch creates nothing', async (t) => {
+    const rule = { apiGroups: [''], resources: ['configmaps'], namespaces: ['web'] };
+    const { secret } = madeToken(await site.post(alice, { rules: [{ ...rule, verbs: ['patch'] }] }));
+    const apply = (credential: string, name: string) =>
+      stonegate.ask(credential, `/api/v1/namespaces/web/configmaps/${name}?fieldManager=ci`, {
+        method: 'PATCH',
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+        body: JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name } }),
+      });
+    t.match(await apply(secret, 'new'), { status: 403, body: /cannot create resource/ });
+    const merged = await stonegate.ask(secret, '/api/v1/namespaces/web/configmaps/new', {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: '{"data":{}}',
+    });
+    t.match(merged, { status: 404 });
+    const both = madeToken(await site.post(alice, { rules: [{ ...rule, verbs: ['patch', 'create'] }] }));
+    await eventually(async () => (await apply(both.secret, 'new')).status === 201);
+  });
 });

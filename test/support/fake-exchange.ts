@@ -52,6 +52,7 @@ export function fakeExchange(options: FakeOptions = {}): FakeExchange {
 export function askedExchange(method = 'GET', protocol?: string): ExchangeFacts {
   return {
     method,
+    headers: [],
     signal: new AbortController().signal,
     ...(protocol === undefined ? {} : { upgrade: { protocol } }),
   };

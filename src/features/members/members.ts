@@ -137,13 +137,16 @@ function memberNameOf(key: SubjectKey, tenant: TenantName): MemberName {
 /** Characters of the name that are in the id. */
 const READABLE_LENGTH = 40;
 
-/** The digest distinguishes names that are equal in lower-case letters and digits. */
+/**
+ * The digest distinguishes names that are equal in lower-case letters and digits. It has 64 bits: users who
+ * choose their names must not find one that gets the binding of another.
+ */
 export function memberID({ type, name }: MemberName): string {
   const readable = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, READABLE_LENGTH);
-  const digest = hash('sha256', `${type} ${name}`).slice(0, 10);
+  const digest = hash('sha256', `${type} ${name}`).slice(0, 16);
   return [type.toLowerCase(), ...readable.split('-').filter((part) => part !== ''), digest].join('-');
 }
 

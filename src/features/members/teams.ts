@@ -61,8 +61,10 @@ export interface TeamChange {
   readonly isDryRun: boolean;
 }
 
-/** Bounds the memory that one tenant takes in every process. */
+/** Bound the memory that one tenant takes in every process. */
 const MAX_TEAMS = 1_000;
+/** Characters of a name on average, if a team has as many members and managers as it may. */
+const NAME_LENGTH = 64;
 /** Milliseconds for which a response waits until the index has what was written. */
 const INDEX_WAIT = 1_000;
 
@@ -119,6 +121,9 @@ export function createTeams(options: TeamsOptions) {
     if (complete.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
     if (Math.max(complete.members.length, complete.managers.length) > teamMembers)
       throw invalid('spec', `a team has at most ${teamMembers} members and as many managers`);
+    const length = [...complete.members, ...complete.managers].join('').length;
+    if (length > 2 * teamMembers * NAME_LENGTH)
+      throw invalid('spec', `its names have ${2 * teamMembers * NAME_LENGTH} characters at most together`);
     return complete;
   }
 

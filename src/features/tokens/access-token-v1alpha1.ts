@@ -25,6 +25,9 @@ const ruleSchema = z.strictObject({
 
 export type TokenRule = Output<typeof ruleSchema>;
 
+/** Of all rules, as JSON: every process stores them, and a refusal repeats them. */
+const RULES_LENGTH = 4_096;
+
 const scopeFields = {
   description: z.string().max(256).exactOptional().describe('What the token is for.'),
   scopes: z
@@ -34,7 +37,12 @@ const scopeFields = {
     .describe(
       'What the token may do of what its owner may do: userinfo, read, session, tenant/LEVEL, namespace/NAME/LEVEL; +secrets, +exec, +rbac, +impersonate, +tokens for what escalates.',
     ),
-  rules: z.array(ruleSchema).max(32).exactOptional().describe('Further rights, as rules of RBAC.'),
+  rules: z
+    .array(ruleSchema)
+    .max(32)
+    .refine((rules) => JSON.stringify(rules).length <= RULES_LENGTH, { error: 'they are too long' })
+    .exactOptional()
+    .describe('Further rights, as rules of RBAC.'),
 };
 
 export const accessTokenSpecSchema = z.strictObject({

@@ -6,6 +6,7 @@
 import { unauthorized } from '../../errors/status-error.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { Question, TokenScope } from '../../kubernetes/token-scope.ts';
+import { headerValues } from '../../lib/header-list.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { questionOf } from '../../proxy/rbac-reasons.ts';
 import { outsideScopeText } from '../../rbac/scoped-rules.ts';
@@ -33,10 +34,16 @@ export function createScopeAuthorizer({ store, mode, signedIn }: ScopeAuthorizer
       const home = mode.reviewTenant(tenant);
       const question = questionOf(info, home ?? '');
       const missing = missingScope(attributes, scope);
-      if (missing === undefined && (scope.allows(question) || isFilterable(question, scope)))
+      const isInside = scope.allows(question) || isFilterable(question, scope);
+      const asked = isInside && mayCreate(attributes) ? { ...info, verb: 'create' } : info;
+      if (
+        missing === undefined &&
+        isInside &&
+        (asked === info || scope.allows(questionOf(asked, home ?? '')))
+      )
         return undefined;
       const note = `${outsideScopeText(scope)}${missing === undefined ? '' : `, without ${missing}`}`;
-      throw forbidden('AccessDenied', info, user.username, home, undefined, note);
+      throw forbidden('AccessDenied', asked, user.username, home, undefined, note);
     },
   };
 }
@@ -56,6 +63,17 @@ function missingScope(
   // A guest's request has an impersonator too.
   const needed = crossing !== undefined ? 'session' : impersonator && '+impersonate';
   return needed === undefined || scope.has(needed) ? undefined : needed;
+}
+
+/** Server-side apply creates what is missing, for which the API server reviews the owner alone. */
+function mayCreate({ info, exchange }: Pick<AuthorizationAttributes, 'info' | 'exchange'>): boolean {
+  const types = headerValues(exchange.headers, 'content-type');
+  return (
+    info.isResourceRequest &&
+    info.verb === 'patch' &&
+    info.subresource === '' &&
+    types.some((type) => type.toLowerCase().includes('apply-patch'))
+  );
 }
 
 function isFilterable(question: Question, scope: TokenScope): boolean {

@@ -20,18 +20,12 @@ import type { DomainReference, KeystoneToken } from '../../tenancy/keystone-v3.t
 
 const ANNOTATION = 'keystone.stonegate.dev';
 /**
- * Methods of delegated credentials. Older Keystone versions drop the delegation from a rescoped token, but
- * not the method.
- */
-const DELEGATED_METHODS: ReadonlySet<string> = new Set(['application_credential']);
-
-/**
  * @param token as validated by Keystone
  * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
  */
 export function identityOf(token: KeystoneToken): Identity {
   const scopeDomain = domainOf(token);
-  const { user, delegation } = token;
+  const { user, scope, delegation } = token;
   refuseUnusableNames(token, scopeDomain);
   const subject: Subject = {
     kind: 'keystone',
@@ -47,8 +41,8 @@ export function identityOf(token: KeystoneToken): Identity {
     uid: user.id,
     groups: groupsOf(token),
     extra: extraOf(token),
-    scope: identityScope(token.scope, token.roles),
-    ...(hasAllRoles(token) && { assignmentsOf: user.id }),
+    scope: identityScope(scope, token.roles),
+    ...(scope.kind === 'unscoped' && delegation === undefined && { assignmentsOf: user.id }),
     expiresAt: token.expiresAt,
     auditAnnotations: annotationsOf(token),
   };
@@ -57,18 +51,6 @@ export function identityOf(token: KeystoneToken): Identity {
 function domainOf({ scope, user }: KeystoneToken): DomainReference {
   if (scope.kind === 'project') return scope.project.domain;
   return scope.kind === 'domain' ? scope.domain : user.domain;
-}
-
-/**
- * Whether neither a scope nor a delegation limits the token, so that all of the user's role assignments
- * count.
- */
-function hasAllRoles({ scope, delegation, methods }: KeystoneToken): boolean {
-  return (
-    scope.kind === 'unscoped' &&
-    delegation === undefined &&
-    !methods.some((method) => DELEGATED_METHODS.has(method))
-  );
 }
 
 function groupsOf({ scope, roles, federatedGroups, delegation }: KeystoneToken): string[] {

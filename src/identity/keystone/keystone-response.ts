@@ -119,6 +119,9 @@ function refusedKind(fields: TokenFields): string | undefined {
   const field = REFUSED_FIELDS.find((each) => fields[each] !== undefined);
   if (field !== undefined) return `bound by ${field}`;
   if (fields.is_domain === true) return 'scoped to a project that acts as a domain';
+  // Older Keystone versions drop the credential, and its access rules, from a rescoped token.
+  if (methods.includes('application_credential') && delegationsIn(fields).length === 0)
+    return 'made from an application credential that it does not name';
   return credential !== undefined && credential.access_rules.length > 0
     ? 'limited by access rules'
     : undefined;

@@ -5,6 +5,7 @@ import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../.
 t.test('tokens and credentials in parameters are taken out, the rest stays', async (t) => {
   const fernet = `gAAAAA${'x'.repeat(30)}`;
   t.equal(redact(`/a/${fernet}/b`), '/a/[redacted]/b');
+  t.equal(redact(`/invitation/sgi_${'7aZ'.repeat(15)}0`), '/invitation/[redacted]');
   t.equal(redact('/a?token=1&b=2;password=3#c'), '/a?token=[redacted]&b=2;password=[redacted]#c');
   t.equal(redact('curl eyJhbGciOiJub25lIn0.e30.'), 'curl [redacted]');
   t.equal(redact('/api/v1/pods?limit=5%20'), '/api/v1/pods?limit=5%20');

@@ -102,7 +102,7 @@ t.test('on Arktos every name is one of the tenant', async (t) => {
   t.strictSame(spec.members, ['acme:bob', 'acme:oidc:carol']);
 });
 
-t.test('no team has the cluster’s own users, too many users, or no manager', async (t) => {
+t.test('no team has the cluster’s own users, too many users, too long names, or no manager', async (t) => {
   const { create, memory } = site();
   for (const members of [
     ['system:admin'],
@@ -114,6 +114,7 @@ t.test('no team has the cluster’s own users, too many users, or no manager', a
     t.equal(await codeOf(create({ members })), 'ObjectInvalid', `${members[0]}`);
   t.equal(await codeOf(create({ members: ['a', 'b', 'c', 'd'] })), 'ObjectInvalid');
   t.equal(await codeOf(create({ managers: [] })), 'ObjectInvalid');
+  t.equal(await codeOf(create({ members: ['x'.repeat(400)] })), 'ObjectInvalid');
   t.strictSame(memory.writes, []);
 });
 

@@ -52,6 +52,7 @@ t.test('tokens that prove less than a proxy can check are refused', async (t) =>
     'OAuth1 by its mark': { 'OS-OAUTH1': { consumer_id: 'c1' } },
     'a certificate-bound token': { oauth2_credential: { 'x5t#S256': 'digest' } },
     'access rules': { application_credential: { id: 'a1', access_rules: [{ path: '/' }] } },
+    'an application credential that is not named': { methods: ['application_credential', 'token'] },
     'a project that acts as a domain': { is_domain: true },
     'a scope without roles': { roles: [] },
     'a scope whose roles are missing': { roles: undefined },

@@ -1,0 +1,69 @@
+/** What one user's access tokens may take of the API server and of every process. */
+import t from 'tap';
+import { accessTokenSpecSchema } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
+import { createAccessTokens } from '../../../../src/features/tokens/access-tokens.ts';
+import { readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
+import { tokensSchema } from '../../../../src/features/tokens/tokens-configuration.ts';
+import { createOwners } from '../../../../src/identity/owners.ts';
+import { timestamp } from '../../../../src/lib/go-time.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { createMemoryObjects } from '../../../support/memory-objects.ts';
+
+const SIGNAL = new AbortController().signal;
+const { lifetimes } = tokensSchema.parse({});
+const alice: Identity = {
+  authenticator: 'jwt',
+  subject: { kind: 'claim', name: 'oidc:alice' },
+  tenantOrigin: { from: 'issuer', tenant: 'acme' },
+  uid: '',
+  groups: [],
+  extra: {},
+  expiresAt: Number.POSITIVE_INFINITY,
+  auditAnnotations: {},
+};
+
+t.test('a user who makes and revokes tokens without end keeps the last two hundred of them', async (t) => {
+  const clock = createFakeClock();
+  const memory = createMemoryObjects();
+  const store = new TokenStore({ clock, onEnded: () => {} });
+  const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
+  const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
+  const tokens = createAccessTokens({
+    ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
+    mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
+    objects: {
+      ...memory,
+      create(kind, place, object, signal) {
+        const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
+        return memory.create(kind, place, { ...object, metadata }, signal);
+      },
+    },
+  });
+  const follow = () => {
+    const list = store.beginList();
+    list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
+    list.end();
+  };
+  const names: string[] = [];
+  for (let made = 0; made < 210; made += 1) {
+    const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+    names.push(metadata.name);
+    follow();
+    await tokens.revoke(alice, metadata.name, SIGNAL);
+    follow();
+    clock.advance(1_000);
+  }
+  const listed = tokens.list(alice).map(({ metadata }) => metadata.name);
+  t.strictSame(listed, names.slice(-201).reverse());
+  t.equal(memory.all().length, 201);
+});
+
+t.test('the rules of a token are no library', async (t) => {
+  const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['web'] };
+  const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
+  t.ok(isTaken(...Array.from({ length: 32 }, () => rule)));
+  t.notOk(isTaken({ ...rule, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));
+});
