@@ -14,11 +14,13 @@ import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1
 export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
 export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
-const words = z.array(z.string().min(1).max(253)).min(1).max(64);
+const RULE = 'each rule has verbs, apiGroups, resources and namespaces, lists of 1 to 64 items';
+const listOf = (item: z.ZodString) => z.array(item.max(253), RULE).min(1, RULE).max(64, RULE);
+const words = listOf(z.string().min(1));
 
 const ruleSchema = z.strictObject({
   verbs: words,
-  apiGroups: z.array(z.string().max(253)).min(1).max(64),
+  apiGroups: listOf(z.string()),
   resources: words,
   namespaces: words.describe('`*` is every namespace, and what is in none.'),
   resourceNames: words.exactOptional(),
