@@ -38,7 +38,7 @@ export const invitationSpecSchema = z.strictObject({
   email: z
     .string()
     .max(254)
-    .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u)
+    .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u, 'expected an address such as bob@example.com')
     .exactOptional()
     .describe(
       'The verified e-mail address with which the invited user signs in. Without it, every user of the tenant may accept.',

@@ -4,7 +4,7 @@
  * if it is not the cluster's.
  */
 import { hash } from 'node:crypto';
-import { malformed } from '../../kubernetes/body-fields.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
@@ -168,10 +168,12 @@ function givesRoles(role: StoredRole, namespace: string): boolean {
   return roleAllows(role, { ...give, subresource: '', namespace, name: '', tenant: role.tenant });
 }
 
+export const ONLY_LEVELS = 'spec.role: only read, control, edit and manage can be given';
+
 /**
  * The binding that gives the role, as it will be.
  *
- * @throws StatusError BodyMalformed
+ * @throws StatusError ObjectInvalid
  */
 export function givenWay(
   { id }: Pick<FoundMember, 'id'>,
@@ -179,8 +181,7 @@ export function givenWay(
   { namespace, hasTenants }: MembersPlace,
   objects: TenantObjects,
 ): Way {
-  if (hasTenants && !isLevel(word))
-    throw malformed('spec.role: only read, control, edit and manage can be given');
+  if (hasTenants && !isLevel(word)) throw new StatusError('ObjectInvalid', ONLY_LEVELS);
   const name = clusterRoleOf(word);
   const none = { tenant: '', uid: '', revision: 0 };
   const roleRef = { kind: 'ClusterRole', name };
