@@ -164,7 +164,8 @@ export const INVITATION_DEFINITION: CustomResource = {
   status: storedStatusSchema,
   columns: [
     column('Inviter', '.spec.inviter'),
-    column('Expires', '.spec.expires', 'date'),
+    // kubectl shows a date to come as `<invalid>`.
+    column('Expires', '.spec.expires'),
     column('Ended', '.spec.ended.state'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],

@@ -154,7 +154,8 @@ export const ACCESS_TOKEN_DEFINITION: CustomResource = {
   columns: [
     column('Owner', '.spec.owner'),
     column('Scopes', '.spec.scopes'),
-    column('Expires', '.spec.expires', 'date'),
+    // kubectl shows a date to come as `<invalid>`.
+    column('Expires', '.spec.expires'),
     column('Revoked', '.spec.revoked.at', 'date'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],
