@@ -11,6 +11,7 @@ import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Seed } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
+import { printedManifests, seedManifests } from '../test/support/manifests.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
 import { quotaConfiguration, seedQuota } from './seed-quota.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
@@ -58,8 +59,11 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     tokenLife: TOKEN_LIFE,
     gitVersion: API_SERVER_VERSION,
     portal: { port: portalPort },
+    keystoneConfiguration: LOOK_UPS,
     configuration: {
       access: { index: true, authorizers: ['Node', 'RBAC'] },
+      members: {},
+      tokens: {},
       server: { bind: `127.0.0.1:${stonegate}`, drain: '0s', shutdownGrace: '3s' },
       admin: { bind: `127.0.0.1:${adminPort}` },
       ...quotaConfiguration(admissionPort),
@@ -74,6 +78,9 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   };
 
   try {
+    await writeFile(join(folder, 'service-password'), seedService(testbed.keystone), { mode: 0o600 });
+    const roles = await printedManifests('roles', '--mode', 'arktos');
+    for (const tenant of Object.keys(TENANTS)) seedManifests(testbed.apiServer.seed, roles, {}, { tenant });
     await seedQuota(testbed, admissionPort, ACME_PODS);
     const url = `https://127.0.0.1:${stonegate}`;
     const admin = `http://127.0.0.1:${adminPort}`;
@@ -105,6 +112,26 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     await closeTestbed();
     throw error;
   }
+}
+
+/** Owners of access tokens are looked up in Keystone. */
+const LOOK_UPS = {
+  serviceCredential: {
+    password: {
+      userName: 'stonegate',
+      userDomainName: 'Default',
+      password: { fromFile: 'service-password' },
+      scope: { system: true },
+    },
+  },
+  roleAssignments: {},
+};
+
+/** @returns the password of the user as whom Stonegate asks Keystone */
+function seedService({ directory }: KeystoneStandIn): string {
+  const service = directory.user('Default', 'stonegate');
+  for (const role of ['reader', 'service']) directory.assign(service, role, { system: true });
+  return service.password;
 }
 
 /** A user of acme with few rights. At the portal, dave and alice can switch between two projects. */

@@ -28,6 +28,18 @@ const TRIES: readonly (readonly [string, string])[] = [
     'quota',
     'npm run -s stonegate -- quota; kubectl get tenantquota; kubectl run more --image nginx   # the third: 403',
   ],
+  [
+    'token for CI',
+    'TOKEN=$(npm run -s stonegate -- token create --scope namespace/shop/read --expires 1h); kubectl --token $TOKEN get pods -n shop; kubectl --token $TOKEN get pods   # the last: 403',
+  ],
+  [
+    'members',
+    'npm run -s stonegate -- members add erin edit -n shop; npm run -s stonegate -- members -n shop',
+  ],
+  [
+    'a team',
+    'npm run -s stonegate -- teams create tills dave erin; npm run -s stonegate -- members add tills control --type team -n shop; kubectl --context acme-dave exec till -n shop -- echo hello',
+  ],
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 
@@ -57,7 +69,7 @@ export function whatToTry({ folder, url, admin, portal, testbed }: Playground): 
     `  metrics and health        curl ${admin}/metrics; curl ${admin}/readyz`,
     `  its configuration and log ${file('stonegate.yaml')} (reloaded when it changes), ${file('stonegate.log')}`,
     '',
-    'Ctrl-C ends it all, or kill $(cat .demo/pid).',
+    `Ctrl-C ends it all, or kill $(cat ${file('pid')}).`,
     '',
   ].join('\n');
 }

@@ -20,7 +20,7 @@ import {
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
-const USAGE = `Usage: stonegate invite -n NAMESPACE --role ROLE [--email ADDRESS]
+const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRESS]
        stonegate invite --team TEAM [--email ADDRESS]
        stonegate invite list
        stonegate invite withdraw ID
@@ -33,7 +33,8 @@ address is given. show says who invites to what; accept accepts.
   stonegate invite -n web --role edit --email bob@example.com
   stonegate invite accept https://portal.example.com/invitation/sgi_...
 
-  -n, --namespace NAME       where the role is given
+  -n, --namespace NAME       where the role is given, instead of in the context's,
+                             or "default"
   --role ROLE                read, control, edit or manage
   --team TEAM                a team that you manage
   --email ADDRESS            only for who signs in with this verified address
@@ -67,14 +68,16 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
     if (
       !isKnown ||
       needsSubject === (subject === undefined) ||
-      (action === undefined) !== (given !== undefined)
+      (action === undefined) !== (given !== undefined) ||
+      (given !== undefined && (given.role === undefined) === (given.team === undefined))
     )
       throw new UsageError(
-        'expected: invite -n NAMESPACE --role ROLE, --team TEAM, list, withdraw ID, accept LINK',
+        'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
       );
     const destination = await destinationOf(values, env);
     if (given !== undefined) {
-      const body = { kind: 'Invitation', apiVersion, spec: given };
+      const spec = { ...(given.role !== undefined && { namespace: destination.namespace }), ...given };
+      const body = { kind: 'Invitation', apiVersion, spec };
       const made = await askFor<Answer<ShownInvitation>>('Invitation', destination, INVITATIONS_PATH, body);
       await print(made, format, () => `${made.status.link}\n`, io.stdout);
     } else if (subject === undefined) {

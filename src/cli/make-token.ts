@@ -51,7 +51,7 @@ export async function makeToken(
 export function secretIn({ metadata, status }: AnsweredToken, note: Note): string {
   const { token, expirationTimestamp, notes = [] } = status;
   if (token === undefined) throw new StonegateAPIError('the server sent no secret');
-  note(`${metadata.name}, valid until ${expirationTimestamp}. The secret is shown only now`);
+  note(`access token ${metadata.name}, valid until ${expirationTimestamp}. Its secret is not shown again`);
   for (const line of notes) note(line);
   return token;
 }

@@ -14,6 +14,7 @@ import { checkContent } from '../config/content-checks.ts';
 import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
 import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import { ownClusterRoles } from '../features/bindings/rights.ts';
 import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
 import { INVITATION_DEFINITION } from '../features/members/invitation-v1alpha1.ts';
@@ -53,9 +54,11 @@ kubectl apply -f -
                            stonegate-provisioner)
   --help                   this text
 
-stonegate manifests crds [--mode MODE] prints the custom resources of quotas,
-access tokens, teams and invitations and, in arktos mode (the default), of
-cross-tenant policies and administrations.
+stonegate manifests crds [--config FILE | --mode MODE] prints the custom
+resources of quotas, access tokens, teams and invitations and, in arktos mode
+(the default), of cross-tenant policies and administrations.
+stonegate manifests roles, with the same options, prints the ClusterRoles that
+members are given, for where "stonegate sync" does not make them.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
@@ -79,7 +82,7 @@ const OPTIONS = {
   provisioner: { type: 'boolean' },
 } as const;
 
-const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'admission'] } as const;
+const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'roles', 'admission'] } as const;
 
 /** Stonegate's default names at the API server. */
 type SubjectName = 'stonegate' | 'stonegate-provisioner';
@@ -98,10 +101,13 @@ export function manifests(
   sources: LoadSources = systemSources,
 ): Promise<number> {
   if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
-  if (argv[0] === 'crds') return printDefinitions(argv.slice(1), io);
+  if (argv[0] === 'crds') return printForMode(argv.slice(1), io, sources, definitionsText);
+  if (argv[0] === 'roles') return printForMode(argv.slice(1), io, sources, rolesText);
   return runCommand({ ...COMMAND, argv, io }, async (values, positionals, note) => {
     if (positionals.length !== 1 || positionals[0] !== 'rbac')
-      throw new UsageError('expected: manifests rbac, manifests crds, or manifests admission');
+      throw new UsageError(
+        'expected: manifests rbac, manifests crds, manifests roles, or manifests admission',
+      );
     if ((values.config === undefined) === (values.mode === undefined)) {
       throw new UsageError('expected either --config or --mode');
     }
@@ -124,16 +130,34 @@ export function manifests(
   });
 }
 
-function printDefinitions(argv: readonly string[], io: CommandIO): Promise<number> {
-  const options = { mode: OPTIONS.mode } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ mode = 'arktos' }, positionals) => {
+function printForMode(
+  argv: readonly string[],
+  io: CommandIO,
+  sources: LoadSources,
+  textOf: (mode: Needs['mode']) => string,
+): Promise<number> {
+  const options = { config: OPTIONS.config, mode: OPTIONS.mode } as const;
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config, mode: given }, positionals) => {
     refuseWords(positionals);
+    if (config !== undefined && given !== undefined)
+      throw new UsageError('expected either --config or --mode');
+    const mode = config === undefined ? (given ?? 'arktos') : (await needsOfFile(config, sources)).mode;
     if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
-    const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
-    const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), ...DEFINITIONS];
-    const definitions = resources.map((resource) => manifest(definitionOf(resource)));
-    io.stdout(`# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`);
+    io.stdout(textOf(mode));
   });
+}
+
+function definitionsText(mode: Needs['mode']): string {
+  const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
+  const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), ...DEFINITIONS];
+  const definitions = resources.map((resource) => manifest(definitionOf(resource)));
+  return `# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`;
+}
+
+function rolesText(mode: Needs['mode']): string {
+  const where = mode === 'arktos' ? ', for each tenant: apply as an administrator of it' : '';
+  const roles = ownClusterRoles(mode).map(manifest);
+  return `# Roles of Stonegate, as "stonegate sync" makes them${where}.\n${manifestText(roles)}`;
 }
 
 function needsOfMode(mode: string): Needs {

@@ -81,7 +81,9 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
     const force = values.force === true;
     const isKnown = ACTIONS.some((known) => known === action);
     if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
-      throw new UsageError('expected: members add NAME ROLE, set NAME ROLE or remove NAME');
+      throw new UsageError(
+        'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
+      );
     const write = async (spec: MemberSpec, id?: string): Promise<undefined> => {
       const path = membersPath(namespace, id);
       const member = { ...IDENTITY, metadata: { namespace, ...(id && { name: id }) }, spec };

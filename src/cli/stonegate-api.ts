@@ -218,7 +218,7 @@ function readResponse(
   throw new StonegateAPIError(
     logged === undefined
       ? `${origin} answered ${status}, and not as Stonegate would`
-      : `${logged} (${status})`,
+      : `${logged.replaceAll('\n', ' ')} (${status})`,
     { status, remarks: auditID === undefined ? [] : [`Audit-ID: ${auditID}`] },
   );
 }

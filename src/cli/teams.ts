@@ -60,7 +60,9 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
     const [action, name, ...users] = words;
     const isKnown = ACTIONS.some((known) => known === action);
     if (action !== undefined && (!isKnown || name === undefined))
-      throw new UsageError(`expected: teams ${ACTIONS.join('|')} NAME`);
+      throw new UsageError(`expected: teams ${ACTIONS.join('|')} NAME; teams alone lists`);
+    if ((action === 'add' || action === 'remove') && users.length === 0)
+      throw new UsageError(`expected: teams ${action} NAME USER...`);
     if (action === 'delete') refuseWords(users);
     const destination = await destinationOf(values, env);
     if (name === undefined) {

@@ -183,6 +183,20 @@ export function accessWarnings({
   ];
 }
 
+/** What users would miss without a hint to the operator. */
+export function tokenWarnings({
+  tokens,
+  authentication: { keystone },
+}: Pick<StonegateConfiguration, 'tokens' | 'authentication'>): Problem[] {
+  if (tokens === undefined || keystone === undefined || keystone.roleAssignments !== undefined) return [];
+  return [
+    {
+      path: 'authentication.keystone.roleAssignments',
+      message: 'is missing, so users of Keystone can make no access token: their roles have to be looked up',
+    },
+  ];
+}
+
 function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[] {
   if (publishing === undefined) return [];
   return [

@@ -73,7 +73,7 @@ export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: Ow
       }
       if (keystone === undefined)
         throw unusable(
-          "users of Keystone can own none here: Stonegate's operator has to configure authentication.keystone.roleAssignments",
+          "users of Keystone can own none until Stonegate's operator configures authentication.keystone.roleAssignments",
         );
       if (subject.delegation !== undefined)
         throw unusable('an application credential and a trust can own none: sign in as the user');

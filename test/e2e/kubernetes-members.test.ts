@@ -3,13 +3,14 @@
  * user who makes them.
  */
 import t from 'tap';
+import { check } from '../../src/app/commands/check.ts';
 import { members as membersCommand } from '../../src/cli/members.ts';
-import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startMembersSite } from '../support/kubernetes/members-site.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
+import { printedManifests } from '../support/manifests.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
@@ -29,8 +30,11 @@ interface ShownMember {
 
 t.test('members of a namespace', { skip: missing }, async (t) => {
   const { kubernetes, testbed, stonegate } = await startMembersSite(t);
-  for (const [name, rules] of TENANT_CLUSTER_ROLES)
-    await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name }, rules });
+  const warnings = async () => (await printedBy(check, ['--config', testbed.configFile])).stderr;
+  t.match(await warnings(), /no ClusterRole stonegate:read, .* `stonegate manifests roles --config FILE`/);
+  for (const role of await printedManifests('roles', '--mode', 'shared'))
+    await kubernetes.create(`${RBAC}/clusterroles`, role);
+  t.notMatch(await warnings(), /ClusterRole/);
   for (const name of ['acme-web', 'acme-lab', 'globex-lab'])
     await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
   const place = { namespace: 'acme-web' };
@@ -263,6 +267,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     await hasRole('acme:edith', undefined);
     t.match(await run('remove', 'alice'), { code: 1, stderr: /--force/ });
     t.match(await run('grant', 'alice'), { code: 2 });
+    t.match(await run('add', 'carol', 'edti'), { code: 1, stderr: /there is no ClusterRole "edti"/ });
     t.match(await run('remove', 'alice', '--force'), { code: 0 });
     t.match(await run(), { code: 1, stderr: /namespaces "acme-web" not found/ });
   });

@@ -20,10 +20,15 @@ export async function printedManifests(...argv: readonly string[]): Promise<Json
 }
 
 /** @param marks of their metadata, besides name and labels */
-export function seedManifests(seed: Seed, objects: readonly JsonObject[], marks: JsonObject = {}): void {
+export function seedManifests(
+  seed: Seed,
+  objects: readonly JsonObject[],
+  marks: JsonObject = {},
+  place: { readonly tenant?: string } = {},
+): void {
   for (const { apiVersion, kind, metadata, ...body } of objects) {
     const { name, labels = {} } = isObject(metadata) ? metadata : {};
     const resource = `${String(apiVersion)}/${String(kind).toLowerCase()}s`;
-    seed.object(resource, String(name), { metadata: { ...marks, labels }, ...body });
+    seed.object(resource, String(name), { metadata: { ...marks, labels }, ...body }, place);
   }
 }

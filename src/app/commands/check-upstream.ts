@@ -20,6 +20,7 @@ import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
+import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -28,6 +29,7 @@ import {
   missingRights,
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
+import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 import { createOwnRights, createOwnUpstream, createServedProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
@@ -205,6 +207,9 @@ async function checkProvisioner(
     return await withinLimit(
       (async () => [
         ...(await missingProvisionerRights(configuration, fetcher)),
+        ...(await whenAsked(PROVISIONER, 'what members and tokens need', () =>
+          missingObjects(configuration, fetcher),
+        )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
               (await systemBindingWarnings(createObjects(fetcher), tenancy.systemTenant, signal)).map(
@@ -222,6 +227,30 @@ async function checkProvisioner(
         : warning(PROVISIONER, `the API server could not be asked for the provisioner's rights: ${reason}`),
     ];
   }
+}
+
+/** What the output of `stonegate manifests rbac` and `crds` does not have. */
+async function missingObjects(
+  { tokens, members, tenancy }: StonegateConfiguration,
+  fetcher: UpstreamFetcher,
+): Promise<CheckResult[]> {
+  const objects = createObjects(fetcher);
+  const isArktos = tenancy.mode === 'arktos';
+  const place = isArktos ? { tenant: tenancy.systemTenant } : {};
+  const found: CheckResult[] = [];
+  for (const [field, section] of Object.entries({ tokens, members }))
+    if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
+      found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
+  const [role = ''] = GIVEN_BY_MANAGE;
+  // On Arktos each tenant has roles of its own.
+  if (!isArktos && members && (await objects.get(KINDS.ClusterRole, {}, role, signal)) === undefined)
+    found.push(
+      warning(
+        'members',
+        `there is no ClusterRole ${role}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\``,
+      ),
+    );
+  return found;
 }
 
 /** How many missing rights are named. */

@@ -20,7 +20,7 @@ import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../../confi
 import { Generations } from '../../config/generation.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
-import { accessWarnings } from '../../config/validate.ts';
+import { accessWarnings, tokenWarnings } from '../../config/validate.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { checkProviders } from './check-providers.ts';
 import type { CheckResult } from './check-result.ts';
@@ -83,6 +83,7 @@ export function check(
       ...certificatesOutOfPeriod(loaded, clock.now()),
       ...certificatesOfOtherTenants(loaded),
       ...accessWarnings(loaded.configuration),
+      ...tokenWarnings(loaded.configuration),
       ...(offline ? [] : await askBackends(loaded)),
     ];
     const problems = found.map(({ isError, ...problem }) => ({

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { isJSONObject, readJSON } from '../../lib/json-object.ts';
+import { ErrorWithRemarks } from '../command.ts';
 
 export interface ExecPlugin {
   readonly apiVersion: string;
@@ -41,8 +42,7 @@ function exitOf(
 ): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
-      const hint = installHint === undefined ? '' : `\n${installHint}`;
-      reject(new Error(`${command} cannot be run: ${error.message}${hint}`));
+      reject(new ErrorWithRemarks(`${command} cannot be run: ${error.message}`, installHint?.split('\n')));
     });
     child.once('close', resolve);
   });

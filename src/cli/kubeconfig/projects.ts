@@ -78,11 +78,13 @@ interface Login {
   readonly token: string;
 }
 
+const INSTALL_HINT = 'kubectl runs it to log in: put it on the PATH, or give --command FILE';
+
 export async function obtainToken({
   command,
   args,
 }: Pick<ProjectsOptions, 'command' | 'args'>): Promise<string> {
-  const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: undefined, env: {} };
+  const plugin = { apiVersion: 'client.authentication.k8s.io/v1', installHint: INSTALL_HINT, env: {} };
   const mayAsk = process.stdin.isTTY === true;
   return (await runExecPlugin({ ...plugin, command, args, mayAsk })).token;
 }

@@ -5,7 +5,6 @@
 
 import {
   type Binding,
-  type ClusterRole,
   KINDS,
   type KubernetesObject,
   type Place,
@@ -16,11 +15,12 @@ import {
 import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
-import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import { basicUserBinding, titleOf } from './grants.ts';
 import { isManaged, managedLabels, ownerLabels } from './managed-object.ts';
 import { type ProjectLimits, projectQuota } from './project-quota.ts';
 import type { ResolvedProject, ResolvedState, ResolvedTenant } from './resolved-state.ts';
+import { ownClusterRoles } from './rights.ts';
 
 export interface DesiredObjectRules {
   readonly createRoles: boolean;
@@ -84,19 +84,10 @@ function quotaObject(
   return desiredObject(object, placeOf({ tenant, namespace }), titleOf('project', project));
 }
 
-/** Without tenants, the cluster's own `system:basic-user` already allows self access reviews. */
 function clusterRoles(place: Place, { tenants }: DesiredObjectRules): Desired[] {
-  return [...(tenants ? TENANT_CLUSTER_ROLES : CLUSTER_ROLES)]
-    .filter(([name]) => tenants || name !== BASIC_USER_ROLE)
-    .map(([name, rules]) => {
-      const object: ClusterRole = {
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        kind: 'ClusterRole',
-        metadata: { name, ...managedLabels({}) },
-        rules,
-      };
-      return desiredObject(object, place, "one of Stonegate's roles");
-    });
+  return ownClusterRoles(tenants ? 'arktos' : 'shared').map((role) =>
+    desiredObject(role, place, "one of Stonegate's roles"),
+  );
 }
 
 function tenantBindings(

@@ -4,10 +4,11 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 
-import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import type { ClusterRole, PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { RoleTarget } from './bindings-configuration.ts';
+import { managedLabels } from './managed-object.ts';
 
 export interface ProvisioningNeeds {
   readonly mode: 'arktos' | 'shared';
@@ -59,6 +60,16 @@ const NONE: typeof CLUSTER_ROLES = new Map();
 function ownRoles(mode: ProvisioningNeeds['mode']): typeof CLUSTER_ROLES {
   if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
   return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
+}
+
+/** The objects, of a cluster or of a tenant. */
+export function ownClusterRoles(mode: ProvisioningNeeds['mode']): ClusterRole[] {
+  return [...ownRoles(mode)].map(([name, rules]) => ({
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name, ...managedLabels({}) },
+    rules,
+  }));
 }
 
 function bindRule(resource: string, names: readonly string[]): PolicyRule[] {

@@ -47,7 +47,13 @@ export async function addBinding(
   const created = await write(writer, 'POST', undefined, body);
   // Another client may have changed the subjects of the binding that is there.
   const response = created.status === 409 ? await write(writer, 'PUT', name, body) : created;
-  if (response.status !== 201 && response.status !== 200) throw refusalOf(response);
+  if (response.status === 201 || response.status === 200) return;
+  const refusal = refusalOf(response);
+  // The API server's words are that a RoleBinding of the role's name was not found.
+  const isRoleMissing = response.status === 404 && refusal.message.includes(`"${body.roleRef.name}"`);
+  throw isRoleMissing
+    ? new StatusError('NotFound', `there is no ClusterRole "${body.roleRef.name}"`)
+    : refusal;
 }
 
 function rbacSubject(key: SubjectKey): RBACSubject {

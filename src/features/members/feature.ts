@@ -24,7 +24,7 @@ export interface Members extends Feature {
 
 const WITHOUT: readonly OwnResource[] = [MEMBERS, PEOPLE_SEARCHES].map((resource) => ({
   ...resource,
-  unavailable: "need the section members, which Stonegate's operator adds",
+  unavailable: "are off: Stonegate's operator turns them on with the section members",
 }));
 
 /** @param access undefined if the configuration has no RBAC index */

@@ -48,7 +48,7 @@ export interface InvitationFeature extends Feature {
 const WITHOUT: InvitationFeature = {
   ownResources: [OWN_INVITATIONS, OWN_ACCEPTANCES].map((resource) => ({
     ...resource,
-    unavailable: "need the section members, which Stonegate's operator adds",
+    unavailable: "are off: Stonegate's operator turns them on with the section members",
   })),
 };
 

@@ -3,7 +3,6 @@
  * the inviter, and a place in a team by a change that the inviter may make.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { malformed } from '../../kubernetes/body-fields.ts';
 import type { ResourceQuestion } from '../../kubernetes/token-scope.ts';
 import type { IdentityRequests } from '../../proxy/as-identity.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
@@ -16,7 +15,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { addBinding, type BindingWriter } from './change-members.ts';
 import type { Target } from './invitation-v1alpha1.ts';
 import type { InvitationTargets } from './invitations.ts';
-import { isLevel, memberID } from './members.ts';
+import { isLevel, memberID, ONLY_LEVELS } from './members.ts';
 import type { TeamFeature } from './team-feature.ts';
 
 export interface InvitationTargetsOptions {
@@ -41,8 +40,7 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     username: string,
     { origin, signal, dryRun }: Giving[3],
   ): Promise<void> {
-    if (homeOf(inviter) !== '' && !isLevel(role))
-      throw malformed('spec.role: only read, control, edit and manage can be given');
+    if (homeOf(inviter) !== '' && !isLevel(role)) throw new StatusError('ObjectInvalid', ONLY_LEVELS);
     const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
     const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
     await addBinding(member, role, { namespace, dryRun, send });

@@ -38,7 +38,7 @@ export const invitationSpecSchema = z.strictObject({
   email: z
     .string()
     .max(254)
-    .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u)
+    .regex(/^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u, 'expected an address such as bob@example.com')
     .exactOptional()
     .describe(
       'The verified e-mail address with which the invited user signs in. Without it, every user of the tenant may accept.',
@@ -164,7 +164,8 @@ export const INVITATION_DEFINITION: CustomResource = {
   status: storedStatusSchema,
   columns: [
     column('Inviter', '.spec.inviter'),
-    column('Expires', '.spec.expires', 'date'),
+    // kubectl shows a date to come as `<invalid>`.
+    column('Expires', '.spec.expires'),
     column('Ended', '.spec.ended.state'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],

@@ -5,7 +5,6 @@
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
-import { malformed } from '../../kubernetes/body-fields.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
@@ -177,14 +176,15 @@ export function createInvitations(options: InvitationsOptions) {
       throw noInvitation();
     },
 
-    /** @throws StatusError BodyMalformed, OwnerUnusable, InvitationRateExceeded; what refuses the target */
+    /** @throws StatusError ObjectInvalid, OwnerUnusable, InvitationRateExceeded; what refuses the target */
     async invite(
       identity: Identity,
       spec: InvitationSpec,
       request: InvitationRequest,
     ): Promise<ShownInvitation> {
       const target = targetOf(spec);
-      if (target === undefined) throw malformed('spec: expected namespace and role, or team');
+      if (target === undefined)
+        throw new StatusError('ObjectInvalid', 'spec: expected namespace and role, or team');
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');

@@ -3,7 +3,6 @@
  * rights. Stonegate's own API and the portal use it.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import { malformed } from '../../kubernetes/body-fields.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
@@ -144,7 +143,7 @@ export function createMembersService(options: MembersOptions) {
         `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
       );
     if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
-      throw malformed('spec: type and name of a member cannot be changed');
+      throw new StatusError('ObjectInvalid', 'spec: type and name of a member cannot be changed');
     return write(entered, member, spec?.role, true, change);
   }
 
@@ -217,7 +216,7 @@ export async function viewAs(
   return { tenant, subject, user, filter, notes, objects: index.objectsOf(user.tenant) };
 }
 
-/** @throws StatusError ImpersonationForbidden, IdentityUnusable, BodyMalformed */
+/** @throws StatusError ImpersonationForbidden, IdentityUnusable, ObjectInvalid */
 function keyNamed(
   { type, name }: MemberName,
   { tenant }: MembersPlace,
@@ -233,7 +232,7 @@ function keyNamed(
     case 'ServiceAccount': {
       const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
       if (serviceAccountOf(username) !== undefined) return userKey(username);
-      throw malformed('spec.name: a service account is NAMESPACE:NAME');
+      throw new StatusError('ObjectInvalid', 'spec.name: a service account is NAMESPACE:NAME');
     }
   }
 }

@@ -4,7 +4,7 @@
  * unless it is a part of the cluster.
  */
 import { hash } from 'node:crypto';
-import { malformed } from '../../kubernetes/body-fields.ts';
+import { StatusError } from '../../errors/status-error.ts';
 import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
@@ -177,10 +177,12 @@ function givesRoles(role: StoredRole, namespace: string): boolean {
   return roleAllows(role, { ...give, subresource: '', namespace, name: '', tenant: role.tenant });
 }
 
+export const ONLY_LEVELS = 'spec.role: only read, control, edit and manage can be given';
+
 /**
  * The grant that a change adds.
  *
- * @throws StatusError BodyMalformed
+ * @throws StatusError ObjectInvalid
  */
 export function newGrant(
   { id }: Pick<FoundMember, 'id'>,
@@ -188,8 +190,7 @@ export function newGrant(
   { namespace, hasTenants }: MembersPlace,
   objects: TenantObjects,
 ): MemberGrant {
-  if (hasTenants && !isLevel(word))
-    throw malformed('spec.role: only read, control, edit and manage can be given');
+  if (hasTenants && !isLevel(word)) throw new StatusError('ObjectInvalid', ONLY_LEVELS);
   const name = clusterRoleOf(word);
   const none = { tenant: '', uid: '', revision: 0 };
   const roleRef = { kind: 'ClusterRole', name };

@@ -103,7 +103,7 @@ export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamF
   if (members === undefined || upstream === undefined || memberships === undefined)
     return {
       ownResources: [
-        { ...OWN_TEAMS, unavailable: "need teams, which Stonegate's operator turns on with members" },
+        { ...OWN_TEAMS, unavailable: "are off: Stonegate's operator turns them on with the section members" },
       ],
     };
   const { mode, asIdentity } = parts;

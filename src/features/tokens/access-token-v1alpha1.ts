@@ -13,11 +13,13 @@ import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1
 export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
 export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
-const names = z.array(z.string().min(1).max(253)).min(1).max(64);
+const RULE = 'each rule has verbs, apiGroups, resources and namespaces, lists of 1 to 64 items';
+const listOf = (item: z.ZodString) => z.array(item.max(253), RULE).min(1, RULE).max(64, RULE);
+const names = listOf(z.string().min(1));
 
 const ruleSchema = z.strictObject({
   verbs: names,
-  apiGroups: z.array(z.string().max(253)).min(1).max(64),
+  apiGroups: listOf(z.string()),
   resources: names,
   namespaces: names.describe('`*` is every namespace, and what is in none.'),
   resourceNames: names.exactOptional(),
@@ -165,7 +167,8 @@ export const ACCESS_TOKEN_DEFINITION: CustomResource = {
   columns: [
     column('Owner', '.spec.owner'),
     column('Scopes', '.spec.scopes'),
-    column('Expires', '.spec.expires', 'date'),
+    // kubectl shows a date to come as `<invalid>`.
+    column('Expires', '.spec.expires'),
     column('Revoked', '.spec.revoked.at', 'date'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],

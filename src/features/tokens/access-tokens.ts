@@ -233,7 +233,7 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   const most = Math.floor(longestLife(spec, lifetimes) / 1_000);
   if (expirationSeconds === undefined || expirationSeconds < 1 || expirationSeconds > most)
     throw invalid(
-      `spec.expirationSeconds: required, from 1 to ${most} (${humanDuration(most * 1_000)}) for these scopes`,
+      `spec.expirationSeconds: expected 1 to ${most} (${humanDuration(most * 1_000)}), which is the longest for these scopes`,
     );
   return expirationSeconds * 1_000;
 }

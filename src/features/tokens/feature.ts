@@ -56,7 +56,7 @@ export interface ConfiguredTokens {
 export const WITHOUT_TOKENS: Feature = {
   ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS].map((resource) => ({
     ...resource,
-    unavailable: "need access tokens, which Stonegate's operator turns on with tokens",
+    unavailable: "are off: Stonegate's operator turns them on with the section tokens",
   })),
 };
 

@@ -74,7 +74,7 @@ export function scopeProblem({ scopes, rules = [] }: ScopeSpec): string | undefi
   if (unknown !== undefined)
     return `there is no scope ${JSON.stringify(unknown)}: userinfo, read, session, tenant/LEVEL or namespace/NAME/LEVEL (read, control, edit, manage), ${ESCALATION_WORDS.map((word) => `+${word}`).join(', ')}`;
   if (rules.length === 0 && scopes.every((text) => readScope(text)?.kind === 'word'))
-    return 'at least one scope, or a rule, is required';
+    return 'at least one scope or rule is required, words with + do not count';
   return undefined;
 }
 

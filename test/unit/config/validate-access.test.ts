@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
-import { accessWarnings } from '../../../src/config/validate.ts';
+import { accessWarnings, tokenWarnings } from '../../../src/config/validate.ts';
 import type { AuthorizationMode } from '../../../src/kubernetes/authorization-mode.ts';
 
 function read(more: string) {
@@ -83,4 +83,14 @@ t.test('an index by which no list is filtered is worth a warning', async (t) => 
   t.same(warnings(true, ['Node', 'Webhook', 'RBAC'], true), []);
   t.same(warnings(true, ['Node', 'RBAC']), []);
   t.same(warnings(false, []), []);
+});
+
+t.test('access tokens that users of Keystone cannot make are worth a warning', async (t) => {
+  const warnings = (more: string) => {
+    const { configuration } = read(more);
+    return configuration && tokenWarnings(configuration);
+  };
+  const credential = 'bindings: { credential: { tokenFile: token } }';
+  t.match(warnings(`${credential}\ntokens: {}`), [{ path: 'authentication.keystone.roleAssignments' }]);
+  t.same(warnings(credential), []);
 });

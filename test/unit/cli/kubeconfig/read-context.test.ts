@@ -167,9 +167,15 @@ const BAD_PLUGINS: readonly (readonly [string, object, RegExp])[] = [
     /no ExecCredential of .*\/v1$/,
   ],
   [credential({ clientCertificateData: 'secret' }), {}, /gave no token$/],
-  ['', { command: './absent', installHint: 'install it' }, /cannot be run: .*ENOENT\ninstall it/],
+  ['', { command: './absent' }, /cannot be run: .*ENOENT$/],
   ['', { command: '' }, /names no command/],
 ];
+t.test('how to install a plugin that is not there is a remark', async (t) => {
+  const exec = { command: './absent', installHint: 'install it:\napt install it' };
+  const failure: unknown = await runPlugin(t, '', exec).catch((error: unknown) => error);
+  t.match(failure, { remarks: ['install it:', 'apt install it'] });
+});
+
 for (const [at, [script, exec, message]] of BAD_PLUGINS.entries()) {
   t.test(`a plugin that fails (${at + 1}) is told, without what it printed`, async (t) => {
     const failure: unknown = await runPlugin(t, script, exec).catch((error: unknown) => error);

@@ -77,7 +77,7 @@ t.test('an invitation to a team', async (t) => {
 t.test('an invitation gives either a role in a namespace or a place in a team', async (t) => {
   const { invite } = setUp();
   for (const spec of [{}, { namespace: 'shop' }, { role: 'edit' }, { ...EDIT, team: 'web' }])
-    t.match(await refusal(invite(spec)), { code: 'BodyMalformed' });
+    t.match(await refusal(invite(spec)), { code: 'ObjectInvalid' });
 });
 
 t.test('who may not give it now cannot invite', async (t) => {

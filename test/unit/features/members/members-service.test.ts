@@ -53,7 +53,7 @@ const BOB = memberID({ type: 'User', name: 'acme:bob' });
 t.test('where the API server has tenants only the four roles can be given', async (t) => {
   const { service, sent } = site();
   const given = service.add(ALICE, 'web', spec('bob', 'cluster-admin'), CHANGE);
-  await t.rejects(given, { code: 'BodyMalformed', message: /read, control, edit and manage/ });
+  await t.rejects(given, { code: 'ObjectInvalid', message: /read, control, edit and manage/ });
   t.same(sent, []);
   const { result } = await service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
   t.match(result, { metadata: { name: BOB }, spec: { name: 'acme:bob', role: 'edit' } });
