@@ -228,12 +228,13 @@ function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): Acc
 /** @returns milliseconds */
 function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['lifetimes']): number {
   const problem = scopeProblem(spec);
-  if (problem !== undefined) throw invalid(`spec.scopes: ${problem}`);
+  if (problem !== undefined) throw invalid(problem, 'spec.scopes');
   const { expirationSeconds } = spec;
   const most = Math.floor(longestLife(spec, lifetimes) / 1_000);
   if (expirationSeconds === undefined || expirationSeconds < 1 || expirationSeconds > most)
     throw invalid(
-      `spec.expirationSeconds: expected 1 to ${most} (${humanDuration(most * 1_000)}), which is the longest for these scopes`,
+      `expected 1 to ${most} (${humanDuration(most * 1_000)}), which is the longest for these scopes`,
+      'spec.expirationSeconds',
     );
   return expirationSeconds * 1_000;
 }
@@ -249,6 +250,14 @@ function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end
     );
 }
 
-function invalid(problem: string): StatusError {
-  return new StatusError('ObjectInvalid', `AccessToken is invalid: ${problem}`);
+/** kubectl shows nothing but the causes. */
+function invalid(message: string, field = 'spec'): StatusError {
+  const named = field === 'spec' ? message : `${field}: ${message}`;
+  return new StatusError('ObjectInvalid', `AccessToken is invalid: ${named}`, {
+    details: {
+      group: 'stonegate.dev',
+      kind: 'AccessToken',
+      causes: [{ reason: 'FieldValueInvalid', message, field }],
+    },
+  });
 }
