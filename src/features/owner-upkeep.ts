@@ -182,6 +182,6 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 }
 
-function factsOf({ groups, extra, verifiedEmail }: Identity): string {
-  return JSON.stringify([groups, extra, verifiedEmail]);
+function factsOf({ groups, extra }: Identity): string {
+  return JSON.stringify([groups, extra]);
 }

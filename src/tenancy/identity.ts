@@ -66,8 +66,6 @@ export const identitySchema = z.strictObject({
    * credential has a scope of its own or is delegated: then only the roles in the credential apply.
    */
   assignmentsOf: z.string().exactOptional(),
-  /** An e-mail address that an issuer has verified. */
-  verifiedEmail: z.string().exactOptional(),
   /** Expiry of the credential, in milliseconds since the epoch; Infinity if it has none. */
   expiresAt: z.number(),
   /** Further facts for the audit log: trustee of a trust, Keystone's audit id of the token, … */
@@ -78,6 +76,8 @@ export interface Identity extends Output<typeof identitySchema> {
   /** Set by an access token alone, and never stored. */
   readonly accessToken?: TokenScope;
 }
+/** The audit annotation with an e-mail address that an issuer has verified. */
+export const VERIFIED_EMAIL = 'stonegate.dev/verified-email';
 export type Subject = Identity['subject'];
 export type TenantOrigin = Identity['tenantOrigin'];
 export type IdentityScope = Output<typeof identityScope>;

@@ -69,7 +69,6 @@ const session: Complete<Session> = {
     extra: { 'key.example/a': ['1'] },
     scope: { kind: 'project', id: 'p1', name: 'web', roles: ['member'] },
     assignmentsOf: 'u1',
-    verifiedEmail: 'alice@example.com',
     expiresAt: 1_767_229_200_000,
     auditAnnotations: { 'key.example/b': '2' },
   },

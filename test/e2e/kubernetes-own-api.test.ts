@@ -67,8 +67,9 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     const { resources }: { resources: { kind: string }[] } = JSON.parse(through.body);
     const kinds = resources.map(({ kind }) => kind).sort();
     const page = readFileSync('docs/reference/api.md', 'utf8').split('## `tenancy')[0] ?? '';
-    // The configuration of this site has no quotas, no members and no teams.
+    // The configuration of this site has no quotas, tokens and members.
     kinds.push('TenantQuota', 'Member', 'PeopleSearch', 'Team', 'Invitation', 'InvitationAcceptance');
+    kinds.push('AccessToken', 'AccessTokenRotation');
     t.same([...page.matchAll(/^### (\w+)$/gm)].map(([, kind]) => kind).sort(), kinds.sort());
   });
 

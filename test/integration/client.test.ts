@@ -42,6 +42,8 @@ t.test('it has the commands of users, and says where those of operators are', as
     'whoami',
     'access',
     'quota',
+    'members',
+    'invite',
     'token',
     'teams',
     'explain',

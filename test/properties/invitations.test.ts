@@ -2,10 +2,12 @@
  * An invitation is accepted at most once, by whom it is for, before it ends, with a right that its inviter
  * has then; whatever inviters, invited users, replicas and the API server do at the same time.
  */
+
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import type { Invitations } from '../../src/features/members/invitations.ts';
+import { VERIFIED_EMAIL } from '../../src/tenancy/identity.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 import { createInvitationWorld, REQUEST, secretOf } from '../support/invitation-world.ts';
 
@@ -13,7 +15,7 @@ const RUNS = 300;
 const HOUR = 3_600_000;
 const EMAIL = 'bob@example.com';
 const NAMES = ['bob', 'carol', 'dave'] as const;
-const DESIGNATED = keystoneIdentity('bob', { verifiedEmail: EMAIL });
+const DESIGNATED = keystoneIdentity('bob', { auditAnnotations: { [VERIFIED_EMAIL]: EMAIL } });
 const INVITED = [DESIGNATED, keystoneIdentity('carol'), keystoneIdentity('dave', { home: 'globex' })];
 const ALICE = keystoneIdentity('alice');
 

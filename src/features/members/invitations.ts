@@ -15,7 +15,7 @@ import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { RequestOrigin } from '../../proxy/as-identity.ts';
 import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
-import type { Identity } from '../../tenancy/identity.ts';
+import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } from './invitation-store.ts';
@@ -129,7 +129,7 @@ export function createInvitations(options: InvitationsOptions) {
     const id = idOfSecret('sgi_', secret);
     const { tenant, user } = describe(identity);
     const found = id === undefined ? undefined : await read(tenant, id, signal);
-    const asked = { secret, tenant, verifiedEmail: identity.verifiedEmail };
+    const asked = { secret, tenant, verifiedEmail: identity.auditAnnotations[VERIFIED_EMAIL] };
     if (found === undefined || !isFor(found.invitation, asked, clock.now())) throw noInvitation();
     try {
       const inviter = await owners.current(found.invitation);

@@ -10,7 +10,7 @@ import type { Extra, UserInfo } from '../../kubernetes/authentication-v1.ts';
 import { AUTHENTICATED, CREDENTIAL_ID_KEY } from '../../kubernetes/reserved-names.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import type { Identity } from '../../tenancy/identity.ts';
+import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { requirePrintableText, requireUnreservedName } from '../name-validation.ts';
 import {
   quoted,
@@ -47,16 +47,15 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     uid,
     groups: [...new Set(groups)],
     extra,
-    ...verifiedEmail(verified),
     expiresAt,
-    auditAnnotations: annotationsOf(verified, configuration),
+    auditAnnotations: { ...annotationsOf(verified, configuration), ...verifiedEmail(verified) },
   };
 }
 
 /** The claims that OIDC names so: https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims */
-function verifiedEmail({ claims }: VerifiedJWT): Pick<Identity, 'verifiedEmail'> {
+function verifiedEmail({ claims }: VerifiedJWT): Record<string, string> {
   const email = claims.email_verified === true ? stringMember(claims, 'email') : undefined;
-  return email === undefined ? {} : { verifiedEmail: email };
+  return email === undefined ? {} : { [VERIFIED_EMAIL]: email };
 }
 
 /** Audit annotations of a verified token, whether or not its claims give an identity. */

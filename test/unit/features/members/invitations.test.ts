@@ -4,7 +4,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createTokenScope } from '../../../../src/features/tokens/scope.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { type Identity, VERIFIED_EMAIL } from '../../../../src/tenancy/identity.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import {
   createInvitationWorld,
@@ -14,10 +14,13 @@ import {
 } from '../../../support/invitation-world.ts';
 
 const ALICE = keystoneIdentity('alice');
-const BOB = keystoneIdentity('bob', { verifiedEmail: 'bob@Example.com' });
+const BOB = keystoneIdentity('bob', { auditAnnotations: { [VERIFIED_EMAIL]: 'bob@Example.com' } });
 const CAROL = keystoneIdentity('carol');
 const MANAGER = keystoneIdentity('manager');
-const GINA = keystoneIdentity('gina', { home: 'globex', verifiedEmail: 'bob@example.com' });
+const GINA = keystoneIdentity('gina', {
+  home: 'globex',
+  auditAnnotations: { [VERIFIED_EMAIL]: 'bob@example.com' },
+});
 const EDIT = { namespace: 'shop', role: 'edit' };
 const WEEK = 7 * 24 * 3_600_000;
 
@@ -115,7 +118,10 @@ t.test('D437 every other acceptance is the same 404, and changes nothing', async
   const before = JSON.stringify(world.objects.all());
   const refused: Record<string, [Identity, string]> = {
     'another account': [CAROL, forBob],
-    'an address with another spelling of the name': [{ ...BOB, verifiedEmail: 'Bob@example.com' }, forBob],
+    'an address with another spelling of the name': [
+      { ...BOB, auditAnnotations: { [VERIFIED_EMAIL]: 'Bob@example.com' } },
+      forBob,
+    ],
     'an account of another tenant with the address': [GINA, forBob],
     'another tenant': [GINA, forAnyone],
     'a second use': [BOB, used],

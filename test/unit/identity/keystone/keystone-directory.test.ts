@@ -65,8 +65,8 @@ t.test('a role on the system includes the roles it implies, which â€œeffectiveâ€
         { prior_role: { id: 'r2' }, implies: [{ id: '2078cc2fba2e49c3b322b59742a474d8', name: 'reader' }] },
       ],
     },
-    [`/users/${auditor}`]: { user: { id: auditor, name: 'auditor', domain_id: 'default' } },
-    '/domains/default': { domain: { id: 'default', name: 'Default' } },
+    [`/users/${auditor}`]: { user: { id: auditor, name: 'auditor', domain_id: 'default', enabled: true } },
+    '/domains/default': { domain: { id: 'default', name: 'Default', enabled: true } },
   });
   t.match(await directory.roleAssignmentsOf(auditor), [
     {
