@@ -158,7 +158,7 @@ function warningsIn(values: string | string[] = []): string[] {
   });
 }
 
-/** What every object of Stonegate's own API has. */
+/** Every object of Stonegate's own API has these fields. */
 export interface TypeMeta {
   readonly kind: string;
   readonly apiVersion: string;

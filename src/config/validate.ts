@@ -183,7 +183,7 @@ export function accessWarnings({
   ];
 }
 
-/** What users would miss without a hint to the operator. */
+/** Users would miss something here, and only the operator can see why. */
 export function tokenWarnings({
   tokens,
   authentication: { keystone },
@@ -219,7 +219,7 @@ function quotaRules({ quota, authentication }: StonegateConfiguration): Rule[] {
   ];
 }
 
-/** What each section writes with the provisioning credential. */
+/** Each of these sections writes with the provisioning credential. */
 const WRITERS = [
   ['publishing', 'give rights'],
   ['quota', 'write quotas'],

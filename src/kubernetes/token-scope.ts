@@ -1,31 +1,10 @@
 /**
- * What a request asks for, in the terms of Kubernetes' authorizer, and what limits an access token beside the
- * rights of its owner.
- * https://pkg.go.dev/k8s.io/apiserver/pkg/authorization/authorizer#Attributes
+ * The scope of an access token limits what its holder may do beside the rights of the owner. The feature
+ * `tokens` compiles it; the stages and the RBAC index ask it.
  */
+
+import type { Question, ResourceQuestion } from './authorizer-attributes.ts';
 import type { PolicyRule } from './kubernetes-object.ts';
-
-export interface ResourceQuestion {
-  readonly verb: string;
-  readonly apiGroup: string;
-  readonly resource: string;
-  /** Empty for the resource itself. */
-  readonly subresource: string;
-  /** Empty for the whole cluster, or the whole tenant. For a namespace itself, its name. */
-  readonly namespace: string;
-  /** Empty if the request names no object. */
-  readonly name: string;
-  /** The tenant that the request concerns; empty if the API server has no tenants. */
-  readonly tenant: string;
-}
-
-export interface NonResourceQuestion {
-  /** The HTTP method in lower case. */
-  readonly verb: string;
-  readonly path: string;
-}
-
-export type Question = ResourceQuestion | NonResourceQuestion;
 
 /** The scope of an access token. It gives no right: the owner must have the right too. */
 export interface TokenScope {

@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { parseJSON } from '../lib/parse-json.ts';
 import { firstParameter } from '../lib/query.ts';
+import { OWN_GROUP } from './own-api.ts';
 import { bodyType } from './request/body-type.ts';
 import { parseBody } from './request/inspected-format.ts';
 import { type BodyLimits, readBody } from './request/read-body.ts';
@@ -77,6 +78,13 @@ export async function readOwnObject<S>(
   if (namespace !== '' && named !== '' && named !== namespace)
     throw new StatusError('BodyMalformed', WRONG_NAMESPACE);
   return data;
+}
+
+/** The refusal of a field's value. kubectl prints nothing of a 422 but the field and the message. */
+export function invalidObject(kind: string, field: string, message: string): StatusError {
+  return new StatusError('ObjectInvalid', `${kind} is invalid: ${field}: ${message}`, {
+    details: { group: OWN_GROUP, kind, causes: [{ reason: 'FieldValueInvalid', message, field }] },
+  });
 }
 
 /** Whatever it says, nothing must be changed. */

@@ -4,8 +4,8 @@
 
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';
+import type { Question, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { AccessIndex } from '../rbac/access-index.ts';
-import type { Question, ResourceQuestion } from '../rbac/attributes.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { TenantOfRequest } from './acting-tenant.ts';

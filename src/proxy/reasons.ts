@@ -3,10 +3,10 @@
  * rule, or what the user's roles nearly grant. A binding that the user may not read is not named.
  */
 
+import type { Question } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { StoredBinding } from '../kubernetes/rbac-v1.ts';
 import type { AccessIndex } from '../rbac/access-index.ts';
-import type { Question } from '../rbac/attributes.ts';
 import { decide, type Grant } from '../rbac/decide.ts';
 import { aggregatedFrom, type NearMiss, nearMisses } from '../rbac/near-miss.ts';
 import { outsideReason } from '../rbac/scoped-rules.ts';

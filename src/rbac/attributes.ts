@@ -1,11 +1,9 @@
 /**
- * What is asked of the index: the subject and the request, in the terms of Kubernetes' authorizer.
+ * The subject of a question to the index, and where it is asked.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/authorization/authorizer#Attributes
  */
 
 import type { TokenScope } from '../kubernetes/token-scope.ts';
-
-export type { NonResourceQuestion, Question, ResourceQuestion } from '../kubernetes/token-scope.ts';
 
 /** A user as RBAC sees it. */
 export interface RBACUser {

@@ -3,9 +3,11 @@
  * the access, or `noOpinion`. In Arktos only bindings of the user's own tenant count.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/plugin/pkg/auth/authorizer/rbac/rbac.go
  */
+
+import type { Question } from '../kubernetes/authorizer-attributes.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../kubernetes/rbac-v1.ts';
 import { goQuoted } from '../lib/go-quoted.ts';
-import type { Question, RBACUser } from './attributes.ts';
+import type { RBACUser } from './attributes.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { roleAllows, ruleAllows } from './rules.ts';
 import { inNamespace } from './sorted-bindings.ts';

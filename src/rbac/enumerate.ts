@@ -2,10 +2,12 @@
  * Enumerates the namespaces in which a user may do something, from the inverted bindings: the cost depends on
  * the user's bindings, not on the number of namespaces.
  */
+
+import type { ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { StoredNamespace, StoredRole } from '../kubernetes/rbac-v1.ts';
 import { GROUPS_OF_EVERYONE } from '../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { RBACUser, ResourceQuestion, SubjectByNamespace } from './attributes.ts';
+import type { RBACUser, SubjectByNamespace } from './attributes.ts';
 import { isConfinedElsewhere, ownerMay, SYSTEM_MASTERS } from './decide.ts';
 import type { RBACIndex } from './rbac-index.ts';
 import { coveredByRole } from './rules.ts';

@@ -3,8 +3,9 @@
  * the pods of others, or by writing roles. Each belongs to a word, with which an access token may have it.
  * https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
  */
+
+import type { Question } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import type { Question } from './attributes.ts';
 import { WRITE_VERBS } from './cluster-roles.ts';
 import { intersectionOf, ruleAllows } from './rules.ts';
 

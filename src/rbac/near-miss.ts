@@ -3,9 +3,11 @@
  * that are empty because their aggregation is not filled in. And from which cluster role an aggregated rule
  * came.
  */
+
+import type { ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { LabelSelector, StoredRole } from '../kubernetes/rbac-v1.ts';
-import type { RBACUser, ResourceQuestion } from './attributes.ts';
+import type { RBACUser } from './attributes.ts';
 import { type BoundRole, grantsOf } from './decide.ts';
 import { nameMatches, resourceMatches, verbMatches } from './rules.ts';
 import type { TenantObjects } from './tenant-objects.ts';

@@ -2,9 +2,10 @@
  * Whether a rule covers a request, as Kubernetes' RBAC authorizer decides it.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/apis/rbac/v1/evaluation_helpers.go
  */
+
+import type { Question, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { StoredRole } from '../kubernetes/rbac-v1.ts';
-import type { Question, ResourceQuestion } from './attributes.ts';
 
 /** Stands for every verb, API group or resource. */
 export const WILDCARD = '*';

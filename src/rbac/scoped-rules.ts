@@ -2,9 +2,10 @@
  * Cuts an owner's rules to the scope of an access token: what both cover stays, without what escalates and
  * has no word in the scope. A rule cannot say "all but secrets", so a wildcard may be too wide.
  */
+
+import type { Question, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../kubernetes/token-scope.ts';
-import type { Question, ResourceQuestion } from './attributes.ts';
 import { CLUSTER_ROLES } from './cluster-roles.ts';
 import { escalatingParts } from './escalating.ts';
 import { intersectionOf, WILDCARD } from './rules.ts';

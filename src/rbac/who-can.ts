@@ -2,9 +2,11 @@
  * Who may do something: every subject of a binding whose role allows it. It agrees with `decide` for each
  * subject. The cost is that of the roles, and of the bindings that count.
  */
+
+import type { NonResourceQuestion, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../kubernetes/rbac-v1.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { NonResourceQuestion, ResourceQuestion, Scope } from './attributes.ts';
+import type { Scope } from './attributes.ts';
 import { missingRole } from './decide.ts';
 import { type Covered, coveredByRole, roleAllows } from './rules.ts';
 import { compareBindings } from './sorted-bindings.ts';

@@ -5,8 +5,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import type { Question } from '../../src/kubernetes/authorizer-attributes.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
-import { type Question, type RBACUser, uniformSubject } from '../../src/rbac/attributes.ts';
+import { type RBACUser, uniformSubject } from '../../src/rbac/attributes.ts';
 import { allows, decide, describeGrant, grantsOf } from '../../src/rbac/decide.ts';
 import { type NamespacesQuestion, namespacesAllowed, visibleNamespaces } from '../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../src/rbac/rbac-index.ts';

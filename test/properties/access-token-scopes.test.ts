@@ -10,7 +10,7 @@ import {
   type ScopeSpec,
   scopeProblem,
 } from '../../src/features/tokens/scope.ts';
-import type { Question, ResourceQuestion } from '../../src/kubernetes/token-scope.ts';
+import type { Question, ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import { ESCALATION_WORDS, escalationOf } from '../../src/rbac/escalating.ts';
 
 const HOME = 'acme';

@@ -3,7 +3,7 @@
  * in SQL.
  */
 import type { AccessRule, AccessRules } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
-import type { ResourceQuestion } from '../../src/rbac/attributes.ts';
+import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 
 export type RulesQuestion = Omit<ResourceQuestion, 'tenant'>;
 

@@ -1,9 +1,10 @@
 /** Random RBAC objects, subjects and questions from few names, so that rules, bindings and questions meet. */
 import fc from 'fast-check';
+import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../../src/kubernetes/rbac-v1.ts';
 import type { TokenScope } from '../../src/kubernetes/token-scope.ts';
-import type { RBACUser, ResourceQuestion, SubjectByNamespace } from '../../src/rbac/attributes.ts';
+import type { RBACUser, SubjectByNamespace } from '../../src/rbac/attributes.ts';
 import { ESCALATION_WORDS } from '../../src/rbac/escalating.ts';
 import {
   clusterRole,

@@ -1,4 +1,6 @@
 /** Namespaces, roles and bindings as the RBAC index stores them, numbered by a revision that counts up. */
+
+import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type {
   LabelSelector,
@@ -8,7 +10,7 @@ import type {
   StoredRole,
   StoredSubject,
 } from '../../src/kubernetes/rbac-v1.ts';
-import type { RBACUser, ResourceQuestion } from '../../src/rbac/attributes.ts';
+import type { RBACUser } from '../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 
 let last = 100;

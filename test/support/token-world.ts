@@ -11,7 +11,7 @@ import { readToken, TokenStore } from '../../src/features/tokens/token-store.ts'
 import { TokenUpkeep } from '../../src/features/tokens/token-upkeep.ts';
 import { tokensSchema } from '../../src/features/tokens/tokens-configuration.ts';
 import { createOwners } from '../../src/identity/owners.ts';
-import type { Question } from '../../src/kubernetes/token-scope.ts';
+import type { Question } from '../../src/kubernetes/authorizer-attributes.ts';
 import { timestamp } from '../../src/lib/go-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';

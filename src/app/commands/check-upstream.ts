@@ -229,7 +229,7 @@ async function checkProvisioner(
   }
 }
 
-/** What the output of `stonegate manifests rbac` and `crds` does not have. */
+/** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
   { tokens, members, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,

@@ -4,8 +4,9 @@
  * the request to each.
  */
 
+import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import { contentDigits } from '../../kubernetes/lists/shown-revision.ts';
-import type { ResourceQuestion, SubjectByNamespace } from '../../rbac/attributes.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';

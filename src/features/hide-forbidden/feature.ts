@@ -4,6 +4,7 @@
  * the 403 and its reason. See docs/access.md.
  */
 
+import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import { isWorkload, type ResourceRequest } from '../../kubernetes/request-info.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import type { Replacement } from '../../kubernetes/upstream-ports.ts';
@@ -13,7 +14,7 @@ import { readJSONObject } from '../../lib/json-object.ts';
 import type { Feature, RequestHook } from '../../proxy/feature.ts';
 import { resourceQuestion } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import type { RBACUser, ResourceQuestion } from '../../rbac/attributes.ts';
+import type { RBACUser } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';

@@ -18,7 +18,7 @@ export type { TeamFeature } from './team-feature.ts';
 export type { MembersService };
 
 export interface Members extends Feature {
-  /** For the portal; undefined without the section `members`. */
+  /** The portal calls it. It is undefined without the section `members`. */
   readonly source?: { readonly members: MembersService; readonly searchPeople: PeopleSearch };
 }
 

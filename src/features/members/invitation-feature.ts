@@ -41,7 +41,7 @@ const KNOWN_INVITATIONS = new ComponentType<KnownInvitations>('invitations', {
 const UPKEEP = new ComponentType<OwnerUpkeep<Invitation>>('upkeep of invitations', RUNS);
 
 export interface InvitationFeature extends Feature {
-  /** For the portal; undefined without the section `members`. */
+  /** The portal calls it. It is undefined without the section `members`. */
   readonly source?: Invitations;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a stored invitation says: until when it may be accepted, and by whom. This process knows
+ * A stored invitation says until when it may be accepted, and by whom. This process knows
  * all invitations from an informer, for lists; an acceptance is decided on the stored object itself.
  */
 import { timingSafeEqual } from 'node:crypto';
@@ -96,7 +96,7 @@ function normalized(address: string): string {
   return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
 }
 
-/** Of one tenant. */
+/** They hold for each tenant. */
 const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface InvitationStore extends OwnedObjects<Invitation> {

@@ -2,10 +2,12 @@
  * Gives what invitations are to, with the rights of the inviter: a role by a RoleBinding that is written as
  * the inviter, and a place in a team by a change that the inviter may make.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
-import type { ResourceQuestion } from '../../kubernetes/token-scope.ts';
+import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { IdentityRequests } from '../../proxy/as-identity.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
@@ -40,7 +42,7 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     username: string,
     { origin, signal, dryRun }: Giving[3],
   ): Promise<void> {
-    if (homeOf(inviter) !== '' && !isLevel(role)) throw new StatusError('ObjectInvalid', ONLY_LEVELS);
+    if (homeOf(inviter) !== '' && !isLevel(role)) throw invalidObject('Invitation', 'spec.role', ONLY_LEVELS);
     const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
     const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
     await addBinding(member, role, { namespace, dryRun, send });

@@ -47,7 +47,7 @@ export const invitationSpecSchema = z.strictObject({
 
 export type InvitationSpec = Output<typeof invitationSpecSchema>;
 
-/** What an invitation gives. */
+/** An invitation gives a role or a place in a team. */
 export type Target = { readonly namespace: string; readonly role: string } | { readonly team: string };
 
 /** @returns undefined unless it names either a team or a role in a namespace */
@@ -100,7 +100,7 @@ const offerSchema = z.object({
   expirationTimestamp: z.string(),
 });
 
-/** What the invited user sees. */
+/** The invited user sees this. */
 export type Offer = Output<typeof offerSchema>;
 
 export const OWN_ACCEPTANCES: OwnResource = {
@@ -115,7 +115,7 @@ export const OWN_ACCEPTANCES: OwnResource = {
   schemas: { spec: acceptanceSpecSchema, status: offerSchema },
 };
 
-/** What is stored. Times are in RFC 3339. An API server does not take every pattern of the above. */
+/** Times are stored in RFC 3339. An API server does not take every pattern of the schemas above. */
 const storedSpecSchema = z.object({
   namespace: z.string().exactOptional(),
   role: z.string().exactOptional(),

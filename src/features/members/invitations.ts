@@ -2,6 +2,7 @@
  * Invites to a namespace or a team, and accepts: what Stonegate's own API and the portal call. Whether an
  * invited user exists is never asked. What is accepted is given with the rights that the inviter has then.
  */
+
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
@@ -14,6 +15,7 @@ import type { Random } from '../../lib/random.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { RequestOrigin } from '../../proxy/as-identity.ts';
 import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
@@ -62,9 +64,9 @@ export interface InvitationsOptions {
   readonly owners: Owners;
   readonly describe: (identity: Identity) => KubernetesIdentity;
   readonly targets: InvitationTargets;
-  /** Of invitations, by inviter. */
+  /** Limits how often each user invites. */
   readonly rate: Pick<RateLimiter, 'take' | 'wait'>;
-  /** What the invited user gets, from the secret. */
+  /** Makes the link that the inviter sends. */
   readonly linkTo: (secret: string) => string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'bytes'>;
@@ -75,7 +77,7 @@ export type Invitations = ReturnType<typeof createInvitations>;
 const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'invitations' };
 /** A sign-in of the inviter is written to the same object. */
 const ATTEMPTS = 4;
-/** What was claimed is given even if the client is gone. */
+/** A claimed invitation is carried out even if its client is gone. */
 const UNINTERRUPTED = new AbortController().signal;
 
 /** The functions throw a StatusError also for what the API server does not answer. */
@@ -184,7 +186,7 @@ export function createInvitations(options: InvitationsOptions) {
     ): Promise<ShownInvitation> {
       const target = targetOf(spec);
       if (target === undefined)
-        throw new StatusError('ObjectInvalid', 'spec: expected namespace and role, or team');
+        throw invalidObject('Invitation', 'spec', 'expected namespace and role, or team');
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
@@ -201,7 +203,7 @@ export function createInvitations(options: InvitationsOptions) {
         identity: JSON.stringify(owner),
         digest,
         invited: timestamp(now),
-        // What an access token makes ends with it.
+        // An invitation that an access token makes ends with the token.
         expires: timestamp(Math.min(now + LIFETIME, identity.accessToken ? identity.expiresAt : Infinity)),
       };
       const metadata = { name: id };

@@ -2,11 +2,13 @@
  * The members of a namespace for one user: what the user may see of them, and changes with the user's
  * rights. Stonegate's own API and the portal use it.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
@@ -143,7 +145,7 @@ export function createMembersService(options: MembersOptions) {
         `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
       );
     if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
-      throw new StatusError('ObjectInvalid', 'spec: type and name of a member cannot be changed');
+      throw invalidObject('Member', 'spec', 'type and name of a member cannot be changed');
     return write(entered, member, spec?.role, true, change);
   }
 
@@ -232,7 +234,7 @@ function keyNamed(
     case 'ServiceAccount': {
       const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
       if (serviceAccountOf(username) !== undefined) return userKey(username);
-      throw new StatusError('ObjectInvalid', 'spec.name: a service account is NAMESPACE:NAME');
+      throw invalidObject('Member', 'spec.name', 'a service account is NAMESPACE:NAME');
     }
   }
 }

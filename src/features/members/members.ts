@@ -3,12 +3,13 @@
  * A subject of a ClusterRoleBinding is a member if the role lets it get the namespace or give roles there,
  * unless it is a part of the cluster.
  */
+
 import { hash } from 'node:crypto';
-import { StatusError } from '../../errors/status-error.ts';
 import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
@@ -177,7 +178,7 @@ function givesRoles(role: StoredRole, namespace: string): boolean {
   return roleAllows(role, { ...give, subresource: '', namespace, name: '', tenant: role.tenant });
 }
 
-export const ONLY_LEVELS = 'spec.role: only read, control, edit and manage can be given';
+export const ONLY_LEVELS = 'only read, control, edit and manage can be given';
 
 /**
  * The grant that a change adds.
@@ -190,7 +191,7 @@ export function newGrant(
   { namespace, hasTenants }: MembersPlace,
   objects: TenantObjects,
 ): MemberGrant {
-  if (hasTenants && !isLevel(word)) throw new StatusError('ObjectInvalid', ONLY_LEVELS);
+  if (hasTenants && !isLevel(word)) throw invalidObject('Member', 'spec.role', ONLY_LEVELS);
   const name = clusterRoleOf(word);
   const none = { tenant: '', uid: '', revision: 0 };
   const roleRef = { kind: 'ClusterRole', name };

@@ -89,7 +89,7 @@ export function createTeamReadiness(build: FeatureBuild, startedAt: number): Rea
 }
 
 export interface TeamFeature extends Feature {
-  /** For the portal; undefined without the section `members`. */
+  /** The portal calls it. It is undefined without the section `members`. */
   readonly source?: {
     readonly teams: Teams;
     callerOf(identity: Identity): Promise<TeamCaller>;

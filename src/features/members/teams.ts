@@ -3,6 +3,7 @@
  * by the user's RBAC on `teams.stonegate.dev`, and by being a member or manager of the team; the stored
  * objects are read and written with the provisioning credential.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import { type AccessReviewer, isAllowed, type ReviewSubject } from '../../kubernetes/access-reviewer.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
@@ -14,6 +15,7 @@ import type { Account } from '../../kubernetes/upstream-request.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import { OWN_GROUP, OWN_VERSION } from '../../proxy/own-api.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
@@ -118,12 +120,17 @@ export function createTeams(options: TeamsOptions) {
       members: wholeNames(spec.members ?? []),
       managers: wholeNames(spec.managers ?? managers),
     };
-    if (complete.managers.length === 0) throw invalid('spec.managers', 'a team has at least one manager');
+    if (complete.managers.length === 0)
+      throw invalidObject('Team', 'spec.managers', 'a team has at least one manager');
     if (Math.max(complete.members.length, complete.managers.length) > teamMembers)
-      throw invalid('spec', `a team has at most ${teamMembers} members and as many managers`);
+      throw invalidObject('Team', 'spec', `a team has at most ${teamMembers} members and as many managers`);
     const length = [...complete.members, ...complete.managers].join('').length;
     if (length > 2 * teamMembers * NAME_LENGTH)
-      throw invalid('spec', `its names have ${2 * teamMembers * NAME_LENGTH} characters at most together`);
+      throw invalidObject(
+        'Team',
+        'spec',
+        `its names have ${2 * teamMembers * NAME_LENGTH} characters at most together`,
+      );
     return complete;
   }
 
@@ -132,7 +139,7 @@ export function createTeams(options: TeamsOptions) {
       return mode.memberName(wanted, tenant);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      throw invalid('spec', `${JSON.stringify(wanted)} can be no user of the tenant`);
+      throw invalidObject('Team', 'spec', `${JSON.stringify(wanted)} can be no user of the tenant`);
     }
   }
 
@@ -180,7 +187,7 @@ export function createTeams(options: TeamsOptions) {
       const { name, isDryRun } = change;
       if (!(await may(caller, 'create'))) throw refused(caller, 'create', '');
       const problem = labelProblem(name);
-      if (problem !== undefined) throw invalid('metadata.name', `a name that ${problem}`);
+      if (problem !== undefined) throw invalidObject('Team', 'metadata.name', `a name that ${problem}`);
       const teams = index.teamsOf(tenant);
       if (teams.length >= MAX_TEAMS)
         throw refused(caller, 'create', '', `the tenant has ${MAX_TEAMS} teams, the most that it may have`);
@@ -245,8 +252,3 @@ function conflict(code: keyof typeof CONFLICTS, name: string): StatusError {
 }
 
 /** kubectl shows only the causes of a 422. */
-function invalid(field: string, message: string): StatusError {
-  return new StatusError('ObjectInvalid', `Team is invalid: ${field}: ${message}`, {
-    details: { group: OWN_GROUP, kind: 'Team', causes: [{ reason: 'FieldValueInvalid', message, field }] },
-  });
-}

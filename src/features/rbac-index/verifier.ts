@@ -3,6 +3,7 @@
  * lasts is logged and counted; it changes no response, since a user could cause it. See docs/access.md.
  */
 import type { AccessAttributes, AccessReviewer } from '../../kubernetes/access-reviewer.ts';
+import type { Question } from '../../kubernetes/authorizer-attributes.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
@@ -10,7 +11,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry, VerificationResult } from '../../lib/telemetry.ts';
 import { untrustedText } from '../../lib/untrusted-text.ts';
-import { type Question, type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
+import { type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { NamespacesQuestion } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';

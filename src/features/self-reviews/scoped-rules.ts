@@ -3,8 +3,8 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-rules-review-v1/
  */
 import type { NonResourceRule } from '../../kubernetes/authorization-v1.ts';
+import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { TokenScope } from '../../kubernetes/token-scope.ts';
-import type { ResourceQuestion } from '../../rbac/attributes.ts';
 import { createRulesBudget, createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexed-rules.ts';
 

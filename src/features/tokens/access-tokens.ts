@@ -2,6 +2,7 @@
  * Makes, lists, rotates and revokes the access tokens of a user, for Stonegate's own API and the portal. The
  * objects are written with the provisioning credential.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import { type Owners, ownerKey } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
@@ -10,6 +11,7 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
 import { kubernetesIdentity } from '../../proxy/identity-source.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -252,12 +254,5 @@ function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end
 
 /** kubectl shows nothing but the causes. */
 function invalid(message: string, field = 'spec'): StatusError {
-  const named = field === 'spec' ? message : `${field}: ${message}`;
-  return new StatusError('ObjectInvalid', `AccessToken is invalid: ${named}`, {
-    details: {
-      group: 'stonegate.dev',
-      kind: 'AccessToken',
-      causes: [{ reason: 'FieldValueInvalid', message, field }],
-    },
-  });
+  return invalidObject('AccessToken', field, message);
 }

@@ -4,8 +4,9 @@
  * unfiltered.
  */
 import { unauthorized } from '../../errors/status-error.ts';
+import type { Question } from '../../kubernetes/authorizer-attributes.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { Question, TokenScope } from '../../kubernetes/token-scope.ts';
+import type { TokenScope } from '../../kubernetes/token-scope.ts';
 import { headerValues } from '../../lib/header-list.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { questionOf } from '../../proxy/rbac-reasons.ts';

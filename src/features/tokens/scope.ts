@@ -2,8 +2,10 @@
  * The scopes of an access token: what they may be, and what they allow together. They only narrow what the
  * owner may do; what escalates needs its own word besides.
  */
+
+import type { Question, ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import type { Question, ResourceQuestion, TokenScope } from '../../kubernetes/token-scope.ts';
+import type { TokenScope } from '../../kubernetes/token-scope.ts';
 import { CLUSTER_ROLES, LEVELS, type Level, READ_VERBS, WRITE_VERBS } from '../../rbac/cluster-roles.ts';
 import { ESCALATION_WORDS, type EscalationWord, escalationOf } from '../../rbac/escalating.ts';
 import { ruleAllows } from '../../rbac/rules.ts';

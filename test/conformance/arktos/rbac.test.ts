@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
-import type { Question, RBACUser } from '../../../src/rbac/attributes.ts';
+import type { RBACUser } from '../../../src/rbac/attributes.ts';
 import { decide, grantsOf } from '../../../src/rbac/decide.ts';
 import {
   clusterRole,

@@ -3,7 +3,8 @@
  * meet: every feature of RBAC rules and subjects that the API server stores.
  */
 import fc, { type Arbitrary } from 'fast-check';
-import type { Question, RBACUser } from '../../../src/rbac/attributes.ts';
+import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
+import type { RBACUser } from '../../../src/rbac/attributes.ts';
 
 export const NAMESPACES = ['n1', 'n2', 'n3', 'n4'] as const;
 const NAMES = ['a', 'b', 'n1', 'n2', ''] as const;

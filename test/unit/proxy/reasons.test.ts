@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { reasonFor } from '../../../src/proxy/reasons.ts';
-import type { Question } from '../../../src/rbac/attributes.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import {
   clusterRole,

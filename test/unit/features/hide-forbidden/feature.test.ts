@@ -1,8 +1,8 @@
 /** Of which requests a 403 is shown as a 404, to whom, and in which words. */
 import t from 'tap';
 import { createHideForbidden } from '../../../../src/features/hide-forbidden/feature.ts';
+import type { Question } from '../../../../src/kubernetes/authorizer-attributes.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
-import type { Question } from '../../../../src/rbac/attributes.ts';
 import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { openMode } from '../../../support/fake-pipeline.ts';
 import { claimIdentity } from '../../../support/identities.ts';
