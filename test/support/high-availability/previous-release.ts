@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
-const PREVIOUS = '0cf2fbd9a347cd67f32d7b11c130dc343e79a069';
+const PREVIOUS = 'e0c1e977a77ea43f318b9e33c75000b88be9e542';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
