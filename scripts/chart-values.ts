@@ -1,5 +1,5 @@
 /**
- * The schema of the chart's values and the table of docs/kubernetes.md. Both come from values.yaml: the
+ * The schema of the chart's values and the table of docs/reference/chart.md. Both come from values.yaml: the
  * comment above a value is its description, its type is that of the default, and `@schema` in the comment
  * adds to it. The schema of `configuration` is the configuration's own, without what the chart fills in.
  */
@@ -8,7 +8,7 @@ import { isMap, isNode, parse, parseDocument } from 'yaml';
 import { jsonSchema, withTable } from './configuration-reference.ts';
 
 export const CHART_SCHEMA = 'config/charts/stonegate/values.schema.json';
-export const CHART_DOCUMENT = 'docs/kubernetes.md';
+export const CHART_DOCUMENT = 'docs/reference/chart.md';
 /** The chart can read only its own files: source → copy. */
 export const CHART_COPIES = [
   ['config/alerts/stonegate.yaml', 'config/charts/stonegate/files/alerts.yaml'],

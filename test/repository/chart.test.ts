@@ -29,7 +29,7 @@ t.test("Helm can read every pattern of that schema: Go's expressions have no loo
   for (const pattern of patterns) t.doesNotThrow(() => RE2JS.compile(pattern), pattern);
 });
 
-t.test("docs/kubernetes.md has a fresh table of the chart's values (npm run schema)", async (t) => {
+t.test("docs/reference/chart.md has a fresh table of the chart's values (npm run schema)", async (t) => {
   const document = read(CHART_DOCUMENT);
   t.ok(document === withValuesTable(document));
 });
