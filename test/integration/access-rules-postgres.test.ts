@@ -1,5 +1,5 @@
 /**
- * The search service of docs/access-rules.md, with the code that stands there, on a real PostgreSQL: it shows
+ * The search service of docs/reference/access-rules-search.md, with the code that stands there, on a real PostgreSQL: it shows
  * exactly the rows that the user may list.
  */
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,10 @@ const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...
 
 // A database is made first.
 const missing = postgresMissing();
-const DOCUMENT = readFileSync(new URL('../../docs/access-rules.md', import.meta.url), 'utf8');
+const DOCUMENT = readFileSync(
+  new URL('../../docs/reference/access-rules-search.md', import.meta.url),
+  'utf8',
+);
 
 /** The code of that language in the document. */
 function codeOf(language: string): string {

@@ -1,6 +1,6 @@
 /**
- * The reference evaluation of access rules: what a service does with them. docs/access-rules.md has the same
- * in SQL.
+ * The reference evaluation of access rules: what a service does with them. docs/reference/
+ * access-rules-search.md has the same in SQL.
  */
 import type { AccessRule, AccessRules } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
 import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
