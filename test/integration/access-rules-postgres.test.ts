@@ -1,6 +1,6 @@
 /**
- * The search service of docs/reference/access-rules-search.md, with the code that stands there, on a real PostgreSQL: it shows
- * exactly the rows that the user may list.
+ * The search service of docs/reference/access-rules-search.md, with the code that stands there, on a real
+ * PostgreSQL: it shows exactly the rows that the user may list.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
