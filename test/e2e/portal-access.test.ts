@@ -6,11 +6,11 @@ import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { AccessView } from '../../src/features/portal/context.ts';
-import { accessPage } from '../../src/features/portal/pages/access-page.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { pageFaults } from '../support/page/page-checks.ts';
+import { pageOf } from '../support/portal.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const missing = hasChromium() ? false : NO_CHROMIUM;
@@ -71,14 +71,6 @@ t.test('a user sees what they may do, on a desktop and on a phone', { skip: miss
     });
 });
 
-const DESCRIBED = {
-  name: 'alice',
-  domain: 'acme',
-  issuer: undefined,
-  tenant: 'acme',
-  username: 'acme:alice',
-};
-const ACCOUNT = { ...DESCRIBED, groups: [], project: undefined, roles: [], otherProjects: [], expiresAt: 0 };
 const CELLS = {
   get: 'all',
   list: 'all',
@@ -101,7 +93,7 @@ function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
   const groups = isEachDifferent
     ? names.map((name, at) => ({ scope, names: [name], rows: ROWS.slice(0, 1 + (at % 3)), moreRows: 0 }))
     : [{ scope, names, rows: ROWS, moreRows: 0 }];
-  const roles = [{ kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: names }];
+  const roles = [{ kind: 'ClusterRole' as const, name: 'edit', everywhere: false, namespaces: names }];
   return {
     matrix: {
       groups: namespaces === 0 ? [] : groups.slice(0, 20),
@@ -126,12 +118,8 @@ t.test('on a phone the page fits, whatever the number of namespaces', { skip: mi
   ] as const) {
     const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
     const page = await context.newPage();
-    const content = accessPage({
-      frame: { server: 'https://k8s.example', navigation: undefined },
-      account: ACCOUNT,
-      access: view,
-    });
-    await page.setContent(content.text);
+    const { text } = await pageOf('/access', { access: { accessOf: async () => view } });
+    await page.setContent(text);
     await page.screenshot({ path: `${PICTURES}/access-phone-${name}.png`, fullPage: screens < 10 });
     t.same(await pageFaults(page), [], name);
     const [width = 0, height = 0] = await page.evaluate<number[]>(

@@ -4,10 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import t from 'tap';
-import { quotaPage } from '../../src/features/portal/pages/quota-page.ts';
 import type { ShownQuota } from '../../src/features/quota/own-quota-v1alpha1.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { pageFaults } from '../support/page/page-checks.ts';
+import { pageOf } from '../support/portal.ts';
 
 const missing = hasChromium() ? false : NO_CHROMIUM;
 const PICTURES = 'artefacts/portal';
@@ -42,16 +42,8 @@ const QUOTAS: Readonly<Record<string, ShownQuota | undefined>> = {
   none: undefined,
 };
 
-const PAGE_LINKS = [
-  ['/', 'Account'],
-  ['/access', 'What you may do'],
-  ['/quota', 'Quota'],
-  ['/#kubectl', 'kubectl'],
-] as const;
-const frame = {
-  server: 'https://k8s.example',
-  navigation: { path: '/quota', signOutToken: 'x', pages: PAGE_LINKS, choice: undefined },
-};
+const contentFor = async (quota: ShownQuota | undefined) =>
+  (await pageOf('/quota', { quota: { quotaOf: async () => quota } })).text;
 
 for (const [view, options] of VIEWS)
   t.test(`the page on a ${view}`, { skip: missing }, async (t) => {
@@ -60,8 +52,7 @@ for (const [view, options] of VIEWS)
     t.teardown(() => browser.close());
     const page = await (await browser.newContext(options)).newPage();
     for (const [name, quota] of Object.entries(QUOTAS)) {
-      const content = quotaPage({ frame, tenant: 'acme', quota });
-      await page.setContent(content.text);
+      await page.setContent(await contentFor(quota));
       await page.screenshot({ path: `${PICTURES}/quota-${name}-${view}.png`, fullPage: true });
       t.same(await pageFaults(page), [], name);
       const width = await page.evaluate<number>('document.documentElement.scrollWidth');
@@ -73,9 +64,7 @@ t.test('a screen reader hears each share', { skip: missing }, async (t) => {
   const browser = await launchChromium();
   t.teardown(() => browser.close());
   const page = await (await browser.newContext()).newPage();
-  const { full } = QUOTAS;
-  const content = quotaPage({ frame, tenant: 'acme', quota: full });
-  await page.setContent(content.text);
+  await page.setContent(await contentFor(QUOTAS.full));
   const shares = page.getByRole('progressbar');
   t.equal(await shares.count(), Object.keys(hard).length);
   t.equal(await page.getByRole('progressbar', { name: 'pods: 97 percent used' }).count(), 1);

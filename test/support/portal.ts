@@ -239,6 +239,13 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
   return self;
 }
 
+/** A page of the portal as a signed-in user gets it. */
+export async function pageOf(path: string, options: Partial<PortalOptions>): Promise<FakeResponse> {
+  const browser = createFakePortal(options).browser();
+  await browser.signIn();
+  return browser.get(path);
+}
+
 export function headerOf({ headers }: FakeResponse, name: string): string | undefined {
   return headers.find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 }

@@ -94,10 +94,3 @@ t.test('a form from elsewhere makes nothing', async (t) => {
   t.equal((await browser.post('/tokens', { ...FORM, token: browser.formToken }, elsewhere)).status, 403);
   t.same(made, []);
 });
-
-t.test('without access tokens there is neither page nor link', async (t) => {
-  const browser = createFakePortal().browser();
-  await browser.signIn();
-  t.equal((await browser.get('/tokens')).status, 404);
-  t.notMatch((await browser.get('/')).text, '/tokens');
-});
