@@ -105,7 +105,7 @@ export const refusedByProvider = (provider: string, quote: string) =>
   problem(403, `${provider} did not sign you in`, 'The reason it gave:', { quote });
 
 export const tooManySignIns = () =>
-  problem(429, 'Too many sign-ins from your address', 'Wait a minute, then try again.', {
+  problem(429, 'Too many sign-ins', 'Of this user, or from your address. Wait a minute, then try again.', {
     headers: [['Retry-After', '60']],
   });
 

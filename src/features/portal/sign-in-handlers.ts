@@ -3,7 +3,6 @@
  * counted per source and per user before Keystone is called; like Keystone, the page does not say which of
  * the values was wrong.
  */
-import type { HeaderField } from '../../lib/header-list.ts';
 import { ownName } from './account.ts';
 import type { KeystoneSignIn, PortalContext } from './context.ts';
 import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
@@ -11,7 +10,7 @@ import { isFromOwnPage } from './csrf.ts';
 import { navigationOf } from './navigation.ts';
 import { MAX_LENGTH } from './pages/page-parts.ts';
 import { type SignInPage, signInPage } from './pages/sign-in-page.ts';
-import { notFound, staleForm } from './problem.ts';
+import { notFound, staleForm, tooManySignIns } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { beginSession, currentSession } from './session.ts';
@@ -51,9 +50,9 @@ export async function signInWithPassword(
 
   const next = redirectTarget(entered.get('next'));
   const navigation = navigationOf(await currentSession(request, context), request, context);
-  const showAgain = (status: number, message: string, headers: readonly HeaderField[] = []) => {
+  const showAgain = (status: number, message: string) => {
     const shown = { navigation, entered, next, flash: undefined, refusal: { message, details: undefined } };
-    return showForm(status, request, context, shown, headers);
+    return showForm(status, request, context, shown);
   };
 
   const field = (name: string) => entered.get(name) ?? '';
@@ -66,7 +65,7 @@ export async function signInWithPassword(
   const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-in attempts');
-    return showAgain(429, tooMany(limited), [['Retry-After', '60']]);
+    throw tooManySignIns();
   }
   const credentials = { user, domain, password, project: project === '' ? undefined : project };
   const result = await keystone.login.signIn(credentials, exchange.signal);
@@ -92,11 +91,6 @@ function reasonOf(refused: 'wrong' | 'second-factor', { displayName }: KeystoneS
     : `${displayName} wants a second factor, which cannot be asked for here. Sign in where it can be, and use an application credential with "stonegate login --keystone".`;
 }
 
-function tooMany(limited: 'source' | 'user'): string {
-  const what = limited === 'user' ? 'for this user' : 'from your address';
-  return `Too many tries ${what}. Wait a minute, then try again.`;
-}
-
 type Shown = Pick<SignInPage, 'flash' | 'refusal' | 'entered' | 'signedInAs' | 'navigation' | 'next'>;
 
 function showForm(
@@ -104,7 +98,6 @@ function showForm(
   { visitID }: PortalRequest,
   { cluster, providers, keystone, formTokens, random }: PortalContext,
   shown: Shown,
-  headers: readonly HeaderField[] = [],
 ): PortalResponse {
   const visit = visitID ?? newID(random);
   const content = signInPage({
@@ -113,10 +106,7 @@ function showForm(
     target: KEYSTONE_ACTION,
     formToken: formTokens.issue(visit, KEYSTONE_ACTION),
   });
-  return page(status, content, [
-    ...headers,
-    ...(visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []),
-  ]);
+  return page(status, content, visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []);
 }
 
 /** Redirects a user without a session to the sign-in page. */

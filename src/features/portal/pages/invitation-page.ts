@@ -37,13 +37,13 @@ export const INVITATION_PAGE = userPage<Invitations>({
       main: html`<div class="card">${
         isAccepted
           ? html`<p>You have accepted it.</p><p><a class="button stretch" href="/">Go to the start page</a></p>`
-          : offered(await orNone(source.show(identity, secretOf(page), change)), page)
+          : offered(await orNoInvitation(source.show(identity, secretOf(page), change)), page)
       }</div>`,
     };
   },
   async act(_entered, page) {
     const { source, identity, change } = page;
-    const { namespace, role, team } = await orNone(source.accept(identity, secretOf(page), change));
+    const { namespace, role, team } = await orNoInvitation(source.accept(identity, secretOf(page), change));
     return {
       text:
         team === undefined
@@ -63,7 +63,7 @@ function secretOf({ request, context }: Visit<unknown>): string {
 }
 
 /** One page for every reason why a user cannot accept an invitation. */
-async function orNone<T>(offer: Promise<T>): Promise<T> {
+async function orNoInvitation<T>(offer: Promise<T>): Promise<T> {
   try {
     return await offer;
   } catch (error) {

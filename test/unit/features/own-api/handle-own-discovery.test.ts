@@ -132,15 +132,7 @@ t.test('a client that accepts no JSON gets the API server’s document', async (
 });
 
 t.test('every other request is forwarded as before', async (t) => {
-  for (const target of [
-    '/api',
-    '/apis/apps',
-    '/apis/apps/v1',
-    '/version',
-    '/openapi/v2',
-    '/openapi/v3/api/v1',
-    '/api/v1/pods',
-  ])
+  for (const target of ['/api', '/apis/apps/v1', '/openapi/v2', '/openapi/v3/api/v1'])
     t.equal((await ask(target, [])).forwarded, 1, target);
   t.equal((await ask('/apis', [], {}, { method: 'POST' })).forwarded, 1);
 });

@@ -43,18 +43,12 @@ t.test('a value that is missing or too long is said, and Keystone is not called'
 });
 
 t.test('too many attempts are refused before Keystone is called', async (t) => {
-  for (const [limited, words] of [
-    ['user', 'for this user'],
-    ['source', 'from your address'],
-  ] as const) {
-    const portal = createFakePortal();
-    portal.world.limited = limited;
-    const response = await portal.browser().signIn();
-    t.equal(response.status, 429);
-    t.equal(headerOf(response, 'retry-after'), '60');
-    t.match(response.text, words);
-    t.same(portal.asked, []);
-  }
+  const portal = createFakePortal();
+  portal.world.limited = 'user';
+  const response = await portal.browser().signIn();
+  t.equal(response.status, 429);
+  t.equal(headerOf(response, 'retry-after'), '60');
+  t.same(portal.asked, []);
 });
 
 t.test('another spelling of a user name counts as the same user in the limit', async (t) => {
