@@ -51,17 +51,9 @@ export function accountOf(
 
 /** The user's name in Keystone or at the issuer. */
 export function ownName({ identity: { subject } }: Session): string {
-  switch (subject.kind) {
-    case 'keystone':
-      return subject.userName;
-    case 'claim':
-      return subject.name;
-    // The portal offers no sign-in for these.
-    case 'upstream':
-      return subject.user.username;
-    case 'anonymous':
-      return '';
-  }
+  if (subject.kind === 'keystone') return subject.userName;
+  // The portal offers no sign-in for other kinds.
+  return subject.kind === 'claim' ? subject.name : '';
 }
 
 /** The projects and domains of which the session has Keystone's name. */

@@ -87,15 +87,22 @@ ${description !== '' && html`<p>${description}</p>`}
 <caption>Managers may change the team; only members are in its group</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
 <tbody>
-${users.map((username) => html`<tr><th scope="row">${username}${username === viewer && html` <span class="tag">you</span>`}</th><td>${[members.includes(username) && 'member', managers.includes(username) && 'manager'].filter(Boolean).join(', ')}</td>${isManager && html`<td>${removal(username, name, page)}</td>`}</tr>\n`)}</tbody>
+${users.map((username) => row(username, viewer, { name, spec, isManager }, page))}</tbody>
 </table>
 ${isManager && fold('Add someone', name, addForm(name, page))}
 ${isManager && fold('Invite by a link', name, inviteParts(own, page, { known: hidden('team', name), at: `-${name}` }))}</section>`;
 }
 
-function removal(username: string, team: string, page: Forms): Html {
-  const content = html`${hidden('team', team)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
-  return fold('Remove', username, form(page, 'remove', content));
+function row(
+  username: string,
+  viewer: string,
+  { name, spec, isManager }: { name: string; spec: ShownTeam['spec']; isManager: boolean },
+  page: Forms,
+): Html {
+  const parts = [spec.members.includes(username) && 'member', spec.managers.includes(username) && 'manager'];
+  const remove = html`${hidden('team', name)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
+  return html`<tr><th scope="row">${username}${username === viewer && html` <span class="tag">you</span>`}</th><td>${parts.filter(Boolean).join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
+`;
 }
 
 function addForm(team: string, whole: Forms): Html {

@@ -37,18 +37,7 @@ t.test('the policy allows the style sheet of the page by its hash', async (t) =>
 });
 
 t.test('an unknown path is a page with status 404', async (t) => {
-  for (const path of [
-    '/admin',
-    '/login/',
-    '/login/callback',
-    '/login/callback/',
-    '/login/callback/globex',
-    '//',
-    '/login/../',
-    '/__proto__',
-    '/Login',
-    '/login%2f',
-  ]) {
+  for (const path of ['/admin', '/login/callback/globex', '/login/../', '/__proto__', '/login%2f']) {
     const response = await createFakePortal().browser().get(path);
     t.equal(response.status, 404, path);
     t.match(response.text, 'There is no such page');
