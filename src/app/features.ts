@@ -15,8 +15,6 @@ import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
 import { createMembers } from '../features/members/feature.ts';
-import { createInvitationFeature } from '../features/members/invitation-feature.ts';
-import { createTeamFeature } from '../features/members/team-feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
 import { createOwnTenant } from '../features/own-tenant/feature.ts';
@@ -67,9 +65,7 @@ export function createFeatures(
     index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
   const accessRules = access && createAccessRules(build, parts, access);
   const quotas = createShownQuotas(build.loaded.configuration, parts);
-  const teams = createTeamFeature(build, parts);
   const members = createMembers(build, parts, access);
-  const invitations = createInvitationFeature(build, parts, access, teams.source);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -91,8 +87,6 @@ export function createFeatures(
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
     members,
-    teams,
-    invitations,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
@@ -108,9 +102,7 @@ export function createFeatures(
       access: accessRules,
       quota: quotas.source,
       tokens: tokens?.tokens,
-      members: members.source?.members,
-      teams: teams.source,
-      invitations: invitations.source,
+      ...members.sources,
     },
   };
 }

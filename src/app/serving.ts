@@ -17,7 +17,7 @@ import {
   type MembershipLog,
 } from '../features/cross-tenant/feature.ts';
 import { createServedKeystoneQuota } from '../features/keystone-limits/feature.ts';
-import { createTeamReadiness } from '../features/members/team-feature.ts';
+import { createTeamReadiness } from '../features/members/memberships.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';

@@ -96,7 +96,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
     if (owner === undefined || !isKnownFromSignIn(owner)) return;
     const now = clock.now();
     for (const object of owned)
-      if (endedAt(object, now) === undefined && this.#isNews(object, owner, now))
+      if (endedAt(object, now) === undefined && this.#isWorthWriting(object, owner, now))
         this.note(object, { signIn: { at: timestamp(now), identity: JSON.stringify(owner) } });
   }
 
@@ -174,8 +174,8 @@ export class OwnerUpkeep<T extends OwnedObject> {
     }
   }
 
-  /** Other groups, an hour since the last sign-in that is known, or another one that is not written yet. */
-  #isNews(object: T, owner: Identity, now: number): boolean {
+  /** Other groups, an hour since the last sign-in, or an earlier one that waits to be written. */
+  #isWorthWriting(object: T, owner: Identity, now: number): boolean {
     const known = this.#options.identityOf(object);
     if (now - object.signedInAt >= HOUR || this.#pending.get(object.id)?.signIn !== undefined) return true;
     return factsOf(known) !== factsOf(owner);

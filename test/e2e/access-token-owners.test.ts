@@ -9,7 +9,6 @@ import { startTokenStandIn, type TokenStandIn } from '../support/token-standin.t
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
-const OWN = '/apis/stonegate.dev/v1alpha1';
 
 async function becomes(
   t: Test,
@@ -27,36 +26,6 @@ async function reason(site: TokenStandIn): Promise<string> {
   const refused = (await site.audited()).filter(({ responseStatus }) => responseStatus?.code === 401);
   return refused.at(-1)?.annotations?.['stonegate.dev/reason'] ?? '';
 }
-
-t.test('D421 D422 a Keystone user is disabled, deleted, made anew, renamed', async (t) => {
-  const site = await startTokenStandIn(t);
-  const { directory } = site.keystone;
-  const alice = directory.user('acme', 'alice');
-  const { secret } = await site.make(site.keystoneToken('alice'), 'read');
-  await becomes(t, site, secret, 200);
-  const changes: readonly [change: () => void, undo: () => void][] = [
-    [() => (alice.enabled = false), () => (alice.enabled = true)],
-    [() => (alice.domain.enabled = false), () => (alice.domain.enabled = true)],
-    [() => (alice.deleted = true), () => (alice.deleted = false)],
-  ];
-  for (const [change, undo] of changes) {
-    change();
-    await becomes(t, site, secret, 401);
-    t.match(await reason(site), /the owner .*alice.* is disabled or deleted in Keystone/);
-    undo();
-    await becomes(t, site, secret, 200);
-  }
-  alice.name = 'alicia';
-  await eventually(async () => (await site.ask(secret, `${OWN}/selfidentity`)).body.includes('acme:alicia'));
-  t.equal((await site.ask(secret, CONFIGMAPS)).status, 403, 'under the new name, with its rights');
-  const another = directory.user('acme', 'alice');
-  directory.assign(another, 'member', { project: directory.project('acme', 'web') });
-  t.equal((await site.ask(site.keystoneToken('alice'), CONFIGMAPS)).status, 200);
-  t.equal((await site.ask(secret, CONFIGMAPS)).status, 403, 'the namesake has no part in it');
-  t.same(await site.list(site.keystoneToken('alice')), [], 'and does not see it');
-  alice.deleted = true;
-  await becomes(t, site, secret, 401);
-});
 
 t.test('a role that gives rights in a namespace is taken away at Keystone, and given back', async (t) => {
   const site = await startTokenStandIn(t);

@@ -6,7 +6,7 @@ import { ACCESS_TOKENS_PATH } from '../../src/features/tokens/access-token-v1alp
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
-import { madeToken, posted } from '../support/token-client.ts';
+import { madeToken } from '../support/token-client.ts';
 
 const PODS = '/api/v1/namespaces/web/pods';
 const json = { 'content-type': 'application/json' };
@@ -56,23 +56,6 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     },
   );
 
-  await t.test('D419 a self review answers for the token, not for its owner', async (t) => {
-    const { secret } = await site.make(alice, 'namespace/web/read');
-    const allowed = async (verb: string, namespace: string) => {
-      const resourceAttributes = { verb, namespace, resource: 'pods' };
-      const review = {
-        kind: 'SelfSubjectAccessReview',
-        apiVersion: 'authorization.k8s.io/v1',
-        spec: { resourceAttributes },
-      };
-      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-      return (await stonegate.ask(secret, path, posted(review))).json().status;
-    };
-    t.match(await allowed('list', 'web'), { allowed: true });
-    t.match(await allowed('create', 'web'), { allowed: false });
-    t.match(await allowed('list', 'lab'), { allowed: false });
-  });
-
   await t.test('a dry run makes and ends nothing', async (t) => {
     const { name, secret } = await site.make(alice, 'namespace/web/read');
     const dry = '{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}';
@@ -85,15 +68,6 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     const creation = { method: 'POST', headers: json, body };
     t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}?dryRun=All`, creation), { status: 400 });
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
-  });
-
-  await t.test('rotation keeps the former secret for a while', async (t) => {
-    const { secret, name } = await site.make(alice, 'namespace/web/read');
-    const second = madeToken(await site.rotate(alice, { name }));
-    const third = madeToken(await site.rotate(alice, { name, overlapSeconds: 0 }));
-    await eventually(async () => (await stonegate.ask(third.secret, PODS)).status === 200);
-    t.match(await stonegate.ask(second.secret, PODS), { status: 401 });
-    t.match(await stonegate.ask(secret, PODS), { status: 401 });
   });
 
   await t.test('a delegated credential has none of the tokens of its user', async (t) => {

@@ -43,7 +43,7 @@ t.test(
       t.match(stderr, /its scopes are namespace\/web\/read/);
     });
 
-    await t.test('auth can-i answers for it', async (t) => {
+    await t.test('D419 auth can-i answers for it', async (t) => {
       const kubectl = await kubectlWith(t, 'namespace/web/read');
       const mayI = async (...words: readonly string[]) =>
         (await kubectl.run(['auth', 'can-i', ...words])).stdout.trim();

@@ -2,83 +2,36 @@
  * The portal's page "What you may do" in a real browser, on a desktop and on a phone. Screenshots are written
  * to `artefacts/portal`.
  */
-import { mkdirSync } from 'node:fs';
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { AccessView } from '../../src/features/portal/context.ts';
-import { accessPage } from '../../src/features/portal/pages/access-page.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { pageFaults } from '../support/page/page-checks.ts';
+import { assertShown, openWindow, signInAs } from '../support/page/visit-page.ts';
+import { pageOf } from '../support/portal.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const missing = hasChromium() ? false : NO_CHROMIUM;
-const PICTURES = 'artefacts/portal';
-const VIEWS = [
-  ['desktop', { width: 1100, height: 800 }],
-  ['phone', { width: 360, height: 740 }],
-] as const;
 
-async function signIn(page: Page): Promise<void> {
-  for (const [label, text] of Object.entries({
-    'User name': 'alice',
-    Password: 'alice-pass',
-    Domain: 'acme',
-    Project: 'web',
-  }))
-    await page.getByLabel(label).fill(text);
-  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign in' }).click()]);
-}
-
-t.test('a user sees what they may do, on a desktop and on a phone', { skip: missing }, async (t) => {
+t.test('a user sees what they may do', { skip: missing }, async (t) => {
   const port = await freePort();
   const configuration = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
   await startStonegate(t, { portal: { port }, configuration });
-  const url = `https://localhost:${port}`;
-  mkdirSync(PICTURES, { recursive: true });
   const browser = await launchChromium();
   t.teardown(() => browser.close());
-  for (const [name, viewport] of VIEWS)
-    await t.test(name, async (t) => {
-      const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB', viewport });
-      t.teardown(() => context.close());
-      const page = await context.newPage();
-      const errors: string[] = [];
-      page.on('console', (message) => {
-        // Until the index is complete the page is a 503.
-        if (message.type() === 'error' && !/status of 503/.test(message.text())) errors.push(message.text());
-      });
-      await page.goto(`${url}/`);
-      await signIn(page);
-      await Promise.all([
-        page.waitForEvent('load'),
-        page.getByRole('link', { name: 'What you may do' }).click(),
-      ]);
-      await eventually(async () => {
-        await page.reload();
-        return (await page.textContent('h1')) === 'What you may do';
-      });
-      const text = await page.textContent('main');
-      for (const fact of ['acme:alice', 'Your roles', 'member', 'Kinds and verbs']) t.match(text, fact);
-      await page.screenshot({ path: `${PICTURES}/access-${name}.png`, fullPage: true });
-      t.same(await pageFaults(page), []);
-      const [page_, window_] = await page.evaluate<number[]>(
-        '[document.documentElement.scrollWidth, innerWidth]',
-      );
-      t.ok(Number(page_) <= Number(window_), 'no horizontal scrolling');
-      t.same(errors, []);
-    });
+  const page = await openWindow(t, browser);
+  await page.goto(`https://localhost:${port}/access`);
+  await signInAs(page, 'alice');
+  await eventually(async () => {
+    await page.goto(page.url());
+    return (await page.textContent('h1')) === 'What you may do';
+  });
+  const text = await page.textContent('main');
+  for (const fact of ['acme:alice', 'Your roles', 'member', 'Kinds and verbs']) t.match(text, fact);
+  await assertShown(t, browser, 'access', await page.content());
 });
 
-const DESCRIBED = {
-  name: 'alice',
-  domain: 'acme',
-  issuer: undefined,
-  tenant: 'acme',
-  username: 'acme:alice',
-};
-const ACCOUNT = { ...DESCRIBED, groups: [], project: undefined, roles: [], otherProjects: [], expiresAt: 0 };
 const CELLS = {
   get: 'all',
   list: 'all',
@@ -101,7 +54,7 @@ function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
   const groups = isEachDifferent
     ? names.map((name, at) => ({ scope, names: [name], rows: ROWS.slice(0, 1 + (at % 3)), moreRows: 0 }))
     : [{ scope, names, rows: ROWS, moreRows: 0 }];
-  const roles = [{ kind: 'ClusterRole', name: 'edit', everywhere: false, namespaces: names }];
+  const roles = [{ kind: 'ClusterRole' as const, name: 'edit', everywhere: false, namespaces: names }];
   return {
     matrix: {
       groups: namespaces === 0 ? [] : groups.slice(0, 20),
@@ -115,7 +68,6 @@ function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
 }
 
 t.test('on a phone the page fits, whatever the number of namespaces', { skip: missing }, async (t) => {
-  mkdirSync(PICTURES, { recursive: true });
   const browser = await launchChromium();
   t.teardown(() => browser.close());
   for (const [name, view, screens] of [
@@ -126,13 +78,8 @@ t.test('on a phone the page fits, whatever the number of namespaces', { skip: mi
   ] as const) {
     const context = await browser.newContext({ viewport: { width: 360, height: 740 } });
     const page = await context.newPage();
-    const content = accessPage({
-      frame: { server: 'https://k8s.example', navigation: undefined },
-      account: ACCOUNT,
-      access: view,
-    });
-    await page.setContent(content.text);
-    await page.screenshot({ path: `${PICTURES}/access-phone-${name}.png`, fullPage: screens < 10 });
+    const { text } = await pageOf('/access', { access: { accessOf: async () => view } });
+    await page.setContent(text);
     t.same(await pageFaults(page), [], name);
     const [width = 0, height = 0] = await page.evaluate<number[]>(
       '[document.documentElement.scrollWidth, document.documentElement.scrollHeight]',
@@ -142,19 +89,3 @@ t.test('on a phone the page fits, whatever the number of namespaces', { skip: mi
     await context.close();
   }
 });
-
-t.test(
-  'after signing in, the browser is back at the page that was asked for',
-  { skip: missing },
-  async (t) => {
-    const port = await freePort();
-    const configuration = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
-    await startStonegate(t, { portal: { port }, configuration });
-    const browser = await launchChromium();
-    t.teardown(() => browser.close());
-    const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
-    await page.goto(`https://localhost:${port}/access`);
-    await signIn(page);
-    t.equal(new URL(page.url()).pathname, '/access');
-  },
-);

@@ -2,22 +2,11 @@
  * The portal's page "Quota" in a real browser: light and dark, on a desktop and on a phone. Screenshots are
  * written to `artefacts/portal`.
  */
-import { mkdirSync } from 'node:fs';
 import t from 'tap';
-import { quotaPage } from '../../src/features/portal/pages/quota-page.ts';
 import type { ShownQuota } from '../../src/features/quota/own-quota-v1alpha1.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
-import { pageFaults } from '../support/page/page-checks.ts';
-
-const missing = hasChromium() ? false : NO_CHROMIUM;
-const PICTURES = 'artefacts/portal';
-const PHONE = { width: 360, height: 740 };
-const VIEWS = [
-  ['desktop-light', { viewport: { width: 1100, height: 800 }, colorScheme: 'light' }],
-  ['desktop-dark', { viewport: { width: 1100, height: 800 }, colorScheme: 'dark' }],
-  ['phone-light', { viewport: PHONE, colorScheme: 'light' }],
-  ['phone-dark', { viewport: PHONE, colorScheme: 'dark' }],
-] as const;
+import { assertShown, openWindow } from '../support/page/visit-page.ts';
+import { pageOf } from '../support/portal.ts';
 
 const metadata = { name: 'acme', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' };
 const hard = {
@@ -42,42 +31,19 @@ const QUOTAS: Readonly<Record<string, ShownQuota | undefined>> = {
   none: undefined,
 };
 
-const PAGE_LINKS = [
-  ['/', 'Account'],
-  ['/access', 'What you may do'],
-  ['/quota', 'Quota'],
-  ['/#kubectl', 'kubectl'],
-] as const;
-const frame = {
-  server: 'https://k8s.example',
-  navigation: { path: '/quota', signOutToken: 'x', pages: PAGE_LINKS, choice: undefined },
-};
-
-for (const [view, options] of VIEWS)
-  t.test(`the page on a ${view}`, { skip: missing }, async (t) => {
-    mkdirSync(PICTURES, { recursive: true });
-    const browser = await launchChromium();
-    t.teardown(() => browser.close());
-    const page = await (await browser.newContext(options)).newPage();
-    for (const [name, quota] of Object.entries(QUOTAS)) {
-      const content = quotaPage({ frame, tenant: 'acme', quota });
-      await page.setContent(content.text);
-      await page.screenshot({ path: `${PICTURES}/quota-${name}-${view}.png`, fullPage: true });
-      t.same(await pageFaults(page), [], name);
-      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-      t.ok(width <= options.viewport.width, `${name}: no horizontal scrolling`);
-    }
-  });
-
-t.test('a screen reader hears each share', { skip: missing }, async (t) => {
+t.test('quotas', { skip: hasChromium() ? false : NO_CHROMIUM }, async (t) => {
   const browser = await launchChromium();
   t.teardown(() => browser.close());
-  const page = await (await browser.newContext()).newPage();
-  const { full } = QUOTAS;
-  const content = quotaPage({ frame, tenant: 'acme', quota: full });
-  await page.setContent(content.text);
-  const shares = page.getByRole('progressbar');
-  t.equal(await shares.count(), Object.keys(hard).length);
-  t.equal(await page.getByRole('progressbar', { name: 'pods: 97 percent used' }).count(), 1);
-  t.equal(await page.getByRole('row', { name: /requests\.cpu 17300m \+500m 16/ }).count(), 1);
+  const contentFor = async (quota: ShownQuota | undefined) =>
+    (await pageOf('/quota', { quota: { quotaOf: async () => quota } })).text;
+  for (const [name, quota] of Object.entries(QUOTAS))
+    await assertShown(t, browser, `quota-${name}`, await contentFor(quota));
+
+  await t.test('a screen reader hears each share', async (t) => {
+    const page = await openWindow(t, browser);
+    await page.setContent(await contentFor(QUOTAS.full));
+    t.equal(await page.getByRole('progressbar').count(), Object.keys(hard).length);
+    t.equal(await page.getByRole('progressbar', { name: 'pods: 97 percent used' }).count(), 1);
+    t.equal(await page.getByRole('row', { name: /requests\.cpu 17300m \+500m 16/ }).count(), 1);
+  });
 });

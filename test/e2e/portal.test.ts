@@ -3,22 +3,20 @@
  * written to `artefacts/portal`.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
-import { pageFaults } from '../support/page/page-checks.ts';
+import { assertShown, openWindow } from '../support/page/visit-page.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const run = promisify(execFile);
-const PICTURES = 'artefacts/portal';
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const PHONE = { width: 375, height: 740 };
 const ALICE = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web' };
 
 interface Portal {
@@ -47,34 +45,29 @@ const missing = hasChromium() ? false : NO_CHROMIUM;
 const browser: Browser | undefined = missing === false ? await launchChromium() : undefined;
 t.teardown(() => browser?.close());
 const portal = await startPortal(t);
-mkdirSync(PICTURES, { recursive: true });
 
-/** Opens the start page in a new browser context. Errors in the browser's console fail the test. */
-async function visit(
-  t: Test,
-  options: BrowserContextOptions,
-  act: (page: Page) => Promise<void>,
-  { url } = portal,
-): Promise<void> {
+const launched = (): Browser => {
   if (browser === undefined) throw new Error(NO_CHROMIUM);
-  // The certificate is the test's own.
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB', ...options });
-  try {
-    const page = await context.newPage();
-    const errors: string[] = [];
-    page.on('pageerror', (error) => errors.push(String(error)));
-    page.on('console', (message) => {
-      // An expected refusal (4xx) is logged too; the provider's own pages do not count.
-      const ours = message.location().url.startsWith(url);
-      if (ours && !/status of [45]\d\d/.test(message.text())) errors.push(message.text());
-    });
-    await page.goto(`${url}/`);
-    await act(page);
-    t.same(errors, [], 'the console has no errors');
-  } finally {
-    await context.close();
-  }
+  return browser;
+};
+
+/** Opens the start page in a new window without scripts. Errors in the browser's console fail the test. */
+async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = portal): Promise<void> {
+  const page = await openWindow(t, launched());
+  const errors: string[] = [];
+  page.on('console', (message) => {
+    // An expected refusal (4xx) is logged too; the provider's own pages do not count.
+    const ours = message.location().url.startsWith(url);
+    if (ours && !/status of [45]\d\d/.test(message.text())) errors.push(message.text());
+  });
+  await page.goto(`${url}/`);
+  await act(page);
+  t.same(errors, [], 'the console has no errors');
 }
+
+/** Takes pictures of the page in all views, and looks for faults of each. */
+const shown = async (t: Test, page: Page, name: string) =>
+  assertShown(t, launched(), name, await page.content());
 
 /** Clicks, and waits until the page it leads to is loaded: a click alone does not wait for that. */
 async function follow(page: Page, locator: Locator): Promise<void> {
@@ -87,10 +80,6 @@ async function downloadKubeconfig(page: Page, file: string): Promise<string> {
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   await download.saveAs(file);
   return download.suggestedFilename();
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
 async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {}): Promise<void> {
@@ -113,15 +102,15 @@ async function signInAtProvider(page: Page): Promise<void> {
 const pathOf = (page: Page) => new URL(page.url()).pathname;
 
 t.test('a user signs in with Keystone, sees the account page, and signs out', { skip: missing }, (t) =>
-  visit(t, {}, async (page) => {
+  visit(t, async (page) => {
     t.equal(pathOf(page), '/login');
-    await picture(page, 'sign-in');
+    await shown(t, page, 'sign-in');
     await signInWithKeystone(page);
     t.equal(pathOf(page), '/');
     const text = await page.textContent('main');
     for (const fact of ['alice', 'acme', 'acme:alice', 'web', 'member', 'batch', 'keystone:project:'])
       t.match(text, fact);
-    await picture(page, 'account');
+    await shown(t, page, 'account');
     const cookies = await page.context().cookies();
     t.match(cookies, [
       { name: '__Host-stonegate', httpOnly: true, secure: true, sameSite: 'Lax', path: '/' },
@@ -141,7 +130,7 @@ t.test('a user signs in with Keystone, sees the account page, and signs out', { 
 );
 
 t.test('a user signs in with an OpenID provider', { skip: missing }, (t) =>
-  visit(t, {}, async (page) => {
+  visit(t, async (page) => {
     await signInAtProvider(page);
     const text = await page.textContent('main');
     for (const fact of [
@@ -151,12 +140,11 @@ t.test('a user signs in with an OpenID provider', { skip: missing }, (t) =>
       'oidc:developers',
     ])
       t.match(text, fact);
-    await picture(page, 'account-oidc');
   }),
 );
 
 t.test('a wrong password is an error message, and the other fields stay filled in', { skip: missing }, (t) =>
-  visit(t, {}, async (page) => {
+  visit(t, async (page) => {
     await signInWithKeystone(page, { password: 'not-the-password' });
     t.equal(await page.title(), 'Error: Sign in – Stonegate');
     t.match(await page.getByRole('alert').textContent(), /does not accept this/);
@@ -167,77 +155,28 @@ t.test('a wrong password is an error message, and the other fields stay filled i
     );
     t.equal(await page.getByLabel('User name').inputValue(), 'alice');
     t.equal(await page.getByLabel('Password').inputValue(), '');
-    t.same(await pageFaults(page), []);
-    await picture(page, 'wrong-password');
+    await shown(t, page, 'wrong-password');
     await signInWithKeystone(page);
     t.equal(pathOf(page), '/', 'the second attempt succeeds');
   }),
 );
 
 t.test('an error of the provider is quoted', { skip: missing }, (t) =>
-  visit(t, {}, async (page) => {
+  visit(t, async (page) => {
     await follow(page, page.getByRole('link', { name: 'Continue with Acme' }));
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('did not sign you in').waitFor();
     const text = await page.textContent('main');
     t.match(text, 'Acme did not sign you in');
     t.match(text, 'the user said no');
-    t.same(await pageFaults(page), []);
-    await picture(page, 'provider-refuses');
+    await shown(t, page, 'provider-refuses');
     await follow(page, page.getByRole('link', { name: 'Sign in again' }));
     t.equal(pathOf(page), '/login');
   }),
 );
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const [device, viewport] of [
-    ['desk', { width: 1_100, height: 800 }],
-    ['phone', PHONE],
-  ] as const) {
-    t.test(
-      `on a ${device}, ${colorScheme}: readable, complete, and with accessible names`,
-      { skip: missing },
-      (t) =>
-        visit(t, { colorScheme, viewport }, async (page) => {
-          t.same(await pageFaults(page), []);
-          await picture(page, `sign-in-${device}-${colorScheme}`);
-          await signInWithKeystone(page);
-          await page.getByText('As role bindings name them').click();
-          await page.getByLabel('Added to the kubeconfig that I have').check();
-          t.same(await pageFaults(page), []);
-          await picture(page, `account-${device}-${colorScheme}`);
-        }),
-    );
-  }
-}
-
-/** Chooses a project in the bar of each page, and waits for the page that comes then. */
-async function switchTo(page: Page, project: string): Promise<void> {
-  await page.getByLabel('Project').selectOption({ label: project });
-  await follow(page, page.getByRole('button', { name: 'Switch' }));
-}
-
-t.test('a user switches between projects without signing in again', { skip: missing }, (t) =>
-  visit(t, { javaScriptEnabled: false }, async (page) => {
-    await signInWithKeystone(page);
-    for (const [project, role] of [
-      ['batch', 'reader'],
-      ['web', 'member'],
-    ] as const) {
-      await switchTo(page, project);
-      t.equal(pathOf(page), '/');
-      const text = (await page.textContent('main')) ?? '';
-      for (const fact of [`Project${project}`, `Roles${role}`, `role ${role} on project ${project}`])
-        t.ok(text.includes(fact), fact);
-      t.match(await page.getByLabel('Commands to try with the context').textContent(), `demo-${project}`);
-      t.match(await page.getByLabel('Project').locator('option:checked').textContent(), project);
-    }
-    t.same(await pageFaults(page), []);
-  }),
-);
-
 t.test('step 3 follows the choice in step 2', { skip: missing }, (t) =>
-  visit(t, { javaScriptEnabled: false }, async (page) => {
+  visit(t, async (page) => {
     await signInWithKeystone(page);
     const merge = page.getByLabel('Commands to set up kubectl');
     const [file, context] = ['file', 'context'].map((what) =>
@@ -254,18 +193,8 @@ t.test('step 3 follows the choice in step 2', { skip: missing }, (t) =>
   }),
 );
 
-t.test('everything works without JavaScript', { skip: missing }, (t) =>
-  visit(t, { javaScriptEnabled: false }, async (page) => {
-    await signInWithKeystone(page);
-    t.match(await page.textContent('main'), 'acme:alice');
-    await follow(page, page.getByRole('button', { name: 'Sign out' }));
-    await signInAtProvider(page);
-    t.match(await page.textContent('main'), 'acme:oidc:carol@acme.example');
-  }),
-);
-
 t.test('everything works by keyboard', { skip: missing }, (t) =>
-  visit(t, {}, async (page) => {
+  visit(t, async (page) => {
     const { keyboard } = page;
     await keyboard.press('Tab');
     t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content');
@@ -302,7 +231,7 @@ for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
   for (const signIn of [signInWithKeystone, signInAtProvider]) {
     const title = `${signIn.name}: the kubeconfig, and the commands that merge it, with ${basename(kubectl)}`;
     t.test(title, { skip: noKubectl }, (t) =>
-      visit(t, {}, async (page) => {
+      visit(t, async (page) => {
         const theirs =
           'current-context: old\ncontexts: [{ name: old, context: { cluster: old, user: old } }]\n';
         const folder = t.testdir({ '.kube': { config: theirs } });
@@ -355,7 +284,6 @@ t.test('with the downloaded kubeconfig kubectl reaches the tenant', { skip: noKu
   });
   await visit(
     t,
-    {},
     async (page) => {
       await signInWithKeystone(page);
       const kubeconfig = join(folder, 'downloaded');

@@ -28,7 +28,7 @@ async function seed(keystone: RealKeystone) {
   return { acme, user };
 }
 
-t.test('an access token of a real Keystone’s user', { skip: missingKeystone() }, async (t) => {
+t.test('D421 D422 an access token of a real Keystone’s user', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
   const { acme, user } = await seed(keystone);

@@ -9,7 +9,6 @@ import type { OIDCLogin, OIDCResult, Provider } from '../../src/features/portal/
 import { createPortal } from '../../src/features/portal/portal.ts';
 import type { PasswordResult, PasswordSignIn } from '../../src/features/portal/portal-password-login.ts';
 import { createMemorySessions, createPortalSealer } from '../../src/features/portal/portal-storage.ts';
-import type { TenantName } from '../../src/kubernetes/request-info.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
@@ -32,7 +31,6 @@ export interface Ask {
 export interface FakeBrowser {
   readonly cookies: Map<string, string>;
   get(path: string, ask?: Ask): Promise<FakeResponse>;
-  head(path: string): Promise<FakeResponse>;
   post(path: string, form: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
   /** The hidden token of the last page's form: to sign in, else to sign out. */
   readonly formToken: string;
@@ -55,7 +53,6 @@ export interface FakePortal {
     rescoped: string | undefined;
     oidc: OIDCResult | Error;
     identity: Identity | StatusError;
-    tenant: TenantName | StatusError;
     limited: 'source' | 'user' | undefined;
   };
   readonly sessions: PortalOptions['sessions'];
@@ -90,7 +87,6 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     rescoped: 'other-token',
     oidc: { idToken: 'id-token' },
     identity: keystoneIdentity(clock.now() + 12 * HOUR),
-    tenant: toTenantName('acme'),
     limited: undefined,
   };
   const sessions = createMemorySessions({ maxSessions: 10, clock });
@@ -129,12 +125,11 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
         return world.identity;
       },
       describe(identity) {
-        if (world.tenant instanceof StatusError) throw world.tenant;
         const { subject } = identity;
         const name =
           subject.kind === 'keystone' ? subject.userName : subject.kind === 'claim' ? subject.name : '';
-        const user = { username: `${world.tenant}:${name}`, uid: '', groups: identity.groups, extra: {} };
-        return { tenant: world.tenant, user };
+        const user = { username: `acme:${name}`, uid: '', groups: identity.groups, extra: {} };
+        return { tenant: toTenantName('acme'), user };
       },
     },
     namespaceOf: ({ name }) => (name === 'web' ? 'acme-web' : undefined),
@@ -221,7 +216,6 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
       return formToken;
     },
     get: (path, given = {}) => ask('GET', path, given),
-    head: (path) => ask('HEAD', path, {}),
     post: (path, form, given = {}) => ask('POST', path, { origin: ORIGIN, ...given, form }),
     switchTo: (project, changes = {}, given = {}) =>
       self.post('/project', { token: switchToken, next: '/', project, ...changes }, given),
@@ -237,6 +231,13 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
     },
   };
   return self;
+}
+
+/** A page of the portal as a signed-in user gets it. */
+export async function pageOf(path: string, options: Partial<PortalOptions>): Promise<FakeResponse> {
+  const browser = createFakePortal(options).browser();
+  await browser.signIn();
+  return browser.get(path);
 }
 
 export function headerOf({ headers }: FakeResponse, name: string): string | undefined {

@@ -8,7 +8,7 @@ import { createAccessTokens } from '../../src/features/tokens/access-tokens.ts';
 import { createTokenScope } from '../../src/features/tokens/scope.ts';
 import { createTokenAuthenticator } from '../../src/features/tokens/token-authenticator.ts';
 import { readToken, TokenStore } from '../../src/features/tokens/token-store.ts';
-import { TokenUpkeep } from '../../src/features/tokens/token-upkeep.ts';
+import { createTokenUpkeep } from '../../src/features/tokens/token-upkeep.ts';
 import { tokensSchema } from '../../src/features/tokens/tokens-configuration.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import type { Question } from '../../src/kubernetes/authorizer-attributes.ts';
@@ -94,7 +94,7 @@ export function createTokenWorld() {
     const news = { isFailing: false, provenAt: Number.POSITIVE_INFINITY };
     const store = new TokenStore({ clock, onEnded: () => {} });
     const upkeep = () =>
-      new TokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
+      createTokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
     const owners = () =>
       createOwners({
         keystone,
@@ -117,12 +117,12 @@ export function createTokenWorld() {
           ...checks,
           mode,
           informer: news,
-          used: (token) => running.used(token),
+          used: (token) => used(token),
         }),
         tokens: createAccessTokens({ ...checks, objects, place: PLACE, mode, random: systemRandom }),
       };
     };
-    const running = upkeep();
+    const { upkeep: running, used } = upkeep();
     running.start();
     return {
       news,
@@ -206,7 +206,6 @@ export function createTokenWorld() {
     carol,
     made,
     secrets,
-    replicas,
     replica,
     canSignIn,
     signIn,
@@ -249,12 +248,6 @@ export function createTokenWorld() {
     setLongest(changed: string): void {
       longest = changed;
       for (const one of replicas) one.reload();
-    },
-    reload(): void {
-      for (const one of replicas) one.reload();
-    },
-    get tenant(): string {
-      return domains.acme ?? 'acme';
     },
     /**
      * What was written is delivered, and what became known is written. A token that was made by a token in

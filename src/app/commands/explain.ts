@@ -13,7 +13,7 @@ import type { LoadedConfiguration } from '../../config/load.ts';
 import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
-import { createMemberships, type Memberships } from '../../features/members/team-feature.ts';
+import { createMemberships, type Memberships } from '../../features/members/memberships.ts';
 import { createAccessIndex } from '../../features/rbac-index/feature.ts';
 import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import { waitUntil } from '../../lib/clock.ts';

@@ -120,7 +120,7 @@ const REFUSALS: Readonly<Record<number, ErrorCode>> = {
   403: 'AccessDenied',
   404: 'NotFound',
   409: 'Conflict',
-  422: 'ReviewInvalid',
+  422: 'ObjectInvalid',
   429: 'TenantRateExceeded',
 };
 

@@ -1,55 +1,182 @@
 /**
- * Members of namespaces, and the search for users.
+ * Members of namespaces, the search for users, teams, and invitations to both. Teams and invitations of the
+ * cluster are known in every process, and outlive reloads.
  */
+import { ComponentType, RUNS } from '../../config/component.ts';
+import { Informers } from '../../kubernetes/informers.ts';
+import { collectionPath } from '../../kubernetes/object-format.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
+import { createRateLimiter, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Feature } from '../../proxy/feature.ts';
+import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
+import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { OwnerUpkeep } from '../owner-upkeep.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
 import { createKeystoneNames } from '../who-can/feature.ts';
+import { invitationResources } from './handle-invitations.ts';
 import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
+import { createTeamHandler } from './handle-teams.ts';
+import {
+  createInvitationStore,
+  endOf,
+  type Invitation,
+  type InvitationStore,
+  storableInvitation,
+} from './invitation-store.ts';
+import { createInvitationTargets } from './invitation-targets.ts';
+import { OWN_ACCEPTANCES, OWN_INVITATIONS, STORED_INVITATIONS } from './invitation-v1alpha1.ts';
+import { createInvitations, type Invitations, MOST_PER_HOUR } from './invitations.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { createMembersService, type MembersService } from './members-service.ts';
-import { createPeopleSearch, type PeopleSearch } from './search-people.ts';
-import { createMemberships } from './team-feature.ts';
+import { createMemberships } from './memberships.ts';
+import { createPeopleSearch } from './search-people.ts';
+import { OWN_TEAMS } from './team-v1alpha1.ts';
+import { createTeams, type TeamSource } from './teams.ts';
 
-export type { Invitations } from './invitations.ts';
-export type { TeamFeature } from './team-feature.ts';
-export type { MembersService };
+export type { Invitations, MembersService, TeamSource };
 
-export interface Members extends Feature {
-  /** The portal calls it. It is undefined without the section `members`. */
-  readonly source?: { readonly members: MembersService; readonly searchPeople: PeopleSearch };
+export interface MembersFeature extends Feature {
+  /** The portal calls them. Undefined without the section `members`. */
+  readonly sources?: {
+    readonly members: MembersService;
+    readonly teams: TeamSource;
+    readonly invitations: Invitations;
+  };
 }
 
-const WITHOUT: readonly OwnResource[] = [MEMBERS, PEOPLE_SEARCHES].map((resource) => ({
-  ...resource,
-  unavailable: "are off: Stonegate's operator turns them on with the section members",
-}));
+const RESOURCES: readonly OwnResource[] = [
+  MEMBERS,
+  PEOPLE_SEARCHES,
+  OWN_TEAMS,
+  OWN_INVITATIONS,
+  OWN_ACCEPTANCES,
+];
+
+/** A page of the portal is made even if its browser is gone. */
+const NEVER = new AbortController().signal;
+
+interface KnownInvitations {
+  readonly store: InvitationStore;
+  readonly informers: Informers;
+  readonly rate: RateLimiter;
+}
+
+const KNOWN_INVITATIONS = new ComponentType<KnownInvitations>('invitations', INFORMS);
+const UPKEEP = new ComponentType<OwnerUpkeep<Invitation>>('upkeep of invitations', RUNS);
 
 /** @param access undefined if the configuration has no RBAC index */
 export function createMembers(
   build: FeatureBuild,
-  { mode, ownBodies, asIdentity }: ProxyParts,
+  parts: ProxyParts,
   access: AccessIndex | undefined,
-): Members {
-  const { loaded, runtime, keystone } = build;
-  const { members } = loaded.configuration;
+): MembersFeature {
+  const { generation, loaded, runtime, keystone, provisioningUpstream: upstream } = build;
+  const { members: section, tenancy, portal } = loaded.configuration;
   const memberships = createMemberships(build);
-  if (members === undefined || memberships === undefined || access === undefined)
-    return { ownResources: WITHOUT };
+  if (section === undefined || upstream === undefined || memberships === undefined || access === undefined) {
+    const unavailable = "are off: Stonegate's operator turns them on with the section members";
+    return { ownResources: RESOURCES.map((resource) => ({ ...resource, unavailable })) };
+  }
+  const { mode, ownBodies, asIdentity, owners } = parts;
+  const place = operatorPlace(section, tenancy);
+  const teams = createTeamSource(
+    createTeams({
+      ...{ ...parts, ...memberships, teamMembers: section.teamMembers, place },
+      objectsOf: (account) => createObjects(upstream, account),
+    }),
+    parts,
+  );
+
   const directory = keystone?.client.directory;
-  const names = directory && createKeystoneNames({ directory, ...runtime });
   const { groupsOf, index } = memberships;
-  const teams = { groupsOf, teamsOf: (tenant: TenantName) => index.teamsOf(tenant) };
-  const options = { access, mode, requests: asIdentity, teams, keystone: names };
-  const service = createMembersService(options);
-  const searchPeople = createPeopleSearch({ ...options, inviteAnyone: members.inviteAnyone });
-  return {
-    ownResources: [
-      { ...MEMBERS, handle: createMembersHandler(service, ownBodies) },
-      { ...PEOPLE_SEARCHES, handle: createPeopleSearchHandler(searchPeople, ownBodies) },
-    ],
-    source: { members: service, searchPeople },
+  const options = {
+    ...{ access, mode, requests: asIdentity },
+    teams: { groupsOf, teamsOf: (tenant: TenantName) => index.teamsOf(tenant) },
+    keystone: directory && createKeystoneNames({ directory, ...runtime }),
   };
+  const members = createMembersService(options);
+  const searchPeople = createPeopleSearch({ ...options, inviteAnyone: section.inviteAnyone });
+
+  const known = knownInvitations(build, upstream, collectionPath(STORED_INVITATIONS, place));
+  const { store, rate } = known;
+  const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
+  const upkeep = new OwnerUpkeep({
+    ...runtime,
+    ...{ kind: STORED_INVITATIONS, store, endedAt, objects: createObjects(upstream), place, owners },
+    identityOf: ({ identity }) => identity,
+  });
+  if (!build.explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
+  const invitations = createInvitations({
+    ...runtime,
+    ...{ store, place, owners, rate },
+    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
+    describe: (identity) => kubernetesIdentity(identity, mode),
+    targets: createInvitationTargets({ mode, requests: asIdentity, access, teams }),
+    linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
+  });
+
+  return {
+    authorizers: [
+      {
+        name: 'sign-in-of-inviters',
+        authorize({ identity }) {
+          if (identity.accessToken === undefined) upkeep.signedIn(identity);
+          return undefined;
+        },
+      },
+    ],
+    ownResources: [
+      { ...MEMBERS, handle: createMembersHandler(members, ownBodies) },
+      { ...PEOPLE_SEARCHES, handle: createPeopleSearchHandler(searchPeople, ownBodies) },
+      { ...OWN_TEAMS, handle: createTeamHandler({ ...ownBodies, mode, teams: teams.teams }) },
+      ...invitationResources(invitations, ownBodies),
+    ],
+    sources: { members, teams, invitations },
+  };
+}
+
+function createTeamSource(teams: TeamSource['teams'], { mode, asIdentity }: ProxyParts): TeamSource {
+  return {
+    teams,
+    async callerOf(identity) {
+      const { tenant, user } = kubernetesIdentity(identity, mode);
+      const { cluster } = await asIdentity.subjectOf(identity);
+      return {
+        tenant,
+        home: mode.reviewTenant(tenant),
+        user: { ...user, groups: cluster.groups },
+        sender: { kind: 'stonegate' },
+        account: { kind: 'tenant', tenant },
+        signal: NEVER,
+      };
+    },
+  };
+}
+
+function knownInvitations(
+  { generation, loaded, runtime }: FeatureBuild,
+  upstream: Upstream,
+  path: string,
+): KnownInvitations {
+  const known = generation.component(KNOWN_INVITATIONS, {
+    fingerprint: [loaded.configuration.upstream.server, path],
+    create() {
+      const { clock, logger } = runtime;
+      const store = createInvitationStore((tenant) =>
+        logger.warn({ tenant }, 'the tenant has too many invitations: they are not listed'),
+      );
+      const informers = new Informers({ ...runtime, upstream, name: 'invitations' });
+      const { filled, onUpdate } = store;
+      informers.add({ path, read: storableInvitation, store: filled, onUpdate });
+      const rate = createRateLimiter({ perSecond: MOST_PER_HOUR / 3_600, burst: MOST_PER_HOUR, clock });
+      return { store, informers, rate };
+    },
+  });
+  connectInformers(generation, known, upstream);
+  return known;
 }

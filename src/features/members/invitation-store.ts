@@ -96,7 +96,7 @@ function normalized(address: string): string {
   return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
 }
 
-/** They hold for each tenant. */
+/** Of each tenant: one that goes beyond them takes no room from others. */
 const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface InvitationStore extends OwnedObjects<Invitation> {
@@ -109,7 +109,7 @@ export interface InvitationStore extends OwnedObjects<Invitation> {
 export function createInvitationStore(onLeftOut: (tenant: string) => void): InvitationStore {
   const filled = new ObjectStore<Invitation>({ bounds: BOUNDS, onLeftOut });
   const values = () => filled.values();
-  // Each new credential is looked up.
+  // The inviter of each new credential is looked up here.
   let byOwner: Map<string, Invitation[]> | undefined;
   return {
     filled,

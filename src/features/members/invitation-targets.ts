@@ -18,13 +18,13 @@ import { addBinding, type BindingWriter } from './change-members.ts';
 import type { Target } from './invitation-v1alpha1.ts';
 import type { InvitationTargets } from './invitations.ts';
 import { isLevel, memberID, ONLY_LEVELS } from './members.ts';
-import type { TeamFeature } from './team-feature.ts';
+import type { TeamSource } from './teams.ts';
 
 export interface InvitationTargetsOptions {
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
   readonly requests: IdentityRequests;
   readonly access: AccessIndex;
-  readonly teams: NonNullable<TeamFeature['source']>;
+  readonly teams: TeamSource;
 }
 
 type Giving = Parameters<InvitationTargets['give']>;

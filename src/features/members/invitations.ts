@@ -279,7 +279,7 @@ function refusalOf({ message, cause, code }: StatusError): string {
   return `it could not be given: ${why}`;
 }
 
-/** It tells nothing of the invitation, nor of whom it is for. */
+/** The message says nothing of the invitation, nor of whom it is for. */
 function noInvitation(): StatusError {
   return new StatusError(
     'NotFound',

@@ -240,7 +240,7 @@ function keyNamed(
 }
 
 /**
- * Tells that a grant stays.
+ * Says of a grant that the member keeps it.
  *
  * @param managed names of bindings that Stonegate makes
  */

@@ -17,6 +17,7 @@ import type { Output } from '../../lib/schema-fields.ts';
 import { OWN_GROUP, OWN_VERSION } from '../../proxy/own-api.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
+import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TeamIndex } from './team-index.ts';
@@ -73,6 +74,12 @@ const INDEX_WAIT = 1_000;
 const KIND = { resource: 'teams', apiVersion: `${OWN_GROUP}/${OWN_VERSION}` };
 
 export type Teams = ReturnType<typeof createTeams>;
+
+/** Teams for those who act without a request of the API: the portal, and inviters who are not there. */
+export interface TeamSource {
+  readonly teams: Teams;
+  callerOf(identity: Identity): Promise<TeamCaller>;
+}
 
 /** Every function throws a StatusError: NotFound, AccessDenied, and what reviews and writes throw. */
 export function createTeams(options: TeamsOptions) {

@@ -22,8 +22,8 @@ export interface OwnDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
 }
 
-/** Fields that ask for a part of the document, or describe it before the group is added. */
-const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
+/** What these fields say is of the API server's document alone, to which the group is not added yet. */
+const REQUEST_FIELDS_OF_DOCUMENT: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'if-match',
@@ -33,7 +33,7 @@ const ABOUT_ONE_FORM: ReadonlySet<string> = new Set([
   'if-range',
   'range',
 ]);
-const OF_ONE_FORM: ReadonlySet<string> = new Set([
+const RESPONSE_FIELDS_OF_DOCUMENT: ReadonlySet<string> = new Set([
   'etag',
   'last-modified',
   'accept-ranges',
@@ -67,7 +67,9 @@ export function createOwnDiscoveryHandlers({
         const others = response.headers.filter(([name]) => name.toLowerCase() !== 'content-length');
         return { ...response, headers: others };
       }
-      const others = response.headers.filter(([name]) => !OF_ONE_FORM.has(name.toLowerCase()));
+      const others = response.headers.filter(
+        ([name]) => !RESPONSE_FIELDS_OF_DOCUMENT.has(name.toLowerCase()),
+      );
       return tagged(outgoing, others, bodyOf(document));
     },
   };
@@ -88,7 +90,7 @@ function fetchAsUser(
       method: 'GET',
       target: query === '' ? path : `${path}?${query}`,
       headers: [
-        ...upstreamHeaders.filter(([name]) => !ABOUT_ONE_FORM.has(name.toLowerCase())),
+        ...upstreamHeaders.filter(([name]) => !REQUEST_FIELDS_OF_DOCUMENT.has(name.toLowerCase())),
         ['Accept', accept],
       ],
     },

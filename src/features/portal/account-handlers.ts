@@ -1,57 +1,18 @@
 /**
- * The handlers for a signed-in user: the pages, the kubeconfig, switching to another project and signing out.
+ * What a signed-in user does besides pages with forms of their own: the kubeconfig, switching to another
+ * project and signing out.
  */
 import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, SESSION_COOKIE, TOKEN_COOKIE } from './cookies.ts';
-import { kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
+import { kubeconfigFileName, kubeconfigOf, kubeconfigUsers } from './kubeconfig.ts';
 import { SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
-import { accessPage } from './pages/access-page.ts';
-import { accountPage } from './pages/account-page.ts';
-import { quotaPage } from './pages/quota-page.ts';
 import { projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
-import { ACCESS, HOME, type PortalRequest, QUOTA, redirectTarget, SET_UP } from './request.ts';
+import { type PortalRequest, redirectTarget, SET_UP } from './request.ts';
 import { type PortalResponse, seeOther } from './response.ts';
 import { beginSession, currentSession, exchangeableToken } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
-import { readOwnForm, userPage } from './user-page.ts';
-
-export const ACCOUNT_PAGE = userPage({
-  path: HOME,
-  sourceOf: (context) => context,
-  show({ session, context, frame }) {
-    const account = accountOf(session, context);
-    const { cluster, providers, keystone, clock, origin, client, commandURL } = context;
-    const { issuer } = account;
-    const provider = providers.find((each) => each.issuer === issuer);
-    return accountPage({
-      frame,
-      account,
-      signedInWith:
-        issuer === undefined ? (keystone?.displayName ?? 'Keystone') : (provider?.displayName ?? issuer),
-      now: clock.now(),
-      fileName: fileName(context),
-      kubeContext: kubeconfigUsers(account, cluster, provider)[0]?.name ?? '',
-      command: { portal: origin, sha256: client?.sha256, executablesURL: commandURL },
-    });
-  },
-});
-
-export const ACCESS_PAGE = userPage({
-  path: ACCESS,
-  sourceOf: ({ access }) => access,
-  show: async ({ source, identity, session, context, frame }) =>
-    accessPage({ frame, account: accountOf(session, context), access: await source.accessOf(identity) }),
-});
-
-export const QUOTA_PAGE = userPage({
-  path: QUOTA,
-  sourceOf: ({ quota }) => quota,
-  show: async ({ source, identity, context, frame }) => {
-    const { tenant } = context.identities.describe(identity);
-    return quotaPage({ frame, tenant, quota: await source.quotaOf(identity) });
-  },
-});
+import { readOwnForm } from './user-page.ts';
 
 export async function showKubeconfig(
   request: PortalRequest,
@@ -66,7 +27,7 @@ export async function showKubeconfig(
     status: 200,
     headers: [
       ['Content-Type', 'application/yaml'],
-      ['Content-Disposition', `attachment; filename="${fileName(context)}"`],
+      ['Content-Disposition', `attachment; filename="${kubeconfigFileName(cluster)}"`],
     ],
     body: kubeconfigOf(cluster, users),
   };
@@ -103,8 +64,4 @@ export async function switchProject(request: PortalRequest, context: PortalConte
   }
   const credential = { kind: 'x-auth-token', token } as const;
   return beginSession({ credential, projects, exchangeable, endsAt, next }, request, context);
-}
-
-function fileName({ cluster }: PortalContext): string {
-  return `${cluster.name}.kubeconfig`;
 }

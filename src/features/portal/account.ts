@@ -15,33 +15,7 @@ export interface AccountProject extends ProjectName {
   readonly namespace?: string | undefined;
 }
 
-export interface AccountGroup {
-  /** As role bindings name it. */
-  readonly name: string;
-  /** Undefined if Keystone's names for it are not known. */
-  readonly inWords: string | undefined;
-}
-
-export interface Account {
-  /** The user's name in Keystone or at the issuer. */
-  readonly name: string;
-  /** The domain of a Keystone user. */
-  readonly domain: string | undefined;
-  /** Undefined for Keystone. */
-  readonly issuer: string | undefined;
-  readonly tenant: string;
-  /** The name by which the API server knows the user. */
-  readonly username: string;
-  readonly groups: readonly AccountGroup[];
-  /** The scope of the user's token. */
-  readonly project: AccountProject | undefined;
-  /** The roles on that project. */
-  readonly roles: readonly string[];
-  /** Other projects that the user may sign in to. */
-  readonly otherProjects: readonly AccountProject[];
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-}
+export type Account = ReturnType<typeof accountOf>;
 
 /** @throws StatusError if the identity has no tenant or user name in the current configuration */
 export function accountOf(
@@ -50,7 +24,7 @@ export function accountOf(
     identities: { describe },
     namespaceOf,
   }: { readonly identities: Pick<IdentitySource, 'describe'>; readonly namespaceOf: ProjectNamespace },
-): Account {
+) {
   const { identity, issuer, projects, expiresAt } = session;
   const { subject } = identity;
   const { status } = selfIdentityOf({ identity, ...describe(identity) }, namespaceOf);
@@ -58,33 +32,28 @@ export function accountOf(
   const nameOf = (_kind: string, id: string) => namedIn(session).find((each) => each.id === id)?.name;
   return {
     name: ownName(session),
+    /** The domain of a Keystone user. */
     domain: subject.kind === 'keystone' ? subject.userDomain.name : undefined,
+    /** Undefined for Keystone. */
     issuer,
     tenant: status.tenant,
     username: status.user.username,
+    /** By their names in role bindings, and in words if Keystone's names are known. */
     groups: status.user.groups.map((name) => ({ name, inWords: keystoneGroupInWords(name, nameOf) })),
     project,
     roles: status.roles,
     otherProjects: projects
       .filter(({ id }) => id !== project?.id)
-      .map((other) => ({ ...other, namespace: namespaceOf(other) })),
+      .map((other): AccountProject => ({ ...other, namespace: namespaceOf(other) })),
     expiresAt,
   };
 }
 
 /** The user's name in Keystone or at the issuer. */
 export function ownName({ identity: { subject } }: Session): string {
-  switch (subject.kind) {
-    case 'keystone':
-      return subject.userName;
-    case 'claim':
-      return subject.name;
-    // The portal offers no sign-in for these.
-    case 'upstream':
-      return subject.user.username;
-    case 'anonymous':
-      return '';
-  }
+  if (subject.kind === 'keystone') return subject.userName;
+  // The portal offers no sign-in for other kinds.
+  return subject.kind === 'claim' ? subject.name : '';
 }
 
 /** The projects and domains of which the session has Keystone's name. */

@@ -83,8 +83,6 @@ fieldset .field label { padding: 0; }
 form:has(#level-session:checked) .where, form:has(#level-userinfo:checked) .where { display: none; }
 input[type="radio"], input[type="checkbox"] { flex: none; width: 1.1rem; height: 1.1rem; margin: .2rem 0 0; accent-color: var(--accent); }
 .steps:has(#merged:checked) .if-separate, .steps:not(:has(#merged:checked)) .if-merged { display: none; }
-input[aria-invalid="true"] { border: 2px solid var(--danger); }
-.mistake { display: block; color: var(--danger); font-weight: 600; font-size: .9rem; margin-bottom: .3rem; }
 .button {
   display: inline-flex; align-items: center; justify-content: center; min-height: 2.75rem; padding: .55rem 1.2rem;
   font: inherit; font-weight: 600; text-decoration: none; cursor: pointer; text-align: center;

@@ -8,9 +8,9 @@ import type { SignInRateLimiter } from '../../limits/rate-limits.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { AccessMatrix } from '../access-rules/access-matrix.ts';
+import type { createAccessRules } from '../access-rules/feature.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
-import type { Invitations, MembersService, TeamFeature } from '../members/feature.ts';
+import type { Invitations, MembersService, TeamSource } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
 import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
@@ -27,45 +27,17 @@ export interface KeystoneSignIn {
   readonly login: Pick<PasswordLogin, 'signIn' | 'rescope'>;
 }
 
-export interface AccessView {
-  readonly matrix: AccessMatrix;
-  readonly roles: readonly {
-    readonly kind: string;
-    readonly name: string;
-    readonly everywhere: boolean;
-    readonly namespaces: readonly string[];
-  }[];
-  /** Roles whose names the user may not read. */
-  readonly hiddenRoles: number;
-  /** Further roles, of which nothing is known here. */
-  readonly moreRoles: number;
-  /** Why the user may have other access; undefined if this is all. */
-  readonly incompleteReason: string | undefined;
-}
-
 /** What a user may do, from the RBAC index. */
-export interface AccessSource {
-  /** @throws StatusError if the index has never been complete, or roles cannot be looked up */
-  accessOf(identity: Identity): Promise<AccessView>;
-}
+type AccessSource = Pick<ReturnType<typeof createAccessRules>, 'accessOf'>;
 
-/** The quota of a user's tenant. */
-export interface QuotaSource {
-  /**
-   * @returns undefined if the tenant has none
-   * @throws StatusError if the API server does not tell
-   */
-  quotaOf(identity: Identity): Promise<ShownQuota | undefined>;
-}
-
-export type TeamSource = NonNullable<TeamFeature['source']>;
+export type AccessView = Awaited<ReturnType<AccessSource['accessOf']>>;
 
 /** Where pages have their data from; without a source there is no page. */
 export interface PageSources {
   /** Undefined if there is no RBAC index. */
   readonly access?: AccessSource | undefined;
   /** Undefined if tenants have no quotas. */
-  readonly quota?: QuotaSource | undefined;
+  readonly quota?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> } | undefined;
   /** Undefined if there are no access tokens. */
   readonly tokens?: AccessTokens | undefined;
   /** Undefined without the section `members`, as are the next two. */

@@ -11,29 +11,20 @@ import type { Sealer } from './portal-storage.ts';
 /** Milliseconds. */
 const LIFETIME = 3_600_000;
 
-export interface FormTokens {
-  /**
-   * @param binding the ID of the session or the visit
-   * @param action the form's target
-   */
-  issue(binding: string, action: string): string;
-  verify(token: string | null, binding: string | undefined, action: string): boolean;
-}
+export type FormTokens = ReturnType<typeof createFormTokens>;
 
-export function createFormTokens({
-  sealer,
-  clock,
-}: {
-  readonly sealer: Sealer;
-  readonly clock: Clock;
-}): FormTokens {
+export function createFormTokens({ sealer, clock }: { readonly sealer: Sealer; readonly clock: Clock }) {
   const macInput = (binding: string, action: string, expiry: string) => ['form', binding, action, expiry];
   return {
-    issue(binding, action) {
+    /**
+     * @param binding the ID of the session or the visit
+     * @param action the form's target
+     */
+    issue(binding: string, action: string): string {
       const expiry = String(clock.now() + LIFETIME);
       return `${expiry}.${sealer.mac(macInput(binding, action, expiry))}`;
     },
-    verify(token, binding, action) {
+    verify(token: string | null, binding: string | undefined, action: string): boolean {
       const [, expiry, mac] = /^(\d{1,16})\.([\w-]{1,128})$/.exec(token ?? '') ?? [];
       if (expiry === undefined || mac === undefined || binding === undefined) return false;
       return sealer.verify(mac, macInput(binding, action, expiry)) && clock.now() < Number(expiry);

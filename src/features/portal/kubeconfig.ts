@@ -14,9 +14,6 @@ import { oidcLoginArguments } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Account } from './account.ts';
 import type { Provider } from './oidc-portal.ts';
 
-/** Keeps the kubeconfig readable. */
-const MAX_CONTEXTS = 50;
-
 /** Its name is a DNS label. */
 export interface ClusterFacts extends KubeconfigCluster {
   /** The URL of Keystone that users reach. */
@@ -44,7 +41,11 @@ export function kubeconfigUsers(
   ];
   const projects = [...(account.project === undefined ? [] : [account.project]), ...account.otherProjects];
   if (projects.length === 0) return [{ name: own, args }];
-  return accessPerProject(cluster.name, projects.slice(0, MAX_CONTEXTS), args);
+  return accessPerProject(cluster.name, projects, args);
+}
+
+export function kubeconfigFileName({ name }: ClusterFacts): string {
+  return `${name}.kubeconfig`;
 }
 
 /** @returns YAML */

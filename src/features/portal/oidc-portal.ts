@@ -27,26 +27,10 @@ export interface OIDCLoginOptions extends Omit<OidcProviderOptions, 'signal'> {
   readonly clock: Clock;
 }
 
-/** The secrets of an authorization request: `state`, `nonce` and the PKCE code verifier. */
-export type OIDCTransaction = Omit<BegunCodeLogin, 'url'>;
-
 /** `refused` is the issuer's error text: it is shown to the user and decides nothing. */
 export type OIDCResult = { readonly idToken: string } | { readonly refused: string };
 
-export interface OIDCLogin {
-  /**
-   * @returns `location`: the URL of the authorization request
-   * @throws StatusError IssuerUnavailable
-   */
-  begin(redirectURI: string): Promise<{ readonly location: string; readonly transaction: OIDCTransaction }>;
-  /**
-   * @param callback the redirect URI with the authorization response in its query
-   * @throws StatusError IssuerUnavailable if the issuer cannot be reached or its response cannot be used
-   */
-  finish(callback: URL, transaction: OIDCTransaction): Promise<OIDCResult>;
-  /** Cancels all requests. */
-  close(): Promise<void>;
-}
+export type OIDCLogin = ReturnType<typeof createOIDCLogin>;
 
 /** An identity provider that users can sign in with. */
 export interface Provider {
@@ -63,7 +47,7 @@ export interface Provider {
 }
 
 /** The provider is discovered at the first login: it may be down when Stonegate starts. */
-export function createOIDCLogin(options: OIDCLoginOptions): OIDCLogin {
+export function createOIDCLogin(options: OIDCLoginOptions) {
   const { issuer, scopes, clock } = options;
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();
@@ -88,7 +72,11 @@ export function createOIDCLogin(options: OIDCLoginOptions): OIDCLogin {
     );
 
   return {
-    async begin(redirectURI) {
+    /**
+     * @returns the URL of the authorization request, and its secrets
+     * @throws StatusError IssuerUnavailable
+     */
+    async begin(redirectURI: string) {
       try {
         const { url, ...transaction } = await beginCodeLogin(await configuration(), {
           redirect_uri: redirectURI,
@@ -99,7 +87,11 @@ export function createOIDCLogin(options: OIDCLoginOptions): OIDCLogin {
         throw unavailable(explainOidcError(error, issuer).message);
       }
     },
-    async finish(callback, transaction) {
+    /**
+     * @param callback the redirect URI with the authorization response in its query
+     * @throws StatusError IssuerUnavailable if the issuer cannot be reached or its response cannot be used
+     */
+    async finish(callback: URL, transaction: Omit<BegunCodeLogin, 'url'>): Promise<OIDCResult> {
       try {
         const { idToken } = await finishCodeLogin(await configuration(), callback, transaction, issuer);
         return { idToken };
@@ -110,7 +102,8 @@ export function createOIDCLogin(options: OIDCLoginOptions): OIDCLogin {
         throw unavailable(message);
       }
     },
-    async close() {
+    /** Cancels all requests. */
+    async close(): Promise<void> {
       closing.abort();
       await http.close();
     },

@@ -25,22 +25,12 @@ export type PasswordResult =
   | { readonly token: string; readonly projects: readonly ProjectName[] }
   | { readonly refused: 'wrong' | 'second-factor' };
 
-export interface PasswordLogin {
-  /** @throws StatusError KeystoneUnavailable */
-  signIn(request: PasswordSignIn, signal: AbortSignal): Promise<PasswordResult>;
-  /**
-   * Exchanges a token for one of another project of the same user.
-   *
-   * @returns undefined if Keystone refuses
-   * @throws StatusError KeystoneUnavailable
-   */
-  rescope(token: string, projectID: string): Promise<string | undefined>;
-  close(): Promise<void>;
-}
+export type PasswordLogin = ReturnType<typeof createPasswordLogin>;
 
+/** The functions throw a StatusError KeystoneUnavailable. */
 export function createPasswordLogin(
   options: KeystoneHTTPOptions & { readonly clock: Clock; readonly logger: Logger },
-): PasswordLogin {
+) {
   const { clock, logger } = options;
   const http = createKeystoneHTTP(options);
 
@@ -55,7 +45,10 @@ export function createPasswordLogin(
   }
 
   return {
-    async signIn({ user, domain, password, project }, signal) {
+    async signIn(
+      { user, domain, password, project }: PasswordSignIn,
+      signal: AbortSignal,
+    ): Promise<PasswordResult> {
       const inDomain = (name: string) => ({ name, domain: { name: domain } });
       const scope: KeystoneLoginScope | undefined =
         project === undefined ? undefined : { project: inDomain(project) };
@@ -66,7 +59,12 @@ export function createPasswordLogin(
       }
       return { refused: 'secondFactors' in refusal ? 'second-factor' : 'wrong' };
     },
-    async rescope(token, projectID) {
+    /**
+     * Exchanges a token for one of another project of the same user.
+     *
+     * @returns undefined if Keystone refuses
+     */
+    async rescope(token: string, projectID: string): Promise<string | undefined> {
       const scope = { project: { id: projectID } };
       const { issued } = await logIn(http, { method: 'token', token }, scope, clock.now());
       return issued?.token;

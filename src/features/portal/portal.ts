@@ -6,41 +6,26 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import {
-  ACCESS_PAGE,
-  ACCOUNT_PAGE,
-  QUOTA_PAGE,
-  showKubeconfig,
-  signOut,
-  switchProject,
-} from './account-handlers.ts';
+import { showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
-import { followInvitation, INVITATION_PAGE } from './invitation-handlers.ts';
-import { MEMBERS_PAGE } from './members-handlers.ts';
 import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
+import { ACCESS_PAGE } from './pages/access-page.ts';
+import { ACCOUNT_PAGE } from './pages/account-page.ts';
+import { followInvitation, INVITATION_PAGE } from './pages/invitation-page.ts';
 import type { Navigation } from './pages/layout.ts';
+import { MEMBERS_PAGE } from './pages/members-page.ts';
+import { QUOTA_PAGE } from './pages/quota-page.ts';
+import { TEAMS_PAGE } from './pages/teams-page.ts';
+import { TOKENS_PAGE } from './pages/tokens-page.ts';
 import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
-import {
-  ACCESS,
-  HOME,
-  INVITATION,
-  INVITATION_LINK,
-  MEMBERS,
-  type PortalRequest,
-  QUOTA,
-  readRequest,
-  TEAMS,
-  TOKENS,
-} from './request.ts';
+import { INVITATION_LINK, type PortalRequest, readRequest } from './request.ts';
 import { type PortalResponse, page, send } from './response.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
-import { TEAMS_PAGE } from './teams-handlers.ts';
-import { TOKENS_PAGE } from './tokens-handlers.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
 
@@ -48,13 +33,13 @@ type Route = Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 type Routes = ReadonlyMap<string, Route>;
 
 const ROUTES: Routes = new Map<string, Route>([
-  [HOME, ACCOUNT_PAGE],
-  [ACCESS, ACCESS_PAGE],
-  [QUOTA, QUOTA_PAGE],
-  [TOKENS, TOKENS_PAGE],
-  [MEMBERS, MEMBERS_PAGE],
-  [TEAMS, TEAMS_PAGE],
-  [INVITATION, INVITATION_PAGE],
+  ACCOUNT_PAGE,
+  ACCESS_PAGE,
+  QUOTA_PAGE,
+  TOKENS_PAGE,
+  MEMBERS_PAGE,
+  TEAMS_PAGE,
+  INVITATION_PAGE,
   [INVITATION_LINK, { GET: followInvitation }],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],

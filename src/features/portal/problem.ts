@@ -37,119 +37,99 @@ export class PortalProblem extends Error {
 const SIGN_IN_AGAIN = { label: 'Sign in again', target: '/login' } as const;
 const START = { label: 'Go to the start page', target: '/' } as const;
 
-export const notFound = (): PortalProblem =>
-  new PortalProblem({
-    status: 404,
-    title: 'There is no such page',
-    text: 'The address is wrong, or the page has moved.',
-    action: START,
-  });
+function problem(
+  status: number,
+  title: string,
+  text: string,
+  more: Partial<Pick<Problem, 'action' | 'quote' | 'headers'>> = {},
+): PortalProblem {
+  return new PortalProblem({ action: SIGN_IN_AGAIN, ...more, status, title, text });
+}
 
-export const noInvitation = (): PortalProblem =>
-  new PortalProblem({
-    status: 404,
-    title: 'There is no such invitation for you',
-    text: 'It was used or withdrawn, has expired, or is for another user. Ask for another link where you have this one from.',
-    action: START,
-  });
+export const notFound = () =>
+  problem(404, 'There is no such page', 'The address is wrong, or the page has moved.', { action: START });
 
-export const noNamespace = (): PortalProblem =>
-  new PortalProblem({
-    status: 404,
-    title: 'There is no such namespace',
-    text: 'Or there is, and you may not see it.',
+export const noInvitation = () =>
+  problem(
+    404,
+    'There is no such invitation for you',
+    'It was used or withdrawn, has expired, or is for another user. Ask for another link where you have this one from.',
+    { action: START },
+  );
+
+export const noNamespace = () =>
+  problem(404, 'There is no such namespace', 'Or there is, and you may not see it.', {
     action: { label: 'Choose another', target: '/members' },
   });
 
 /** @param allowed for the `Allow` field */
-export const methodNotAllowed = (allowed: readonly string[]): PortalProblem =>
-  new PortalProblem({
-    status: 405,
-    title: 'This cannot be done here',
-    text: 'The page was asked for in a way it does not know.',
+export const methodNotAllowed = (allowed: readonly string[]) =>
+  problem(405, 'This cannot be done here', 'The page was asked for in a way it does not know.', {
     action: START,
     headers: [['Allow', allowed.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')]],
   });
 
 /** @param origin the portal's own */
-export const misdirected = (origin: string): PortalProblem =>
-  new PortalProblem({
-    status: 421,
-    title: 'This page has another address',
-    text: 'It is only shown under its own.',
+export const misdirected = (origin: string) =>
+  problem(421, 'This page has another address', 'It is only shown under its own.', {
     action: { label: `Go to ${origin}`, target: `${origin}/` },
   });
 
 /** The form is too old, or from another browser or another site. */
-export const staleForm = (): PortalProblem =>
-  new PortalProblem({
-    status: 403,
-    title: 'This form has expired',
-    text: 'Nothing was done. Forms count for an hour, in the browser they were opened in, with cookies allowed.',
-    action: { label: 'Start again', target: '/' },
-  });
+export const staleForm = () =>
+  problem(
+    403,
+    'This form has expired',
+    'Nothing was done. Forms count for an hour, in the browser they were opened in, with cookies allowed.',
+    { action: { label: 'Start again', target: '/' } },
+  );
 
 /** An authorization response without a pending authorization request in this browser. */
-export const unknownSignIn = (): PortalProblem =>
-  new PortalProblem({
-    status: 400,
-    title: 'This sign-in was not begun here',
-    text: 'It was begun in another browser or too long ago, or it is finished already. Cookies must be allowed.',
-    action: SIGN_IN_AGAIN,
-  });
+export const unknownSignIn = () =>
+  problem(
+    400,
+    'This sign-in was not begun here',
+    'It was begun in another browser or too long ago, or it is finished already. Cookies must be allowed.',
+  );
 
 /** An authorization response at another redirect URI than the request named. */
-export const misdirectedResponse = (): PortalProblem =>
-  new PortalProblem({
-    status: 400,
-    title: 'This response belongs to another sign-in',
-    text: 'It came back at another address than the sign-in began with. Nothing was done. If it happens again, tell the operators.',
-    action: SIGN_IN_AGAIN,
-  });
+export const misdirectedResponse = () =>
+  problem(
+    400,
+    'This response belongs to another sign-in',
+    'It came back at another address than the sign-in began with. Nothing was done. If it happens again, tell the operators.',
+  );
 
 /** @param quote the issuer's error text */
-export const refusedByProvider = (provider: string, quote: string): PortalProblem =>
-  new PortalProblem({
-    status: 403,
-    title: `${provider} did not sign you in`,
-    text: 'The reason it gave:',
-    quote,
-    action: SIGN_IN_AGAIN,
-  });
+export const refusedByProvider = (provider: string, quote: string) =>
+  problem(403, `${provider} did not sign you in`, 'The reason it gave:', { quote });
 
-export const tooManySignIns = (): PortalProblem =>
-  new PortalProblem({
-    status: 429,
-    title: 'Too many sign-ins from your address',
-    text: 'Wait a minute, then try again.',
-    action: SIGN_IN_AGAIN,
+export const tooManySignIns = () =>
+  problem(429, 'Too many sign-ins', 'Of this user, or from your address. Wait a minute, then try again.', {
     headers: [['Retry-After', '60']],
   });
 
 /** Keystone does not exchange the token, or the browser stores none that can be exchanged. */
-export const projectRefused = (project: string): PortalProblem =>
-  new PortalProblem({
-    status: 403,
-    title: `You cannot switch to ${project}`,
-    text: 'Keystone does not exchange your sign-in for this project: it has ended, or you have no role there any more. You are still signed in as before.',
-    action: SIGN_IN_AGAIN,
-  });
+export const projectRefused = (project: string) =>
+  problem(
+    403,
+    `You cannot switch to ${project}`,
+    'Keystone does not exchange your sign-in for this project: it has ended, or you have no role there any more. You are still signed in as before.',
+  );
 
-export const sessionNotStored = (): PortalProblem =>
-  new PortalProblem({
-    status: 503,
-    title: 'You could not be signed in just now',
-    text: 'Sessions cannot be kept at the moment. Try again in a minute.',
-    action: SIGN_IN_AGAIN,
-  });
+export const sessionNotStored = () =>
+  problem(
+    503,
+    'You could not be signed in just now',
+    'Sessions cannot be stored at the moment. Try again in a minute.',
+  );
 
-export const sessionNotEnded = (): PortalProblem =>
-  new PortalProblem({
-    status: 503,
-    title: 'You are signed out in this browser only',
-    text: 'The session could not be ended on the server just now. It ends by itself, at the time your page showed.',
-    action: SIGN_IN_AGAIN,
-  });
+export const sessionNotEnded = () =>
+  problem(
+    503,
+    'You are signed out in this browser only',
+    'The session could not be ended on the server just now. It ends by itself, at the time your page showed.',
+  );
 
 /** @param id of the log entry */
 export function problemOf(error: unknown, id: string): Problem {

@@ -3,14 +3,14 @@
  * counted per source and per user before Keystone is called; like Keystone, the page does not say which of
  * the values was wrong.
  */
-import type { HeaderField } from '../../lib/header-list.ts';
 import { ownName } from './account.ts';
 import type { KeystoneSignIn, PortalContext } from './context.ts';
 import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
 import { navigationOf } from './navigation.ts';
-import { FIELDS, type Field, type SignInPage, signInPage } from './pages/sign-in-page.ts';
-import { notFound, staleForm } from './problem.ts';
+import { MAX_LENGTH } from './pages/page-parts.ts';
+import { type SignInPage, signInPage } from './pages/sign-in-page.ts';
+import { notFound, staleForm, tooManySignIns } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { beginSession, currentSession } from './session.ts';
@@ -18,29 +18,22 @@ import { beginSession, currentSession } from './session.ts';
 const KEYSTONE_ACTION = '/login/keystone';
 
 /** Notices by their value in the query; no text from the query is shown. */
-const NOTICES: Readonly<Record<string, string>> = {
-  'signed-out': 'You have signed out.',
-  ended: 'Your session has ended. Sign in again.',
-};
-
-const MISSING: Readonly<Partial<Record<Field, string>>> = {
-  user: 'Enter your user name',
-  password: 'Enter your password',
-  domain: 'Enter the domain your user belongs to',
-};
-const MAX_LENGTH = 255;
+const NOTICES: ReadonlyMap<string | null, string> = new Map([
+  ['signed-out', 'You have signed out.'],
+  ['ended', 'Your session has ended. Sign in again.'],
+]);
 
 export async function showSignIn(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
   const { query } = request;
   const session = await currentSession(request, context);
-  const notice = query.get('notice') ?? '';
+  const notice = NOTICES.get(query.get('notice'));
   return showForm(200, request, context, {
-    notice: Object.hasOwn(NOTICES, notice) ? NOTICES[notice] : undefined,
+    flash: notice === undefined ? undefined : { text: notice },
     signedInAs: session && ownName(session),
     navigation: navigationOf(session, request, context),
     next: redirectTarget(query.get('next')),
-    values: { domain: context.keystone?.defaultDomain ?? '' },
-    mistakes: {},
+    entered: new URLSearchParams(),
+    refusal: undefined,
   });
 }
 
@@ -52,31 +45,33 @@ export async function signInWithPassword(
   const { exchange, visitID, source } = request;
   if (keystone === undefined) throw notFound();
   if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
-  const form = await readForm(request, clock);
-  if (!formTokens.verify(form.get('token'), visitID, KEYSTONE_ACTION)) throw staleForm();
+  const entered = await readForm(request, clock);
+  if (!formTokens.verify(entered.get('token'), visitID, KEYSTONE_ACTION)) throw staleForm();
 
-  const values = Object.fromEntries(FIELDS.map((name) => [name, form.get(name) ?? '']));
-  const next = redirectTarget(form.get('next'));
+  const next = redirectTarget(entered.get('next'));
   const navigation = navigationOf(await currentSession(request, context), request, context);
-  const showAgain = (
-    status: number,
-    mistakes: SignInPage['mistakes'],
-    headers: readonly HeaderField[] = [],
-  ) => showForm(status, request, context, { navigation, values, mistakes, next }, headers);
+  const showAgain = (status: number, message: string) => {
+    const shown = { navigation, entered, next, flash: undefined, refusal: { message, details: undefined } };
+    return showForm(status, request, context, shown);
+  };
 
-  const mistakes = mistakesIn(values);
-  if (Object.keys(mistakes).length > 0) return showAgain(422, mistakes);
-  const { user = '', domain = '', password = '', project = '' } = values;
+  const field = (name: string) => entered.get(name) ?? '';
+  const [user, password] = [field('user'), field('password')];
+  const [domain, project] = [field('domain'), field('project')];
+  if (user === '' || password === '' || domain === '')
+    return showAgain(422, 'Enter your user name, your password, and the domain your user belongs to.');
+  if ([user, password, domain, project].some(({ length }) => length > MAX_LENGTH))
+    return showAgain(422, `No value has more than ${MAX_LENGTH} characters.`);
   const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-in attempts');
-    return showAgain(429, { form: tooMany(limited) }, [['Retry-After', '60']]);
+    throw tooManySignIns();
   }
   const credentials = { user, domain, password, project: project === '' ? undefined : project };
   const result = await keystone.login.signIn(credentials, exchange.signal);
   if ('refused' in result) {
     logger.info({ source, refused: result.refused }, 'portal: Keystone refused a password');
-    return showAgain(403, mistakeOf(result.refused, keystone));
+    return showAgain(403, reasonOf(result.refused, keystone));
   }
   const credential = { kind: 'x-auth-token', token: result.token } as const;
   const { token: exchangeable, projects } = result;
@@ -90,53 +85,28 @@ function normalized(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
 }
 
-function mistakesIn(values: Readonly<Record<string, string>>): SignInPage['mistakes'] {
-  const mistakes: SignInPage['mistakes'] = {};
-  for (const name of FIELDS) {
-    const value = values[name] ?? '';
-    const mistake = value === '' ? MISSING[name] : value.length > MAX_LENGTH ? 'This is too long' : undefined;
-    if (mistake !== undefined) mistakes[name] = mistake;
-  }
-  return mistakes;
-}
-
-function mistakeOf(
-  refused: 'wrong' | 'second-factor',
-  { displayName }: KeystoneSignIn,
-): SignInPage['mistakes'] {
+function reasonOf(refused: 'wrong' | 'second-factor', { displayName }: KeystoneSignIn): string {
   return refused === 'wrong'
-    ? { form: `${displayName} does not accept this. Check user name, password, domain and project.` }
-    : {
-        form: `${displayName} wants a second factor, which cannot be asked for here. Sign in where it can be, and use an application credential with "stonegate login --keystone".`,
-      };
+    ? `${displayName} does not accept this. Check user name, password, domain and project.`
+    : `${displayName} wants a second factor, which cannot be asked for here. Sign in where it can be, and use an application credential with "stonegate login --keystone".`;
 }
 
-function tooMany(limited: 'source' | 'user'): string {
-  const what = limited === 'user' ? 'for this user' : 'from your address';
-  return `Too many tries ${what}. Wait a minute, then try again.`;
-}
-
-type Shown = Pick<SignInPage, 'notice' | 'signedInAs' | 'navigation' | 'next' | 'values' | 'mistakes'>;
+type Shown = Pick<SignInPage, 'flash' | 'refusal' | 'entered' | 'signedInAs' | 'navigation' | 'next'>;
 
 function showForm(
   status: number,
   { visitID }: PortalRequest,
   { cluster, providers, keystone, formTokens, random }: PortalContext,
   shown: Shown,
-  headers: readonly HeaderField[] = [],
 ): PortalResponse {
   const visit = visitID ?? newID(random);
   const content = signInPage({
     ...shown,
-    server: cluster.server,
-    providers,
-    keystone,
+    ...{ server: cluster.server, providers, keystone },
+    target: KEYSTONE_ACTION,
     formToken: formTokens.issue(visit, KEYSTONE_ACTION),
   });
-  return page(status, content, [
-    ...headers,
-    ...(visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []),
-  ]);
+  return page(status, content, visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []);
 }
 
 /** Redirects a user without a session to the sign-in page. */

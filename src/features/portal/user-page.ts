@@ -9,10 +9,10 @@ import type { PortalContext } from './context.ts';
 import { clearCookie, FLASH_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
 import { type Flash, flashCookie, flashOf } from './flash.ts';
-import type { Html } from './html.ts';
+import { type Content, type Html, html } from './html.ts';
 import { navigationOf } from './navigation.ts';
-import type { Forms } from './pages/form-parts.ts';
-import type { Frame } from './pages/layout.ts';
+import { layout } from './pages/layout.ts';
+import { type Forms, outcome } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
 import { notFound, staleForm } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
@@ -26,16 +26,28 @@ export interface Visit<Source> extends Forms {
   readonly session: Session;
   readonly request: PortalRequest;
   readonly context: PortalContext;
-  readonly frame: Frame;
   /** How something is changed for this request. */
   readonly change: { readonly origin: RequestOrigin; readonly signal: AbortSignal };
+}
+
+export interface PageContent {
+  readonly title: string;
+  /** The title without it. */
+  readonly heading?: Content;
+  readonly lead?: Content;
+  readonly main: Content;
+  readonly narrow?: boolean;
+  /** What is shown of a secret, once. */
+  readonly secret?: (text: string) => Html;
+  /** Shown in the place of the reason why a form was not done. */
+  readonly question?: Html | undefined;
 }
 
 export interface UserPage<Source> {
   readonly path: string;
   /** Without a source there is no page. */
   readonly sourceOf: (context: PortalContext) => Source | undefined;
-  readonly show: (visit: Visit<Source>) => Html | Promise<Html>;
+  readonly show: (visit: Visit<Source>) => PageContent | Promise<PageContent>;
   /**
    * Does what a form asks for; a StatusError is shown above the form.
    *
@@ -48,22 +60,23 @@ export interface UserPage<Source> {
 
 type Handle = (request: PortalRequest, context: PortalContext) => Promise<PortalResponse>;
 
-export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: UserPage<Source>): {
-  readonly GET: Handle;
-  readonly POST?: Handle;
-} {
+/** @returns the path with its handlers */
+export function userPage<Source>({
+  path,
+  sourceOf,
+  show,
+  act,
+  headers = [],
+}: UserPage<Source>): [path: string, handlers: { readonly GET: Handle; readonly POST?: Handle }] {
   function visitOf(request: PortalRequest, context: PortalContext, session: Session): Visit<Source> {
     const source = sourceOf(context);
     if (source === undefined) throw notFound();
-    const navigation = navigationOf(session, request, context);
-    const { identity } = session;
     return {
-      ...{ source, identity, session, request, context },
+      ...{ source, identity: session.identity, session, request, context },
       change: {
         origin: { auditID: context.random.uuid(), clientAddress: request.source },
         signal: request.exchange.signal,
       },
-      frame: { server: context.cluster.server, navigation },
       target: request.exchange.target,
       formToken: context.formTokens.issue(request.sessionID ?? '', path),
       flash: flashOf(request, context),
@@ -72,35 +85,49 @@ export function userPage<Source>({ path, sourceOf, show, act, headers = [] }: Us
     };
   }
 
+  async function render(visit: Visit<Source>): Promise<Html> {
+    const { session, request, context, refusal } = visit;
+    const { title, heading = title, lead, main, narrow = false, secret, question } = await show(visit);
+    return layout({
+      title: refusal === undefined ? title : `Error: ${title}`,
+      narrow,
+      server: context.cluster.server,
+      navigation: navigationOf(session, request, context),
+      main: html`${question ?? outcome(visit, secret)}
+<h1>${heading}</h1>
+${lead !== undefined && html`<p class="lead">${lead}</p>`}
+${main}`,
+    });
+  }
+
   async function GET(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
     if (sourceOf(context) === undefined) throw notFound();
     const session = await currentSession(request, context);
     if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
-    return page(200, await show(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
+    return page(200, await render(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
   }
-  if (act === undefined) return { GET };
-  return {
-    GET,
-    async POST(request, context) {
-      const { form, session } = await readOwnForm(request, context, path);
-      const { target } = request.exchange;
-      if (session === undefined) return toSignIn(request, redirectTarget(target, path));
-      const visit = visitOf(request, context, session);
-      try {
-        const flash = await act(form, visit);
-        const { username } = context.identities.describe(session.identity).user;
-        const done = { path, action: form.get('do'), user: username, source: request.source };
-        context.logger.info(done, 'portal: a form was done');
-        return seeOther(target, [...headers, flashCookie(flash, request, context)]);
-      } catch (error) {
-        if (!(error instanceof StatusError)) throw error;
-        const refused = { ...visit, flash: undefined, entered: form, refusal: error };
-        context.logger.info({ path, code: error.code, cause: error.cause }, `portal: ${error.message}`);
-        return page(error.http === 401 ? 403 : error.http, await show(refused));
-      }
-    },
+  if (act === undefined) return [path, { GET }];
+
+  const POST: Handle = async (request, context) => {
+    const { form, session } = await readOwnForm(request, context, path);
+    const { target } = request.exchange;
+    if (session === undefined) return toSignIn(request, redirectTarget(target, path));
+    const visit = visitOf(request, context, session);
+    try {
+      const flash = await act(form, visit);
+      const { username } = context.identities.describe(session.identity).user;
+      const done = { path, action: form.get('do'), user: username, source: request.source };
+      context.logger.info(done, 'portal: a form was done');
+      return seeOther(target, [...headers, flashCookie(flash, request, context)]);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      const refused = { ...visit, flash: undefined, entered: form, refusal: error };
+      context.logger.info({ path, code: error.code, cause: error.cause }, `portal: ${error.message}`);
+      return page(error.http === 401 ? 403 : error.http, await render(refused));
+    }
   };
+  return [path, { GET, POST }];
 }
 
 /** What a user has to correct in a form. */

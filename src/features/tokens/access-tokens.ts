@@ -37,23 +37,6 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly random: Pick<Random, 'bytes'>;
 }
 
-/** The functions that write also throw a StatusError for what the API server refuses. */
-export interface AccessTokens {
-  /** The longest life of a token with these scopes, in milliseconds. */
-  longestLife(spec: ScopeSpec): number;
-  /** The user's tokens, the newest first. */
-  list(identity: Identity): readonly ShownToken[];
-  /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
-  create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken>;
-  /**
-   * @param overlapSeconds how long the present secret stays valid
-   * @throws StatusError NotFound, ObjectInvalid, AccessDenied
-   */
-  rotate(identity: Identity, name: string, overlapSeconds: number, signal: AbortSignal): Promise<ShownToken>;
-  /** @throws StatusError NotFound */
-  revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken>;
-}
-
 /** Tokens of one user that have not ended. */
 const MAX_TOKENS = 100;
 /** Tokens of one user that have ended and are listed: a script may make and revoke them in a loop. */
@@ -63,7 +46,10 @@ const MAX_SECRETS = 8;
 const ATTEMPTS = 4;
 const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'accesstokens' };
 
-export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
+
+/** The functions that write also throw a StatusError for what the API server refuses. */
+export function createAccessTokens(options: AccessTokensOptions) {
   const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
 
   function shown(token: AccessToken, secret?: string): ShownToken {
@@ -131,12 +117,15 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   }
 
   return {
-    longestLife: (spec) => longestLife(spec, lifetimes),
-    list: (identity) =>
+    /** The longest life of a token with these scopes, in milliseconds. */
+    longestLife: (spec: ScopeSpec): number => longestLife(spec, lifetimes),
+    /** The user's tokens, the newest first. */
+    list: (identity: Identity): readonly ShownToken[] =>
       owned(identity)
         .sort((one, other) => other.createdAt - one.createdAt)
         .map((token) => shown(token)),
-    async create(identity, spec, signal) {
+    /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
+    async create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken> {
       const lifetime = checkedLifetime(spec, lifetimes);
       const owner = owners.ownerOf(identity);
       const { tenant, user } = kubernetesIdentity(owner, mode);
@@ -168,7 +157,16 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
         throw new StatusError('InternalError', 'the access token could not be made: try again');
       return shown(token, text);
     },
-    async rotate(identity, name, overlapSeconds, signal) {
+    /**
+     * @param overlapSeconds how long the present secret stays valid
+     * @throws StatusError NotFound, ObjectInvalid, AccessDenied
+     */
+    async rotate(
+      identity: Identity,
+      name: string,
+      overlapSeconds: number,
+      signal: AbortSignal,
+    ): Promise<ShownToken> {
       const token = named(identity, name);
       assertWithin(identity, token, token.expiresAt);
       const now = clock.now();
@@ -186,7 +184,8 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
       );
       return shown(changed, text);
     },
-    async revoke(identity, name, signal) {
+    /** @throws StatusError NotFound */
+    async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
       const token = named(identity, name);
       const revoked = { at: timestamp(clock.now()), reason: 'revoked by its owner' };
       return shown(await change(token, (spec) => ({ ...spec, revoked: spec.revoked ?? revoked }), signal));

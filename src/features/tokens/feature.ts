@@ -15,6 +15,7 @@ import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { connectInformers, INFORMS } from '../connect-informers.ts';
+import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
@@ -26,8 +27,8 @@ export type { AccessTokens };
 import { tokenResources } from './handle-tokens.ts';
 import { createScopeAuthorizer } from './scope-authorizer.ts';
 import { createTokenAuthenticator } from './token-authenticator.ts';
-import { type ReadToken, readToken, TokenStore } from './token-store.ts';
-import { TokenUpkeep } from './token-upkeep.ts';
+import { type AccessToken, type ReadToken, readToken, TokenStore } from './token-store.ts';
+import { createTokenUpkeep } from './token-upkeep.ts';
 
 interface KnownTokens {
   readonly store: TokenStore;
@@ -36,7 +37,7 @@ interface KnownTokens {
 }
 
 const KNOWN_TOKENS = new ComponentType<KnownTokens>('access tokens', INFORMS);
-const UPKEEP = new ComponentType<TokenUpkeep>('upkeep of access tokens', RUNS);
+const UPKEEP = new ComponentType<OwnerUpkeep<AccessToken>>('upkeep of access tokens', RUNS);
 
 export interface TokensOptions {
   readonly mode: TenancyMode;
@@ -86,18 +87,13 @@ export function createTokens(
   });
   connectInformers(build.generation, known, upstream);
   const { store, informer } = known;
-  const upkeep = new TokenUpkeep({ ...runtime, store, objects, place, owners });
+  const { upkeep, used } = createTokenUpkeep({ ...runtime, store, objects, place, owners });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   return {
     tokens,
-    authenticator: createTokenAuthenticator({
-      ...checks,
-      mode,
-      informer,
-      used: (token) => upkeep.used(token),
-    }),
+    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used }),
     feature: {
       authorizers: [
         createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),

@@ -7,22 +7,19 @@ import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { endOf } from './token-authenticator.ts';
 import { type AccessToken, identityOf } from './token-store.ts';
 
-export type TokenUpkeepOptions = Omit<OwnerUpkeepOptions<AccessToken>, 'kind' | 'endedAt' | 'identityOf'>;
-
 /** Milliseconds. */
 const HOUR = 3_600_000;
 
-export class TokenUpkeep extends OwnerUpkeep<AccessToken> {
-  readonly #clock: TokenUpkeepOptions['clock'];
-
-  constructor(options: TokenUpkeepOptions) {
-    const endedAt = (token: AccessToken, now: number) => endOf(token, now)?.at;
-    super({ ...options, kind: STORED_TOKENS, endedAt, identityOf });
-    this.#clock = options.clock;
-  }
-
-  used(token: AccessToken): void {
-    const now = this.#clock.now();
-    if (now - token.lastUsedAt >= HOUR) this.note(token, { lastUsed: timestamp(now) });
-  }
+export function createTokenUpkeep(
+  options: Omit<OwnerUpkeepOptions<AccessToken>, 'kind' | 'endedAt' | 'identityOf'>,
+) {
+  const endedAt = (token: AccessToken, now: number) => endOf(token, now)?.at;
+  const upkeep = new OwnerUpkeep({ ...options, kind: STORED_TOKENS, endedAt, identityOf });
+  return {
+    upkeep,
+    used(token: AccessToken): void {
+      const now = options.clock.now();
+      if (now - token.lastUsedAt >= HOUR) upkeep.note(token, { lastUsed: timestamp(now) });
+    },
+  };
 }

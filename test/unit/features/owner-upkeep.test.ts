@@ -76,17 +76,3 @@ t.test('the groups of a later sign-in are written', async (t) => {
   t.match(stored(), [{ identity: { groups: ['oidc:readers'] } }]);
   await upkeep.stop();
 });
-
-t.test('what ended 30 days ago is deleted', async (t) => {
-  const clock = createFakeClock();
-  const { stored, upkeep } = setUp(clock);
-  upkeep.start();
-  for (const days of [0, 36]) {
-    await pass(clock, days * DAY + 200);
-    t.equal(stored().length, 1, `after ${days} days`);
-  }
-  await pass(clock, DAY);
-  await pass(clock, 200);
-  t.same(stored(), []);
-  await upkeep.stop();
-});

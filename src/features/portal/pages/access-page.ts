@@ -8,35 +8,32 @@ import {
   type MatrixRow,
   shortened,
 } from '../../access-rules/access-matrix.ts';
-import type { Account } from '../account.ts';
+import { type Account, accountOf } from '../account.ts';
 import type { AccessView } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { chips, list } from './account-page.ts';
-import { type Frame, layout } from './layout.ts';
+import { ACCESS } from '../request.ts';
+import { userPage } from '../user-page.ts';
+import { chips, described, list } from './page-parts.ts';
 
-export interface AccessPage {
-  readonly frame: Frame;
-  readonly account: Account;
-  readonly access: AccessView;
-}
-
-export function accessPage({ frame, account, access }: AccessPage): Html {
-  const {
-    matrix: { groups, moreGroups },
-    incompleteReason,
-  } = access;
-  const projects = projectsByNamespace(account);
-  return layout({
-    title: 'What you may do',
-    ...frame,
-    main: html`<h1>What you may do</h1>
-<p class="lead">as <code>${account.username}</code> in <span class="tag">${account.tenant}</span></p>
-${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
+export const ACCESS_PAGE = userPage({
+  path: ACCESS,
+  sourceOf: ({ access }) => access,
+  async show({ source, identity, session, context }) {
+    const account = accountOf(session, context);
+    const access = await source.accessOf(identity);
+    const { groups, moreGroups } = access.matrix;
+    const { incompleteReason } = access;
+    const projects = projectsByNamespace(account);
+    return {
+      title: 'What you may do',
+      lead: html`as <code>${account.username}</code> in <span class="tag">${account.tenant}</span>`,
+      main: html`${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access, projects)}
 ${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map((group, at) => matrixCard(group, at, groups.length > CARDS_SHOWN, projects))}
 ${moreGroups > 0 && html`<p>${moreGroups} more sets of namespaces: <code>stonegate access</code> shows all.</p>`}`,
-  });
-}
+    };
+  },
+});
 
 /** The name of a namespace's project, unless the namespace has that name too. */
 type Projects = ReadonlyMap<string, string>;
@@ -53,16 +50,16 @@ function rolesCard({ project, roles }: Account, access: AccessView, projects: Pr
   return html`<section class="card" aria-labelledby="roles">
 <h2 id="roles">Your roles</h2>
 <dl>
-${roles.length > 0 && row(project === undefined ? 'In Keystone' : html`On project ${project.name}`, list(roles))}
+${roles.length > 0 && described(project === undefined ? 'In Keystone' : html`On project ${project.name}`, list(roles))}
 ${access.roles.map(({ kind, name, everywhere, namespaces }) =>
-  row(
+  described(
     html`<code>${shortened(name, CHARACTERS_SHOWN)}</code> <span class="muted">${kind}</span>`,
     html`${everywhere && 'everywhere'}${namespaces.length > 0 && someNames(namespaces, projects)}`,
   ),
 )}
-${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && row('Roles', html`<span class="muted">none</span>`)}
-${access.hiddenRoles > 0 && row('Others', hiddenRoles(access.hiddenRoles))}
-${access.moreRoles > 0 && row('More', html`<span class="muted">${access.moreRoles} more roles</span>`)}
+${access.roles.length === 0 && roles.length === 0 && access.hiddenRoles === 0 && described('Roles', html`<span class="muted">none</span>`)}
+${access.hiddenRoles > 0 && described('Others', hiddenRoles(access.hiddenRoles))}
+${access.moreRoles > 0 && described('More', html`<span class="muted">${access.moreRoles} more roles</span>`)}
 </dl>
 </section>`;
 }
@@ -71,10 +68,6 @@ function hiddenRoles(count: number): string {
   return count === 1
     ? 'One more role. You may not read its name; what it allows is included on this page.'
     : `${count} more roles. You may not read their names; what they allow is included on this page.`;
-}
-
-function row(term: Content, description: Content): Html {
-  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
 /** Namespaces that a cell names. */

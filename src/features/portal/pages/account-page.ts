@@ -2,88 +2,50 @@
  * The account page: the user's identity in Kubernetes, its end, and how to set up kubectl. One click selects
  * all commands, without a script.
  */
-import type { Account } from '../account.ts';
+import { type Account, accountOf } from '../account.ts';
 import { CLIENT_PATH } from '../assets.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { copied } from './form-parts.ts';
-import { type Frame, layout } from './layout.ts';
+import type { PortalContext } from '../context.ts';
+import { type Html, html } from '../html.ts';
+import { kubeconfigFileName, kubeconfigUsers } from '../kubeconfig.ts';
+import { HOME } from '../request.ts';
+import { userPage } from '../user-page.ts';
+import { chips, copied, described, formatTime, list } from './page-parts.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
 
-const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-];
-
-const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
-
-/** Where users get the `stonegate` command. */
-export interface CommandSource {
-  /** The portal's origin. */
-  readonly portal: string;
-  /** The digest of the file that the portal serves; undefined if it serves none. */
-  readonly sha256: string | undefined;
-  readonly executablesURL: string | undefined;
-}
-
-export interface AccountPage {
-  readonly frame: Frame;
-  readonly account: Account;
-  /** The display name of the issuer or of Keystone. */
-  readonly signedInWith: string;
-  readonly now: number;
-  /** The name of the file to download. */
-  readonly fileName: string;
-  /** The kubeconfig's current context. */
-  readonly kubeContext: string;
-  readonly command: CommandSource;
-}
-
-export function accountPage(page: AccountPage): Html {
-  const { frame, account, signedInWith, now } = page;
-  const { project } = account;
-  return layout({
-    title: 'Your account',
-    ...frame,
-    main: html`<h1>${account.name}</h1>
-<p class="lead">signed in with ${signedInWith}${account.domain !== undefined && html`, domain ${account.domain}`}</p>
-<section class="card" aria-labelledby="who">
+export const ACCOUNT_PAGE = userPage({
+  path: HOME,
+  sourceOf: (context) => context,
+  show({ session, context }) {
+    const account = accountOf(session, context);
+    const { project, domain, issuer, roles, otherProjects, expiresAt } = account;
+    const { providers, keystone } = context;
+    const provider = providers.find((each) => each.issuer === issuer);
+    const signedInWith =
+      issuer === undefined ? (keystone?.displayName ?? 'Keystone') : (provider?.displayName ?? issuer);
+    const kubeContext = kubeconfigUsers(account, context.cluster, provider)[0]?.name ?? '';
+    return {
+      title: 'Your account',
+      heading: account.name,
+      lead: html`signed in with ${signedInWith}${domain !== undefined && html`, domain ${domain}`}`,
+      main: html`<section class="card" aria-labelledby="who">
 <h2 id="who">Who you are to Kubernetes</h2>
 <dl>
-${row('Tenant', html`<span class="tag">${account.tenant}</span>`)}
-${row('User name', html`<code>${account.username}</code>`)}
-${account.domain !== undefined && row('Project', project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
-${project?.namespace !== undefined && row('Namespace', html`<code>${project.namespace}</code>`)}
-${account.domain !== undefined && row('Roles', account.roles.length === 0 ? html`<span class="muted">none</span>` : list(account.roles))}
-${account.otherProjects.length > 0 && row('Other projects', list(account.otherProjects.map(({ name }) => name)))}
-${row('Groups', groups(account.groups))}
-${row('Signed in until', html`<time datetime="${new Date(account.expiresAt).toISOString()}">${formatTime(account.expiresAt)}</time> <span class="muted">(${formatDuration(account.expiresAt - now)} left)</span>`)}
+${described('Tenant', html`<span class="tag">${account.tenant}</span>`)}
+${described('User name', html`<code>${account.username}</code>`)}
+${domain !== undefined && described('Project', project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
+${project?.namespace !== undefined && described('Namespace', html`<code>${project.namespace}</code>`)}
+${domain !== undefined && described('Roles', roles.length === 0 ? html`<span class="muted">none</span>` : list(roles))}
+${otherProjects.length > 0 && described('Other projects', list(otherProjects.map(({ name }) => name)))}
+${described('Groups', groups(account.groups))}
+${described('Signed in until', html`<time datetime="${new Date(expiresAt).toISOString()}">${formatTime(expiresAt)}</time>`)}
 </dl>
 </section>
-${setUp(page)}`,
-  });
-}
-
-function row(term: string, description: Content): Html {
-  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
-}
-
-export function list(texts: readonly string[]): Html {
-  return chips(texts.map((text) => html`<code>${text}</code>`));
-}
-
-export function chips(contents: readonly Content[]): Html {
-  return html`<ul class="list">${contents.map((content) => html`<li>${content}</li>`)}</ul>`;
-}
+${setUp(context, kubeContext)}`,
+    };
+  },
+});
 
 /** Shows groups in words where Keystone's names are known, and folds a long list. */
 function groups(all: Account['groups']): Html {
@@ -95,12 +57,13 @@ ${all.some(({ inWords }) => inWords !== undefined) && html`<details><summary>As 
 }
 
 /** Step 3 follows the choice in step 2 by the style sheet; a browser without `:has()` shows both. */
-function setUp({ fileName, kubeContext, command }: AccountPage): Html {
+function setUp(context: PortalContext, kubeContext: string): Html {
+  const fileName = kubeconfigFileName(context.cluster);
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
 <h2 id="set-up">Set up kubectl</h2>
 <ol class="steps">
 <li><p>Put the <code>stonegate</code> command on your <code>PATH</code>. kubectl calls it to sign you in.</p>
-${install(command)}</li>
+${install(context)}</li>
 <li><p>Download your kubeconfig. There is no secret in it.</p>
 <p><a class="button stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
 <fieldset><legend>How do you want to use it?</legend>
@@ -120,31 +83,14 @@ function triedWith(flag: string): string {
   return `kubectl ${flag} auth whoami\nkubectl ${flag} get pods`;
 }
 
-function install({ portal, sha256, executablesURL }: CommandSource): Html {
+function install({ origin, client, commandURL }: PortalContext): Html {
   const file = CLIENT_PATH.slice(1);
   return html`${
-    sha256 !== undefined &&
-    html`${copied('Commands to install stonegate', `curl -fO ${portal}${CLIENT_PATH}\nsudo install -m 755 ${file} /usr/local/bin/stonegate`)}
-<p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${sha256}</code></p>`
+    client !== undefined &&
+    html`${copied('Commands to install stonegate', `curl -fO ${origin}${CLIENT_PATH}\nsudo install -m 755 ${file} /usr/local/bin/stonegate`)}
+<p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${file}</a> has the SHA-256 <code>${client.sha256}</code></p>`
   }${
-    executablesURL !== undefined &&
-    html`<p><a href="${executablesURL}">Executables</a>, for Windows too, need no Node.</p>`
+    commandURL !== undefined &&
+    html`<p><a href="${commandURL}">Executables</a>, for Windows too, need no Node.</p>`
   }`;
-}
-
-/**
- * The time in UTC, because the server does not know the user's time zone: `21 November 2026 at 03:15
- * UTC`.
- */
-export function formatTime(time: number): string {
-  return `${TIME_FORMAT.format(time)} UTC`;
-}
-
-/** @returns such as `59 minutes`, rounded down; `less than a minute` */
-export function formatDuration(milliseconds: number): string {
-  for (const [name, length] of UNITS) {
-    const count = Math.floor(milliseconds / length);
-    if (count >= 1) return `${count} ${name}${count === 1 ? '' : 's'}`;
-  }
-  return 'less than a minute';
 }

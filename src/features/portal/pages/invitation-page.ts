@@ -1,91 +1,84 @@
 /**
- * The page of an invitation that a user has the link of, and the parts of the pages of members and teams by
- * which users invite.
+ * The page of an invitation that a user has the link of. The secret of the link goes from its URL into a
+ * sealed cookie at once, so that it is in no address, history or referrer of a page, and survives signing in.
  */
-import type { Offer, ShownInvitation } from '../../members/invitation-v1alpha1.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { formatTime } from './account-page.ts';
-import {
-  button,
-  copied,
-  entering,
-  type Forms,
-  fold,
-  form,
-  hidden,
-  outcome,
-  textField,
-} from './form-parts.ts';
-import { type Frame, layout } from './layout.ts';
+import { StatusError } from '../../../errors/status-error.ts';
+import type { Invitations } from '../../members/feature.ts';
+import type { Offer } from '../../members/invitation-v1alpha1.ts';
+import type { PortalContext } from '../context.ts';
+import { clearCookie, cookieOf, INVITATION_COOKIE, setCookie } from '../cookies.ts';
+import { type Html, html } from '../html.ts';
+import { noInvitation, notFound } from '../problem.ts';
+import { INVITATION, INVITATION_LINK, type PortalRequest } from '../request.ts';
+import { type PortalResponse, seeOther } from '../response.ts';
+import { userPage, type Visit } from '../user-page.ts';
+import { button, form, formatTime } from './page-parts.ts';
 
-export interface InvitationPage extends Forms {
-  readonly frame: Frame;
-  /** The user who would accept it. */
-  readonly username: string;
-  /** Undefined after it was accepted. */
-  readonly offer: Offer | undefined;
+const SEALED_FOR = 'invitation';
+/** Characters: more than a secret has. */
+const MAX_SECRET = 256;
+
+/** Says nothing of the invitation before the user has signed in, not even whether there is one. */
+export function followInvitation({ path }: PortalRequest, context: PortalContext): PortalResponse {
+  if (context.invitations === undefined) throw notFound();
+  const secret = path.slice(INVITATION_LINK.length, INVITATION_LINK.length + MAX_SECRET);
+  return seeOther(INVITATION, [setCookie(INVITATION_COOKIE, context.sealer.seal(secret, SEALED_FOR))]);
 }
 
-export function invitationPage(page: InvitationPage): Html {
-  const { frame, offer } = page;
-  return layout({
-    ...frame,
-    title: 'Invitation',
-    narrow: true,
-    main: html`${outcome(page)}
-<div class="card"><h1>Invitation</h1>
-${offer === undefined ? html`<p>You have accepted it.</p><p><a class="button stretch" href="/">Go to the start page</a></p>` : offered(offer, page)}</div>`,
-  });
+export const INVITATION_PAGE = userPage<Invitations>({
+  path: INVITATION,
+  sourceOf: ({ invitations }) => invitations,
+  async show(page) {
+    const { source, identity, change, flash } = page;
+    const isAccepted = flash !== undefined;
+    return {
+      title: 'Invitation',
+      narrow: true,
+      main: html`<div class="card">${
+        isAccepted
+          ? html`<p>You have accepted it.</p><p><a class="button stretch" href="/">Go to the start page</a></p>`
+          : offered(await orNoInvitation(source.show(identity, secretOf(page), change)), page)
+      }</div>`,
+    };
+  },
+  async act(_entered, page) {
+    const { source, identity, change } = page;
+    const { namespace, role, team } = await orNoInvitation(source.accept(identity, secretOf(page), change));
+    return {
+      text:
+        team === undefined
+          ? `You have the role ${role} in the namespace ${namespace} now.`
+          : `You are in the team ${team} now.`,
+    };
+  },
+  headers: [clearCookie(INVITATION_COOKIE)],
+});
+
+/** @throws PortalProblem without a link */
+function secretOf({ request, context }: Visit<unknown>): string {
+  const sealed = cookieOf(request.exchange.headers, INVITATION_COOKIE);
+  const secret = sealed && context.sealer.open(sealed, SEALED_FOR);
+  if (!secret) throw noInvitation();
+  return secret;
 }
 
-function offered({ inviter, expirationTimestamp, ...target }: Offer, page: InvitationPage): Html {
-  return html`<p><strong>${inviter}</strong> invites you ${toWhat(target)}.</p>
-<p>You accept as <strong>${page.username}</strong>. If that is not who was meant, sign out and sign in as another user. The link counts once, until ${formatTime(Date.parse(expirationTimestamp))}.</p>
+/** One page for every reason why a user cannot accept an invitation. */
+async function orNoInvitation<T>(offer: Promise<T>): Promise<T> {
+  try {
+    return await offer;
+  } catch (error) {
+    throw error instanceof StatusError && error.http === 404 ? noInvitation() : error;
+  }
+}
+
+function offered(offer: Offer, page: Visit<unknown>): Html {
+  const { inviter, expirationTimestamp, namespace, role, team } = offer;
+  const { username } = page.context.identities.describe(page.identity).user;
+  const what =
+    team === undefined
+      ? html`to the namespace <code>${namespace}</code>, with the role <strong>${role}</strong>`
+      : html`to the team <code>${team}</code>`;
+  return html`<p><strong>${inviter}</strong> invites you ${what}.</p>
+<p>You accept as <strong>${username}</strong>. If that is not who was meant, sign out and sign in as another user. The link counts once, until ${formatTime(expirationTimestamp)}.</p>
 ${form(page, 'accept', button('Accept'))}`;
-}
-
-function toWhat({ namespace, role, team }: Pick<Offer, 'namespace' | 'role' | 'team'>): Html {
-  return team === undefined
-    ? html`to the namespace <code>${namespace}</code>, with the role <strong>${role}</strong>`
-    : html`to the team <code>${team}</code>`;
-}
-
-/** What is shown once of an invitation that was made. */
-export function invitationLink(link: string): Html {
-  return copied('The link', link);
-}
-
-/** @param fields what the form asks besides, or knows already */
-export function inviteForm(whole: Forms, fields: Content, at = ''): Html {
-  const page = entering(whole, 'invite');
-  return form(
-    page,
-    'invite',
-    html`<p>You get a link to send to one user of your tenant. It counts once, for seven days, as long as you may give that yourself.</p>
-${fields}
-${textField(page, { name: 'email', type: 'email', label: 'E-mail address', hint: 'If you enter one, only a user counts whose sign-in proves this address.' }, at)}
-${button('Make a link')}`,
-  );
-}
-
-/** @param fields what a form about them knows already */
-export function invitationsTable(
-  invitations: readonly ShownInvitation[],
-  page: Forms,
-  fields: Content = '',
-): Html | undefined {
-  if (invitations.length === 0) return undefined;
-  return html`<table class="sheet rows">
-<caption>Invitations that were not accepted</caption>
-<thead><tr><th scope="col">For</th><th scope="col">By</th><th scope="col">State</th></tr></thead>
-<tbody>
-${invitations.map((invitation) => row(invitation, page, fields))}</tbody>
-</table>`;
-}
-
-function row({ metadata: { name }, spec, status }: ShownInvitation, page: Forms, fields: Content): Html {
-  const { inviter, state, reason, expirationTimestamp } = status;
-  const withdraw = html`${fields}${hidden('id', name)}<p>The link counts no more then. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
-  return html`<tr><th scope="row">${spec.email ?? 'one user with the link'}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${inviter}</td><td>${state}<span class="also">${reason ?? `until ${formatTime(Date.parse(expirationTimestamp))}`}</span></td></tr>
-${state === 'open' && html`<tr class="more"><td colspan="3">${fold('Withdraw', name, form(page, 'withdraw', withdraw))}</td></tr>\n`}`;
 }

@@ -28,15 +28,11 @@ export interface Navigation {
   readonly choice: ProjectChoice | undefined;
 }
 
-/** What is around the content of a page. */
-export interface Frame {
+export interface LayoutOptions {
   /** The address of the API, in the footer. */
   readonly server: string;
   /** Undefined before sign-in. */
   readonly navigation: Navigation | undefined;
-}
-
-export interface LayoutOptions extends Frame {
   readonly title: string;
   readonly narrow?: boolean;
   readonly main: Content;

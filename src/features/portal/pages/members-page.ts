@@ -2,40 +2,25 @@
  * The page "Members": who has which role in a namespace and from where, with forms that change it for those
  * who see where roles come from.
  */
-import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
-import { FORCE_FIELD, type Member } from '../../members/member-v1alpha1.ts';
+import type { MembersService } from '../../members/feature.ts';
+import { FORCE_FIELD, type Member, memberSpecSchema } from '../../members/member-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
-import { chips } from './account-page.ts';
+import { noNamespace } from '../problem.ts';
+import { MEMBERS } from '../request.ts';
+import { mistake, userPage, type Visit } from '../user-page.ts';
+import { actOnInvitations, invitationLink, inviteParts, pendingInvitations } from './invitation-parts.ts';
 import {
   button,
+  chips,
   entering,
   type Forms,
   fold,
   form,
   hidden,
-  outcome,
+  notDone,
   select,
   textField,
-  titleOf,
-} from './form-parts.ts';
-import { invitationLink, invitationsTable, inviteForm } from './invitation-page.ts';
-import { type Frame, layout } from './layout.ts';
-
-export interface MembersPage extends Forms {
-  readonly frame: Frame;
-  /** Those that the user sees. */
-  readonly namespaces: readonly string[];
-  /** Undefined until the user has chosen one. */
-  readonly shown:
-    | {
-        readonly namespace: string;
-        readonly members: readonly Member[];
-        readonly notes: readonly string[];
-        /** Undefined if the portal has none. */
-        readonly invitations: readonly ShownInvitation[] | undefined;
-      }
-    | undefined;
-}
+} from './page-parts.ts';
 
 /** The roles that can be given here, in words; each contains the one before. */
 const ROLES = [
@@ -53,39 +38,83 @@ const TYPES = [
 /** The choice is part of the page. */
 const MAX_NAMESPACES = 1_000;
 
-export function membersPage(page: MembersPage): Html {
-  const { frame, shown } = page;
-  return layout({
-    ...frame,
-    title: titleOf(page, 'Members'),
-    main: html`${mayBeForced(page) ? forceForm(page) : outcome(page, invitationLink)}
-<h1>Members${shown && html` of <code>${shown.namespace}</code>`}</h1>
-<p class="lead">Who has which role in a namespace</p>
-${chooser(page)}
-${
-  shown &&
-  html`<section class="card" aria-labelledby="list"><h2 id="list">Members</h2>
-${shown.notes.map((note) => html`<p class="also">${note}</p>`)}
-${table(shown.members, page)}</section>
-${
-  shown.members.some(({ status }) => status.from.length > 0) &&
-  html`<section class="card" aria-labelledby="add"><h2 id="add">Give a role</h2>
-${form(page, 'add', addFields(entering(page, 'add')))}</section>
-${shown.invitations && invitationsCard(shown.invitations, page)}`
-}`
-}`,
-  });
+export const MEMBERS_PAGE = userPage<MembersService>({
+  path: MEMBERS,
+  sourceOf: ({ members }) => members,
+  async show(page) {
+    const { source, identity, refusal } = page;
+    const namespaces = await source.namespaces(identity);
+    const namespace = namespaceOf(page);
+    if (namespace !== '' && !namespaces.includes(namespace)) throw noNamespace();
+    const mayBeForced = refusal?.details?.causes?.some(({ field }) => field === FORCE_FIELD) === true;
+    return {
+      title: 'Members',
+      heading: namespace === '' ? 'Members' : html`Members of <code>${namespace}</code>`,
+      lead: 'Who has which role in a namespace',
+      main: html`${chooser(namespaces, namespace)}${namespace !== '' && (await membersOf(namespace, page))}`,
+      secret: invitationLink,
+      question: mayBeForced ? forceForm(page) : undefined,
+    };
+  },
+  async act(entered, page) {
+    const { source, identity, change } = page;
+    const namespace = namespaceOf(page);
+    const role = entered.get('role') ?? '';
+    const invited = await actOnInvitations(entered, { namespace, role }, page);
+    if (invited !== undefined) return invited;
+    const id = entered.get('id') ?? '';
+    const name = (entered.get('name') ?? '').trim();
+    const options = { ...change, force: entered.get('force') === 'true' };
+    if (entered.get('do') === 'remove')
+      return done(`${name} is removed.`, await source.remove(identity, namespace, id, options));
+    const { data: spec } = memberSpecSchema.safeParse({ type: entered.get('type'), name, role });
+    if (spec === undefined) throw mistake('Enter the name of the member.');
+    const { notes } =
+      entered.get('do') === 'set'
+        ? await source.set(identity, namespace, id, spec, options)
+        : await source.add(identity, namespace, spec, options);
+    return done(`${name} has the role ${role}.`, { notes });
+  },
+});
+
+function namespaceOf({ request }: Visit<unknown>): string {
+  return request.query.get('namespace') ?? '';
 }
 
-function chooser({ namespaces, shown }: MembersPage): Html {
+function done(text: string, { notes }: { readonly notes: readonly string[] }) {
+  return { text: [text, ...notes.map((note) => `${note[0]?.toUpperCase()}${note.slice(1)}.`)].join(' ') };
+}
+
+function chooser(namespaces: readonly string[], chosen: string): Html {
   if (namespaces.length === 0) return html`<section class="card"><p>You see no namespace yet.</p></section>`;
   const choice = namespaces.slice(0, MAX_NAMESPACES).map((name) => [name, name] as const);
   return html`<div class="card"><form class="row" method="get" action="/members">
-${select('namespace', 'Namespace', choice, shown?.namespace ?? '')}${button('Show', undefined, 'quiet')}</form></div>`;
+${select('namespace', 'Namespace', choice, chosen)}${button('Show', undefined, 'quiet')}</form></div>`;
 }
 
-function table(members: readonly Member[], page: MembersPage): Html {
-  if (members.length === 0) return html`<p>No binding gives a role here.</p>`;
+async function membersOf(namespace: string, page: Visit<MembersService>): Promise<Html> {
+  const { result: members, notes } = await page.source.list(page.identity, namespace);
+  const mayChange = members.some(({ status }) => status.from.length > 0);
+  return html`<section class="card" aria-labelledby="list"><h2 id="list">Members</h2>
+${notes.map((note) => html`<p class="also">${note}</p>`)}
+${members.length === 0 ? html`<p>No binding gives a role here.</p>` : table(members, page)}</section>
+${mayChange && (await addParts(namespace, page))}`;
+}
+
+async function addParts(namespace: string, page: Visit<MembersService>): Promise<Html> {
+  const pending = await pendingInvitations(page);
+  const asked = select('role', 'Role', ROLES, entering(page, 'invite').entered.get('role'), '-invited');
+  return html`<section class="card" aria-labelledby="add"><h2 id="add">Give a role</h2>
+${form(page, 'add', addFields(entering(page, 'add')))}</section>
+<section class="card" aria-labelledby="invite"><h2 id="invite">Invite someone</h2>
+${inviteParts(
+  pending.filter(({ spec }) => spec.namespace === namespace),
+  page,
+  { asked },
+)}</section>`;
+}
+
+function table(members: readonly Member[], page: Forms): Html {
   return html`<table class="sheet rows">
 <caption>An owner may give roles</caption>
 <thead><tr><th scope="col">Member</th><th scope="col">Role</th><th scope="col">From</th></tr></thead>
@@ -94,51 +123,39 @@ ${members.map((member) => row(member, page))}</tbody>
 </table>`;
 }
 
-function row({ metadata, spec, status }: Member, page: MembersPage): Html {
-  const { name: id } = metadata;
+function row({ metadata, spec, status }: Member, page: Forms): Html {
   const shownName = status.displayName ?? spec.name;
   const from = status.from.map(
     ({ kind, name, role }) => html`${kind === 'Team' ? 'team' : kind} <code>${name}</code>: ${role}`,
   );
   return html`<tr><th scope="row">${shownName}<span class="also">${spec.type}</span></th><td data-label="role"><strong>${spec.role}</strong>${status.owner && html` <span class="tag">owner</span>`}</td><td>${from.length > 0 && chips(from)}</td></tr>
-${from.length > 0 && html`<tr class="more"><td colspan="3">${fold('Change or remove', shownName, changes(id, spec, shownName, page))}</td></tr>\n`}`;
+${from.length > 0 && html`<tr class="more"><td colspan="3">${fold('Change or remove', shownName, changes(metadata.name, spec, shownName, page))}</td></tr>\n`}`;
 }
 
-function changes(
-  id: string,
-  { name, type, role }: Member['spec'],
-  shownName: string,
-  page: MembersPage,
-): Html {
+function changes(id: string, { name, type, role }: Member['spec'], shownName: string, page: Forms): Html {
   const which = html`${hidden('id', id)}${hidden('name', name)}${hidden('type', type)}`;
   return html`${form(page, 'set', html`${which}<div class="row">${select('role', 'Role', ROLES, role, id)}${button('Change', shownName, 'quiet')}</div>`)}
 ${form(page, 'remove', html`${which}<p>They lose at once what role bindings of this namespace give them by name. What a team, a group or the whole cluster gives them stays.</p>${button('Remove', shownName, 'danger')}`)}`;
 }
 
-function addFields(page: MembersPage): Html {
+function addFields(page: Forms): Html {
   const { entered } = page;
-  return html`${select('type', 'Who?', TYPES, entered.get('type') ?? '')}
+  return html`${select('type', 'Who?', TYPES, entered.get('type'))}
 ${textField(page, { name: 'name', label: 'Name', hint: 'As in your tenant, such as alice; in full if it has a colon, such as oidc:alice. NAMESPACE:NAME of a service account. Whether there is such a name is not checked.', required: true })}
-${select('role', 'Role', ROLES, entered.get('role') ?? '')}
+${select('role', 'Role', ROLES, entered.get('role'))}
 ${button('Give the role')}`;
 }
 
-function invitationsCard(invitations: readonly ShownInvitation[], page: MembersPage): Html {
-  const chosen = entering(page, 'invite').entered.get('role') ?? '';
-  return html`<section class="card" aria-labelledby="invite"><h2 id="invite">Invite someone</h2>
-${invitationsTable(invitations, page)}
-${inviteForm(page, select('role', 'Role', ROLES, chosen, '-invited'))}</section>`;
-}
-
-/** Whether the last form was refused only because the user did not insist on it. */
-function mayBeForced({ refusal }: MembersPage): boolean {
-  return refusal?.details?.causes?.some(({ field }) => field === FORCE_FIELD) === true;
-}
-
-function forceForm(page: MembersPage): Html {
+/** Asks whether the last one who may manage the namespace shall lose that. */
+function forceForm(page: Forms): Html {
   const { entered } = page;
   const fields = ['id', 'name', 'type', 'role'].map((name) => hidden(name, entered.get(name) ?? ''));
-  return html`<div class="notice bad" role="alert" tabindex="-1" autofocus aria-labelledby="problem"><h2 id="problem">This was not done</h2>
-<p>${entered.get('name') ?? ''} is the last one in this namespace who may give roles. Without another, only an administrator of the cluster can give roles here.</p>
-${form(page, entered.get('do') ?? '', html`${fields}${hidden('force', 'true')}${button('Do it all the same', undefined, 'danger')}`)}</div>`;
+  return notDone(
+    `${entered.get('name')} is the last one in this namespace who may give roles. Without another, only an administrator of the cluster can give roles here.`,
+    form(
+      page,
+      entered.get('do') ?? '',
+      html`${fields}${hidden('force', 'true')}${button('Do it all the same', undefined, 'danger')}`,
+    ),
+  );
 }

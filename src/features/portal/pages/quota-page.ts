@@ -4,24 +4,22 @@
  */
 import { type QuotaRow, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
-import { type Frame, layout } from './layout.ts';
+import { QUOTA } from '../request.ts';
+import { userPage } from '../user-page.ts';
 
-export interface QuotaPage {
-  readonly frame: Frame;
-  readonly tenant: string;
-  /** Undefined if the tenant has none. */
-  readonly quota: ShownQuota | undefined;
-}
-
-export function quotaPage({ frame, tenant, quota }: QuotaPage): Html {
-  return layout({
-    title: 'Quota',
-    ...frame,
-    main: html`<h1>Quota</h1>
-<p class="lead">What all namespaces of <span class="tag">${tenant}</span> may use together</p>
-<section class="card">${quota === undefined ? html`<p>Your tenant has no quota.</p>` : table(quota)}</section>`,
-  });
-}
+export const QUOTA_PAGE = userPage({
+  path: QUOTA,
+  sourceOf: ({ quota }) => quota,
+  async show({ source, identity, context }) {
+    const { tenant } = context.identities.describe(identity);
+    const quota = await source.quotaOf(identity);
+    return {
+      title: 'Quota',
+      lead: html`What all namespaces of <span class="tag">${tenant}</span> may use together`,
+      main: html`<section class="card">${quota === undefined ? html`<p>Your tenant has no quota.</p>` : table(quota)}</section>`,
+    };
+  },
+});
 
 function table(quota: ShownQuota): Html {
   const rows = quotaRows(quota);

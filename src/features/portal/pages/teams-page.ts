@@ -1,45 +1,30 @@
 /**
  * The page "Teams": the teams of the user with the users in them, and forms for those who manage them.
  */
+import type { TeamSource } from '../../members/feature.ts';
 import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
 import type { ShownTeam } from '../../members/team-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
-import {
-  button,
-  checkbox,
-  entering,
-  type Forms,
-  fold,
-  form,
-  hidden,
-  outcome,
-  textField,
-  titleOf,
-} from './form-parts.ts';
-import { invitationLink, invitationsTable, inviteForm } from './invitation-page.ts';
-import { type Frame, layout } from './layout.ts';
+import { TEAMS } from '../request.ts';
+import { mistake, userPage } from '../user-page.ts';
+import { actOnInvitations, invitationLink, inviteParts, pendingInvitations } from './invitation-parts.ts';
+import { button, checkbox, entering, type Forms, fold, form, hidden, textField } from './page-parts.ts';
 
-export interface TeamsPage extends Forms {
-  readonly frame: Frame;
-  readonly teams: readonly ShownTeam[];
-  /** The user, as teams name them. */
-  readonly username: string;
-  readonly mayCreate: boolean;
-  /** Undefined if the portal has none. */
-  readonly invitations: readonly ShownInvitation[] | undefined;
-}
-
-export function teamsPage(page: TeamsPage): Html {
-  const { frame, teams, mayCreate } = page;
-  const made = entering(page, 'create');
-  return layout({
-    ...frame,
-    title: titleOf(page, 'Teams'),
-    main: html`${outcome(page, invitationLink)}
-<h1>Teams</h1>
-<p class="lead">A role that a namespace gives to a team is the role of everyone in it</p>
-${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
-${teams.map((team) => card(team, page))}
+export const TEAMS_PAGE = userPage<TeamSource>({
+  path: TEAMS,
+  sourceOf: ({ teams }) => teams,
+  async show(page) {
+    const { source, identity } = page;
+    const caller = await source.callerOf(identity);
+    const { username } = caller.user;
+    const [teams, mayCreate] = await Promise.all([source.teams.list(caller), source.teams.mayCreate(caller)]);
+    const invitations = await pendingInvitations(page);
+    return {
+      title: 'Teams',
+      lead: 'A role that a namespace gives to a team is the role of everyone in it',
+      secret: invitationLink,
+      main: html`${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
+${teams.map((team) => card(team, username, invitations, page))}
 ${
   mayCreate &&
   html`<section class="card" aria-labelledby="new"><h2 id="new">Make a team</h2>
@@ -47,18 +32,54 @@ ${form(
   page,
   'create',
   html`${textField(page, { name: 'team', label: 'Name', hint: 'Lower-case letters, digits and dashes.', required: true })}
-${textField(made, { name: 'description', label: 'What is it for?' })}
+${textField(entering(page, 'create'), { name: 'description', label: 'What is it for?' })}
 ${button('Make the team')}`,
 )}</section>`
 }`,
-  });
-}
+    };
+  },
+  async act(entered, page) {
+    const { teams, callerOf } = page.source;
+    const name = entered.get('team') ?? '';
+    const invited = await actOnInvitations(entered, { team: name }, page);
+    if (invited !== undefined) return invited;
+    const caller = await callerOf(page.identity);
+    if (entered.get('do') === 'create') {
+      const description = (entered.get('description') ?? '').trim();
+      const spec = { ...(description !== '' && { description }) };
+      await teams.create(caller, { name, spec, isDryRun: false });
+      return { text: `The team ${name} was made. You manage it; add its members.` };
+    }
+    const { metadata, spec } = await teams.get(caller, name);
+    const username = (entered.get('username') ?? '').trim();
+    if (username === '') throw mistake('Enter the name of the user.');
+    const adds = entered.get('do') === 'add';
+    const changed = (names: readonly string[], isAdded: boolean) =>
+      adds ? [...names, ...(isAdded ? [username] : [])] : names.filter((each) => each !== username);
+    const members = changed(spec.members, true);
+    const managers = changed(spec.managers, entered.has('manager'));
+    await teams.update(caller, {
+      name,
+      spec: { ...spec, members, managers },
+      resourceVersion: metadata.resourceVersion,
+      isDryRun: false,
+    });
+    return {
+      text: adds ? `${username} is in the team ${name}.` : `${username} is not in the team ${name} any more.`,
+    };
+  },
+});
 
-function card({ metadata: { name }, spec, status }: ShownTeam, page: TeamsPage): Html {
+function card(
+  { metadata: { name }, spec, status }: ShownTeam,
+  viewer: string,
+  invitations: readonly ShownInvitation[],
+  page: Forms,
+): Html {
   const { members, managers, description = '' } = spec;
-  const { invitations } = page;
-  const isManager = managers.includes(page.username);
+  const isManager = managers.includes(viewer);
   const users = [...new Set([...managers, ...members])].sort();
+  const own = invitations.filter((invitation) => invitation.spec.team === name);
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
 ${description !== '' && html`<p>${description}</p>`}
 <p class="muted">Role bindings name it as the group <code>${status.group}</code></p>
@@ -66,34 +87,25 @@ ${description !== '' && html`<p>${description}</p>`}
 <caption>Managers may change the team; only members are in its group</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
 <tbody>
-${users.map((username) => row(username, name, spec, isManager, page))}</tbody>
+${users.map((username) => row(username, viewer, { name, spec, isManager }, page))}</tbody>
 </table>
 ${isManager && fold('Add someone', name, addForm(name, page))}
-${isManager && invitations !== undefined && fold('Invite by a link', name, inviteParts(name, invitations, page))}</section>`;
-}
-
-function inviteParts(name: string, invitations: readonly ShownInvitation[], page: TeamsPage): Html {
-  const team = hidden('team', name);
-  const own = invitations.filter(({ spec }) => spec.team === name);
-  return html`${invitationsTable(own, page, team)}${inviteForm(page, team, `-${name}`)}`;
+${isManager && fold('Invite by a link', name, inviteParts(own, page, { known: hidden('team', name), at: `-${name}` }))}</section>`;
 }
 
 function row(
   username: string,
-  team: string,
-  { members, managers }: ShownTeam['spec'],
-  isManager: boolean,
-  page: TeamsPage,
+  viewer: string,
+  { name, spec, isManager }: { name: string; spec: ShownTeam['spec']; isManager: boolean },
+  page: Forms,
 ): Html {
-  const parts = [members.includes(username) && 'member', managers.includes(username) && 'manager'].filter(
-    Boolean,
-  );
-  const remove = html`${hidden('team', team)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
-  return html`<tr><th scope="row">${username}${username === page.username && html` <span class="tag">you</span>`}</th><td>${parts.join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
+  const parts = [spec.members.includes(username) && 'member', spec.managers.includes(username) && 'manager'];
+  const remove = html`${hidden('team', name)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
+  return html`<tr><th scope="row">${username}${username === viewer && html` <span class="tag">you</span>`}</th><td>${parts.filter(Boolean).join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
 `;
 }
 
-function addForm(team: string, whole: TeamsPage): Html {
+function addForm(team: string, whole: Forms): Html {
   const isOfTeam = whole.entered.get('team') === team;
   const page = entering(whole, isOfTeam ? 'add' : '');
   return form(

@@ -2,30 +2,28 @@
  * The page "Access tokens": the user's tokens, and a form that makes one. Its secret is shown once.
  */
 import { ESCALATION_WORDS } from '../../../rbac/escalating.ts';
-import { type ShownToken, scopeNotes } from '../../tokens/feature.ts';
+import { type AccessTokens, type ShownToken, scopeNotes } from '../../tokens/feature.ts';
+import type { Flash } from '../flash.ts';
 import { type Content, type Html, html } from '../html.ts';
-import { chips, formatTime } from './account-page.ts';
+import { TOKENS } from '../request.ts';
+import { mistake, userPage } from '../user-page.ts';
 import {
   button,
   checkbox,
+  chips,
   copied,
   type Forms,
   fold,
   form,
+  formatTime,
   hidden,
-  outcome,
   radio,
   textField,
-  titleOf,
-} from './form-parts.ts';
-import { type Frame, layout } from './layout.ts';
+} from './page-parts.ts';
 
-export interface TokensPage extends Forms {
-  readonly frame: Frame;
-  readonly tokens: readonly ShownToken[];
-  /** The name of the cluster in the kubeconfig that users download. */
-  readonly cluster: string;
-}
+const SECONDS_OF_DAY = 86_400;
+/** Seconds for which a rotated secret counts: as long as a program may need to get the other one. */
+const OVERLAP = 600;
 
 const LEVELS = [
   ['read', 'Read: everything but Secrets'],
@@ -39,25 +37,44 @@ const LEVELS = [
   ['userinfo', 'Nothing: it only proves who you are'],
 ] as const;
 
-export function tokensPage(page: TokensPage): Html {
-  const live = page.tokens.filter(({ status: { state } }) => state === 'active' || state === 'blocked');
-  const ended = page.tokens.filter((token) => !live.includes(token));
-  return layout({
-    ...page.frame,
-    title: titleOf(page, 'Access tokens'),
-    main: html`${outcome(page, (secret) => newSecret(secret, page))}
-<h1>Access tokens</h1>
-<p class="lead">For scripts, pipelines and programs: a token acts as you, and does no more than you choose here.</p>
-<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
+export const TOKENS_PAGE = userPage<AccessTokens>({
+  path: TOKENS,
+  sourceOf: ({ tokens }) => tokens,
+  show(page) {
+    const tokens = page.source.list(page.identity);
+    const live = tokens.filter(isLive);
+    const ended = tokens.filter((token) => !isLive(token));
+    return {
+      title: 'Access tokens',
+      lead: 'For scripts, pipelines and programs: a token acts as you, and does no more than you choose here.',
+      secret: (text) => newSecret(text, page.context.cluster.name),
+      main: html`<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
 ${live.length === 0 ? html`<p>You have none.</p>` : table(live, 'Tokens that have not ended', page)}
 ${ended.length > 0 && html`<details><summary>${ended.length} that ended in the last 30 days</summary>${table(ended, 'Tokens that have ended', page)}</details>`}
 </section>
 <section class="card" aria-labelledby="new"><h2 id="new">Make a token</h2>
 ${form(page, 'create', fields(page))}</section>`,
-  });
+    };
+  },
+  async act(entered, { source, identity, change: { signal } }) {
+    const name = entered.get('name') ?? '';
+    switch (entered.get('do')) {
+      case 'create':
+        return shownOnce(await source.create(identity, newToken(entered, source), signal), 'was made');
+      case 'rotate':
+        return shownOnce(await source.rotate(identity, name, OVERLAP, signal), 'has another secret');
+      default:
+        await source.revoke(identity, name, signal);
+        return { text: `The token ${name} is revoked.` };
+    }
+  },
+});
+
+function isLive({ status: { state } }: ShownToken): boolean {
+  return state === 'active' || state === 'blocked';
 }
 
-function newSecret(secret: string, { cluster }: TokensPage): Html {
+function newSecret(secret: string, cluster: string): Html {
   const name = `${cluster}-${secret.slice('sgt_'.length, 'sgt_'.length + 8)}`;
   return html`<p><strong>Copy the token now: it is not shown again.</strong></p>
 ${copied('The token', secret)}
@@ -67,7 +84,7 @@ ${copied('A command with the token', `kubectl --token=${secret} auth whoami`)}
 ${copied('Commands that add the token to your kubeconfig', `kubectl config set-credentials ${name} --token=${secret}\nkubectl config set-context ${name} --cluster=${cluster} --user=${name}`)}`;
 }
 
-function table(tokens: readonly ShownToken[], caption: string, page: TokensPage): Html {
+function table(tokens: readonly ShownToken[], caption: string, page: Forms): Html {
   return html`<table class="sheet rows">
 <caption>${caption}</caption>
 <thead><tr><th scope="col">Token</th><th scope="col">State</th><th scope="col">Ends</th><th scope="col">Last used</th></tr></thead>
@@ -76,20 +93,20 @@ ${tokens.map((token) => row(token, page))}</tbody>
 </table>`;
 }
 
-function row({ metadata: { name }, spec, status }: ShownToken, page: TokensPage): Html {
+function row(token: ShownToken, page: Forms): Html {
+  const { metadata, spec, status } = token;
+  const { name } = metadata;
   const { description = '', scopes, rules = [] } = spec;
   const { state, reason, notes = [], lastUsedTimestamp, expirationTimestamp } = status;
-  const isActive = state === 'active';
   const contents: Content[] = [
     ...scopes.map((scope) => html`<code>${scope}</code>`),
     ...(rules.length > 0 ? [`${rules.length} rules`] : []),
   ];
-  const isLive = isActive || state === 'blocked';
-  return html`<tr><th scope="row">${description === '' ? html`<code>${name}</code>` : html`${description} <code class="also">${name}</code>`}${chips(contents)}</th><td><span class="${isActive ? 'tag' : 'tag bad'}">${state}</span>${reason !== undefined && html`<span class="also">${reason}</span>`}</td><td data-label="ends">${time(expirationTimestamp)}</td><td data-label="last used">${lastUsedTimestamp === undefined ? 'never' : time(lastUsedTimestamp)}</td></tr>
-${isLive && html`<tr class="more"><td colspan="4">${actions(name, notes, page)}</td></tr>\n`}`;
+  return html`<tr><th scope="row">${description === '' ? html`<code>${name}</code>` : html`${description} <code class="also">${name}</code>`}${chips(contents)}</th><td><span class="${state === 'active' ? 'tag' : 'tag bad'}">${state}</span>${reason !== undefined && html`<span class="also">${reason}</span>`}</td><td data-label="ends">${time(expirationTimestamp)}</td><td data-label="last used">${lastUsedTimestamp === undefined ? 'never' : time(lastUsedTimestamp)}</td></tr>
+${isLive(token) && html`<tr class="more"><td colspan="4">${actions(name, notes, page)}</td></tr>\n`}`;
 }
 
-function actions(name: string, notes: readonly string[], page: TokensPage): Html {
+function actions(name: string, notes: readonly string[], page: Forms): Html {
   return fold(
     'Rotate or revoke',
     name,
@@ -100,11 +117,11 @@ ${form(page, 'revoke', html`${hidden('name', name)}<p>What uses it is refused fr
 }
 
 function time(timestamp: string): Html {
-  return html`<time datetime="${timestamp}">${formatTime(Date.parse(timestamp))}</time>`;
+  return html`<time datetime="${timestamp}">${formatTime(timestamp)}</time>`;
 }
 
 /** Where it counts does not matter for the last two levels: the style sheet hides it. */
-function fields(page: TokensPage): Html {
+function fields(page: Forms): Html {
   return html`${textField(page, { name: 'description', label: 'What is it for?', hint: 'Such as "deployments of the shop".' })}
 <fieldset><legend>What may it do?</legend>
 ${LEVELS.map(([level, text], at) => radio(page, 'level', level, text, at === 0))}</fieldset>
@@ -117,4 +134,37 @@ ${radio(page, 'where', 'tenant', 'In the whole tenant')}</fieldset>
 ${ESCALATION_WORDS.map((word) => checkbox(page, 'words', `+${word}`, scopeNotes({ scopes: [`+${word}`] }).join(' ')))}</fieldset>
 ${textField(page, { name: 'days', type: 'number', label: 'For how many days?', hint: 'Strong rights end sooner, whatever you enter. The date is shown with the token.', value: '30' })}
 ${button('Make the token')}`;
+}
+
+function shownOnce({ metadata, status }: ShownToken, what: string): Flash {
+  const { token, expirationTimestamp } = status;
+  return {
+    text: `The token ${metadata.name} ${what}. It ends on ${formatTime(expirationTimestamp)}.`,
+    ...(token !== undefined && { secret: token }),
+  };
+}
+
+/** @throws StatusError ObjectInvalid */
+function newToken(entered: URLSearchParams, tokens: AccessTokens) {
+  const description = (entered.get('description') ?? '').trim();
+  const scopes = [...scopesOf(entered), ...entered.getAll('words')];
+  const days = Number(entered.get('days'));
+  if (!Number.isInteger(days) || days < 1)
+    throw mistake('Enter for how many days the token counts: 1 or more.');
+  const longest = Math.floor(tokens.longestLife({ scopes }) / 1_000);
+  return {
+    ...(description !== '' && { description }),
+    scopes,
+    expirationSeconds: Math.min(days * SECONDS_OF_DAY, longest),
+  };
+}
+
+function scopesOf(entered: URLSearchParams): string[] {
+  const level = entered.get('level') ?? '';
+  if (level === 'session' || level === 'userinfo') return [level];
+  if (entered.get('where') === 'tenant') return [`tenant/${level}`];
+  const names = (entered.get('namespaces') ?? '').split(/[\s,]+/).filter((name) => name !== '');
+  if (names.length === 0)
+    throw mistake('Enter the namespaces in which the token counts, or choose the whole tenant.');
+  return names.map((name) => `namespace/${name}/${level}`);
 }

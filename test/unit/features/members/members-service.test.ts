@@ -79,6 +79,14 @@ t.test('the new role is given before the old one is taken', async (t) => {
   t.same(sent, ['GET /b', 'POST ', 'DELETE /b']);
 });
 
+t.test('what the API server calls invalid is said to be so, in its words', async (t) => {
+  const { options } = site();
+  const send = async () => jsonResponse(422, { message: 'RoleBinding is invalid' });
+  const service = createMembersService({ ...options, requests: { ...options.requests, send } });
+  const given = service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  await t.rejects(given, { code: 'ObjectInvalid', message: 'RoleBinding is invalid' });
+});
+
 t.test('without a current index nothing is shown and nothing is changed', async (t) => {
   const { service, sent, becomeStale } = site();
   becomeStale();

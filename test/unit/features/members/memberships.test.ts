@@ -1,6 +1,6 @@
 /** From when on and how long a team counts for its members. */
 import t from 'tap';
-import { openMemberships } from '../../../../src/features/members/team-feature.ts';
+import { openMemberships } from '../../../../src/features/members/memberships.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';

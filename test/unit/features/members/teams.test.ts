@@ -6,18 +6,16 @@ import { readTeam, TEAMS } from '../../../../src/features/members/team-v1alpha1.
 import { createTeams, type GivenTeam, type TeamCaller } from '../../../../src/features/members/teams.ts';
 import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import { storableObjects } from '../../../../src/kubernetes/informer-store.ts';
-import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const PLACE = { namespace: 'stonegate' };
 const NEVER = new AbortController().signal;
-const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc-'] });
-const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
+const mode = createSharedMode({ domains: {}, reservedNamePrefixes: ['oidc-'] });
 
 /** @param rights such as `acme:alice create` */
-function site(rights: readonly string[] = ['acme:alice *'], mode = shared) {
+function site(rights: readonly string[] = ['acme:alice *']) {
   const memory = createMemoryObjects();
   const created = { creationTimestamp: '2026-11-26T12:00:00Z' };
   const objects: typeof memory = {
@@ -96,12 +94,6 @@ t.test('who creates a team manages it, and a user may be named as the tenant nam
   t.match(stored(), { kind: 'Team', spec: { tenant: 'acme', name: 'web', members } });
 });
 
-t.test('on Arktos every name is one of the tenant', async (t) => {
-  const { create } = site(['acme:alice *'], arktos);
-  const { spec } = await create({ members: ['bob', 'oidc:carol'] });
-  t.strictSame(spec.members, ['acme:bob', 'acme:oidc:carol']);
-});
-
 t.test('no team has the cluster’s own users, too many users, too long names, or no manager', async (t) => {
   const { create, memory } = site();
   for (const members of [
@@ -118,17 +110,10 @@ t.test('no team has the cluster’s own users, too many users, too long names, o
   t.strictSame(memory.writes, []);
 });
 
-t.test('a team does not tell which users exist: no name is looked up', async (t) => {
-  const { create } = site();
-  t.strictSame((await create({ members: ['mallory'] })).spec.members, ['acme:mallory']);
-});
-
-t.test('a manager changes the team, a member does not', async (t) => {
+t.test('a manager changes the team without a right to, and does not delete it', async (t) => {
   const { teams, as, change, create } = site();
   const { metadata } = await create({ members: ['carol'], managers: ['bob'] });
   const joined = change({ members: ['carol', 'dave'] }, metadata.resourceVersion);
-  t.equal(await codeOf(teams.update(as('acme:carol'), joined)), 'AccessDenied');
-  t.equal(await codeOf(teams.update(as('acme:dave'), joined)), 'NotFound');
   const { spec } = await teams.update(as('acme:bob'), joined);
   t.strictSame(spec, { members: ['acme:carol', 'acme:dave'], managers: ['acme:bob'] });
   t.equal(await codeOf(teams.delete(as('acme:bob'), 'web', false)), 'AccessDenied');

@@ -46,23 +46,11 @@ async function ask(
 
 const GROUPS = { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apps', versions: [] }] };
 
-t.test('a client that has the list is told so, though the API server gave it no tag', async (t) => {
-  const first = await ask('/apis', [], { body: GROUPS });
-  const tag = first.header('etag') ?? '';
-  t.match(tag, /^"[0-9a-f]{32}"$/);
-  const again = await ask('/apis', [['If-None-Match', `"other", W/${tag}`]], { body: GROUPS });
-  t.equal(again.response.status, 304);
-  t.equal(again.response.text, '');
-  t.equal(again.header('content-length'), undefined);
-  const changed = await ask('/apis', [['If-None-Match', tag]], { body: { ...GROUPS, groups: [] } });
-  t.equal(changed.response.status, 200);
-});
-
-for (const version of ['v2', 'v2beta1']) {
-  const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+t.test('aggregated discovery v2beta1 has the group once, with its resources', async (t) => {
+  const type = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
   const list = {
     kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${version}`,
+    apiVersion: 'apidiscovery.k8s.io/v2beta1',
     metadata: {},
     items: [
       { metadata: { name: 'apps' }, versions: [] },
@@ -70,45 +58,43 @@ for (const version of ['v2', 'v2beta1']) {
     ],
   };
 
-  t.test(`aggregated discovery ${version} has the group once, with its resources`, async (t) => {
-    const { response, asked, header } = await ask(
-      '/apis',
-      [
-        ['Accept', AGGREGATED],
-        ['Accept-Encoding', 'gzip'],
+  const { response, asked, header } = await ask(
+    '/apis',
+    [
+      ['Accept', AGGREGATED],
+      ['Accept-Encoding', 'gzip'],
+    ],
+    {
+      body: list,
+      headers: [
+        ['Content-Type', type],
+        ['ETag', '"ABC"'],
+        ['Vary', 'Accept'],
       ],
-      {
-        body: list,
-        headers: [
-          ['Content-Type', type],
-          ['ETag', '"ABC"'],
-          ['Vary', 'Accept'],
-        ],
-      },
-    );
-    t.equal(header('content-type'), type);
-    t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'of the list with the group');
-    t.equal(header('vary'), 'Accept');
-    const { items } = JSON.parse(response.text);
-    t.equal(items.length, 2);
-    t.match(items[1], {
-      metadata: { name: 'stonegate.dev' },
-      versions: [{ version: 'v1alpha1', freshness: 'Current' }],
-    });
-    const isLocal = ({ resource }: { resource: string }) => resource === 'localresourceaccessreviews';
-    t.strictSame(items[1].versions[0].resources.find(isLocal), {
-      resource: 'localresourceaccessreviews',
-      responseKind: { group: 'stonegate.dev', version: 'v1alpha1', kind: 'LocalResourceAccessReview' },
-      scope: 'Namespaced',
-      singularResource: 'localresourceaccessreview',
-      verbs: ['create'],
-    });
-    t.ok(
-      asked[0]?.headers.some(([name, value]) => name === 'Accept' && value.includes('APIGroupDiscoveryList')),
-    );
-    t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
+    },
+  );
+  t.equal(header('content-type'), type);
+  t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'of the list with the group');
+  t.equal(header('vary'), 'Accept');
+  const { items } = JSON.parse(response.text);
+  t.equal(items.length, 2);
+  t.match(items[1], {
+    metadata: { name: 'stonegate.dev' },
+    versions: [{ version: 'v1alpha1', freshness: 'Current' }],
   });
-}
+  const isLocal = ({ resource }: { resource: string }) => resource === 'localresourceaccessreviews';
+  t.strictSame(items[1].versions[0].resources.find(isLocal), {
+    resource: 'localresourceaccessreviews',
+    responseKind: { group: 'stonegate.dev', version: 'v1alpha1', kind: 'LocalResourceAccessReview' },
+    scope: 'Namespaced',
+    singularResource: 'localresourceaccessreview',
+    verbs: ['create'],
+  });
+  t.ok(
+    asked[0]?.headers.some(([name, value]) => name === 'Accept' && value.includes('APIGroupDiscoveryList')),
+  );
+  t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
+});
 
 t.test('the group’s own documents name what is configured, and are never forwarded', async (t) => {
   const group = await ask('/apis/stonegate.dev', []);
@@ -146,27 +132,10 @@ t.test('a client that accepts no JSON gets the API server’s document', async (
 });
 
 t.test('every other request is forwarded as before', async (t) => {
-  for (const target of [
-    '/api',
-    '/apis/apps',
-    '/apis/apps/v1',
-    '/version',
-    '/openapi/v2',
-    '/openapi/v3/api/v1',
-    '/api/v1/pods',
-  ])
+  for (const target of ['/api', '/apis/apps/v1', '/openapi/v2', '/openapi/v3/api/v1'])
     t.equal((await ask(target, [])).forwarded, 1, target);
   t.equal((await ask('/apis', [], {}, { method: 'POST' })).forwarded, 1);
 });
-
-t.test(
-  'a list is understood whatever its type says: kube-apiserver calls that of OpenAPI plain text',
-  async (t) => {
-    const headers: HeaderList = [['Content-Type', 'text/plain; charset=utf-8']];
-    const { response } = await ask('/openapi/v3', [], { body: { paths: {} }, headers });
-    t.same(Object.keys(JSON.parse(response.text).paths), ['apis/stonegate.dev/v1alpha1']);
-  },
-);
 
 t.test(
   'the group stands before that of the stored objects, of which kubectl would take the first',

@@ -59,10 +59,6 @@ t.test('a user of the system tenant is asked about there', async (t) => {
   t.strictSame(asked, [{ user: 'alice', resourceAttributes: { ...RIGHT, tenant: 'operators' } }]);
 });
 
-t.test('allowed and denied at once is denied', async (t) => {
-  t.match((await ask(EXPLANATIONS, { allowed: true, denied: true })).refusal, { code: 'AccessDenied' });
-});
-
 t.test('an API server that cannot be asked allows nothing', async (t) => {
   const down = new StatusError('UpstreamUnavailable', 'down');
   t.equal((await ask(EXPLANATIONS, down)).refusal, down);
@@ -98,25 +94,4 @@ t.test('a review of who can do something needs its own right, within the tenant'
       resourceAttributes: { ...REVIEWS, resource: 'resourceaccessreviews', tenant: 'acme' },
     },
   ]);
-});
-
-t.test('a review in a namespace needs the right in that namespace', async (t) => {
-  const target = `${V1}/namespaces/web/localresourceaccessreviews`;
-  const { asked, refusal } = await ask(target, { allowed: false });
-  t.strictSame(asked, [
-    {
-      user: 'alice',
-      resourceAttributes: {
-        ...REVIEWS,
-        resource: 'localresourceaccessreviews',
-        namespace: 'web',
-        tenant: 'acme',
-      },
-    },
-  ]);
-  t.match(refusal, {
-    code: 'AccessDenied',
-    message:
-      'localresourceaccessreviews.stonegate.dev is forbidden: User "alice" cannot create resource "localresourceaccessreviews" in API group "stonegate.dev" in the namespace "web"',
-  });
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
 import type { AccessView } from '../../../../src/features/portal/context.ts';
-import { createFakePortal } from '../../../support/portal.ts';
+import { createFakePortal, pageOf } from '../../../support/portal.ts';
 
 const NONE = {
   get: 'none',
@@ -46,19 +46,7 @@ const view: AccessView = {
   incompleteReason: undefined,
 };
 
-async function shown(access: AccessView | StatusError) {
-  const portal = createFakePortal({
-    access: {
-      async accessOf() {
-        if (access instanceof Error) throw access;
-        return access;
-      },
-    },
-  });
-  const browser = portal.browser();
-  await browser.signIn();
-  return browser.get('/access');
-}
+const shown = (access: AccessView) => pageOf('/access', { access: { accessOf: async () => access } });
 
 t.test('a signed-in user sees roles, namespaces and what each verb is allowed on', async (t) => {
   const { status, text } = await shown(view);
@@ -105,18 +93,35 @@ t.test('a namespace that is named by an id has the name of its project', async (
     t.ok(account.text.includes(part), part);
 });
 
-t.test('the account page leads to it if there is an index; without one there is no such page', async (t) => {
-  const withIndex = createFakePortal({ access: { accessOf: async () => view } }).browser();
-  await withIndex.signIn();
-  t.match((await withIndex.get('/')).text, '<a href="/access">What you may do</a>');
-  const without = createFakePortal().browser();
-  await without.signIn();
-  t.notMatch((await without.get('/')).text, '/access');
-  t.equal((await without.get('/access')).status, 404);
+t.test('a page whose source is not configured is neither there nor linked', async (t) => {
+  t.match((await pageOf('/', { access: { accessOf: async () => view } })).text, '<a href="/access">');
+  const browser = createFakePortal().browser();
+  await browser.signIn();
+  const { text } = await browser.get('/');
+  for (const path of ['/access', '/quota', '/tokens', '/members', '/teams', '/invitation']) {
+    t.notOk(text.includes(path), path);
+    t.equal((await browser.get(path)).status, 404, path);
+  }
 });
 
-t.test('while the index or Keystone is not there, the page says so', async (t) => {
-  const { status, text } = await shown(new StatusError('UpstreamUnavailable', 'Service Unavailable'));
+t.test('a page whose source cannot be asked is an error page with the reason', async (t) => {
+  const accessOf = () => Promise.reject(new StatusError('UpstreamUnavailable', 'Service Unavailable'));
+  const { status, text } = await pageOf('/access', { access: { accessOf } });
   t.equal(status, 503);
-  t.match(text, '<h1>');
+  t.match(text, '<blockquote>Service Unavailable</blockquote>');
+});
+
+const NOTHING = { ...view, matrix: { groups: [], moreGroups: 0 }, roles: [], hiddenRoles: 0 };
+
+t.test('a user without rights is told so', async (t) => {
+  const { text } = await shown(NOTHING);
+  t.match(text, 'You have no rights in this cluster yet.');
+  t.notMatch(text, 'incomplete');
+});
+
+t.test('while the index is not current, the page says why, and not that there are no rights', async (t) => {
+  const { text } = await shown({ ...NOTHING, incompleteReason: 'no news of roles for 6 minutes' });
+  t.match(text, 'This may be incomplete: no news of roles for 6 minutes.');
+  t.match(text, 'No right of yours in this cluster is known at the moment.');
+  t.notMatch(text, 'You have no rights');
 });

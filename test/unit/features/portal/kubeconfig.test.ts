@@ -2,7 +2,6 @@ import t from 'tap';
 import { parse } from 'yaml';
 import type { Account } from '../../../../src/features/portal/account.ts';
 import { kubeconfigOf, kubeconfigUsers } from '../../../../src/features/portal/kubeconfig.ts';
-import { formatDuration, formatTime } from '../../../../src/features/portal/pages/account-page.ts';
 import { createFakePortal, headerOf } from '../../../support/portal.ts';
 
 const CLUSTER = {
@@ -86,14 +85,6 @@ t.test(
     });
   },
 );
-
-t.test('times are shown in UTC, durations rounded down', async (t) => {
-  t.equal(formatTime(Date.UTC(2026, 10, 21, 3, 15)), '21 November 2026 at 03:15 UTC');
-  t.equal(formatDuration(3_599_999), '59 minutes');
-  t.equal(formatDuration(3_600_000), '1 hour');
-  t.equal(formatDuration(2 * 86_400_000), '2 days');
-  t.equal(formatDuration(59_999), 'less than a minute');
-});
 
 t.test('a cluster whose name is a boolean in YAML 1.1 keeps its name', async (t) => {
   const cluster = { ...CLUSTER, name: 'on' };

@@ -74,18 +74,6 @@ t.test('a sign-in that took too long at the issuer has to start again', async (t
   t.equal((await browser.get(CALLBACK)).status, 400);
 });
 
-t.test('the issuer’s error is quoted, as text', async (t) => {
-  const portal = createFakePortal();
-  portal.world.oidc = { refused: 'the login was refused (access_denied: <b>no</b>)' };
-  const browser = portal.browser();
-  await begin(browser);
-  const response = await browser.get(CALLBACK);
-  t.equal(response.status, 403);
-  t.match(response.text, 'Acme did not sign you in');
-  t.match(response.text, 'access_denied: &lt;b&gt;no&lt;/b&gt;');
-  t.notOk(browser.cookies.has(OIDC), 'and the sign-in is over');
-});
-
 t.test(
   'too many authorization responses from one address are refused before the issuer is called',
   async (t) => {

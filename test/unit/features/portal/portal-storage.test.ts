@@ -42,13 +42,6 @@ t.test('a session that one replica keeps, another finds', async (t) => {
   t.same(await join().sessions.find(ID), session);
 });
 
-t.test('neither the id nor the user is readable in Redis', async (t) => {
-  const { join, session, store } = setUp();
-  await join().sessions.save(ID, session, KNOWN);
-  for (const [name, value] of store.values)
-    t.notMatch(`${name}${value.toString('latin1')}`, /iiiii|alice|acme|keystone:project/);
-});
-
 t.test('a removed session is gone for all replicas, and the caller is told that it existed', async (t) => {
   const { join, session } = setUp();
   const [one, other] = [join(), join()];
@@ -91,23 +84,12 @@ t.test('without Redis sessions are in the process, and end in time or by removal
   t.equal(await sessions.find(ID), undefined);
 });
 
-t.test('what one key sealed opens under the same key and purpose alone', async (t) => {
-  const [one, other] = [
-    createPortalSealer([sealingKey(1)], systemRandom),
-    createPortalSealer([sealingKey(2)], systemRandom),
-  ];
-  const sealed = one.seal('text', 'oidc');
-  t.match(sealed, /^[\w-]+$/);
-  t.equal(one.open(sealed, 'oidc'), 'text');
-  t.equal(one.open(sealed, 'another'), undefined);
-  t.equal(other.open(sealed, 'oidc'), undefined);
-  t.equal(one.open('', 'oidc'), undefined);
-});
-
 t.test('after a rotation the old key still opens and vouches', async (t) => {
   const before = createPortalSealer([sealingKey(1)], systemRandom);
   const after = createPortalSealer([sealingKey(2), sealingKey(1)], systemRandom);
   t.equal(after.open(before.seal('text', 'oidc'), 'oidc'), 'text');
+  t.equal(after.open(before.seal('text', 'oidc'), 'another purpose'), undefined);
+  t.equal(before.open(after.seal('text', 'oidc'), 'oidc'), undefined);
   t.equal(after.verify(before.mac(['a']), ['a']), true);
   t.equal(after.verify(before.mac(['a']), ['b']), false);
   t.equal(before.verify(after.mac(['a']), ['a']), false);

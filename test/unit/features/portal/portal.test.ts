@@ -37,18 +37,7 @@ t.test('the policy allows the style sheet of the page by its hash', async (t) =>
 });
 
 t.test('an unknown path is a page with status 404', async (t) => {
-  for (const path of [
-    '/admin',
-    '/login/',
-    '/login/callback',
-    '/login/callback/',
-    '/login/callback/globex',
-    '//',
-    '/login/../',
-    '/__proto__',
-    '/Login',
-    '/login%2f',
-  ]) {
+  for (const path of ['/admin', '/login/callback/globex', '/login/../', '/__proto__', '/login%2f']) {
     const response = await createFakePortal().browser().get(path);
     t.equal(response.status, 404, path);
     t.match(response.text, 'There is no such page');
@@ -109,7 +98,6 @@ t.test('the client is served to every program, and the page says how to install 
     ],
   );
   const alice = browser();
-  await alice.get('/login');
   await alice.signIn();
   const page = (await alice.get('/')).text;
   t.match(page, `<code>${client.sha256}</code>`);
@@ -125,9 +113,6 @@ t.test('the client is served to every program, and the page says how to install 
 t.test('without a build the page offers no client', async (t) => {
   const alice = createFakePortal().browser();
   t.equal((await alice.get('/stonegate.cjs')).status, 404);
-  await alice.get('/login');
   await alice.signIn();
-  const page = (await alice.get('/')).text;
-  t.match(page, 'Put the <code>stonegate</code> command on your <code>PATH</code>');
-  t.notMatch(page, /stonegate\.cjs|Executables/);
+  t.notMatch((await alice.get('/')).text, /stonegate\.cjs|Executables/);
 });

@@ -128,13 +128,6 @@ t.test('the token of one form is not valid for another', async (t) => {
   t.equal((await browser.post('/logout', { token: browser.formToken })).status, 403);
 });
 
-t.test('if the session cannot be stored, the user is not signed in', async (t) => {
-  const { sessions } = createFakePortal();
-  const { browser, response } = await signedIn({ sessions: { ...sessions, save: async () => false } });
-  t.equal(response.status, 503);
-  t.notOk(browser.cookies.has(SESSION));
-});
-
 t.test('if the session cannot be removed, the page says what that means', async (t) => {
   const { sessions } = createFakePortal();
   const { browser } = await signedIn({ sessions: { ...sessions, remove: async () => false } });

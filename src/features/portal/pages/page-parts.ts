@@ -1,6 +1,6 @@
 /**
- * What pages with forms share: what came of the last form, forms with their tokens, and fields that keep what
- * was entered. What a button takes away is said before it, in a part that the user opens first.
+ * What pages share: lists, times, what came of the last form, forms with their tokens, and fields that keep
+ * what was entered. What a button takes away is said before it, in a part that the user opens first.
  * WCAG 2.2 §3.3.1, §3.3.2, §3.3.4.
  */
 import type { StatusError } from '../../../errors/status-error.ts';
@@ -14,27 +14,57 @@ export interface Forms {
   readonly formToken: string;
   readonly flash: Flash | undefined;
   /** Why the last form was not done. */
-  readonly refusal: StatusError | undefined;
+  readonly refusal: Pick<StatusError, 'message' | 'details'> | undefined;
   /** What was entered in a form that was refused; else empty. */
   readonly entered: URLSearchParams;
 }
 
-export function titleOf({ refusal }: Forms, title: string): string {
-  return refusal === undefined ? title : `Error: ${title}`;
+const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+/**
+ * The time in UTC, because the server does not know the user's time zone: `21 November 2026 at 03:15
+ * UTC`.
+ *
+ * @param time in RFC 3339, or in milliseconds since the epoch
+ */
+export function formatTime(time: string | number): string {
+  return `${TIME_FORMAT.format(new Date(time))} UTC`;
+}
+
+export function list(texts: readonly string[]): Html {
+  return chips(texts.map((text) => html`<code>${text}</code>`));
+}
+
+export function chips(contents: readonly Content[]): Html {
+  return html`<ul class="list">${contents.map((content) => html`<li>${content}</li>`)}</ul>`;
+}
+
+/** A row of a `<dl>`. */
+export function described(term: Content, description: Content): Html {
+  return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
 /** @param secret what is shown of a secret, once */
 export function outcome({ flash, refusal }: Forms, secret?: (text: string) => Html): Html {
-  return html`${
-    refusal &&
-    html`<div class="notice bad" role="alert" tabindex="-1" autofocus aria-labelledby="problem">
-<h2 id="problem">This was not done</h2>
-<p>${refusal.message}</p>
-</div>`
-  }${
+  return html`${refusal && notDone(refusal.message)}${
     flash &&
     html`<div class="notice good" role="status"><p>${flash.text}</p>${flash.secret !== undefined && secret?.(flash.secret)}</div>`
   }`;
+}
+
+/** @param after what the user may do about it */
+export function notDone(why: string, after?: Html): Html {
+  return html`<div class="notice bad" role="alert" tabindex="-1" autofocus aria-labelledby="problem">
+<h2 id="problem">This was not done</h2>
+<p>${why}</p>
+${after}</div>`;
 }
 
 /** The page for one of its forms: what was entered in another one is not repeated there. */
@@ -49,23 +79,28 @@ export function form({ target, formToken }: Forms, action: string, content: Cont
 ${content}</form>`;
 }
 
+/** The most characters that a field takes. */
+export const MAX_LENGTH = 1_024;
+
 export interface TextField {
   readonly name: string;
   readonly label: Content;
   readonly hint?: string;
   readonly required?: boolean;
-  readonly type?: 'text' | 'email' | 'number';
-  readonly value?: string;
+  readonly type?: 'text' | 'email' | 'number' | 'password';
+  readonly value?: string | undefined;
+  /** What browsers fill in. */
+  readonly autocomplete?: string;
 }
 
 /** @param at makes ids unique if a page has several fields of one name */
 export function textField({ entered }: Forms, field: TextField, at = ''): Html {
-  const { name, label, hint, required = false, type = 'text', value = '' } = field;
+  const { name, label, hint, required = false, type = 'text', value = '', autocomplete = 'off' } = field;
   const id = `${name}${at}`;
   return html`<div class="field">
 <label for="${id}">${label}</label>
 ${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}
-<input id="${id}" name="${name}" type="${type}" value="${entered.get(name) ?? value}" maxlength="1024" autocomplete="off" autocapitalize="none" spellcheck="false"${type === 'number' && html` min="1" inputmode="numeric"`}${hint !== undefined && html` aria-describedby="${id}-hint"`}${required && html` required`}>
+<input id="${id}" name="${name}" type="${type}"${type !== 'password' && html` value="${entered.get(name) ?? value}"`} maxlength="${MAX_LENGTH}" autocomplete="${autocomplete}" autocapitalize="none" spellcheck="false"${type === 'number' && html` min="1" inputmode="numeric"`}${hint !== undefined && html` aria-describedby="${id}-hint"`}${required && html` required`}>
 </div>`;
 }
 
@@ -84,7 +119,7 @@ export function select(
   name: string,
   label: Content,
   options: readonly (readonly [value: string, text: string])[],
-  chosen: string,
+  chosen: string | null,
   at = '',
 ): Html {
   return html`<div class="field"><label for="${name}${at}">${label}</label>

@@ -1,31 +1,21 @@
 /**
- * Teams: groups of users of a tenant that its users make themselves. The index of memberships is a component,
- * from which every request gets the groups of its user.
+ * The index of the teams of all tenants, from which every request gets the groups of its user.
  */
 import { ComponentType } from '../../config/component.ts';
 import { storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
-import { createObjects } from '../../kubernetes/objects.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
-import type { Feature } from '../../proxy/feature.ts';
-import { kubernetesIdentity } from '../../proxy/identity-source.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { FeatureBuild } from '../build.ts';
 import { connectInformers, INFORMS } from '../connect-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
-import { createTeamHandler } from './handle-teams.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
-import { OWN_TEAMS, readTeam, TEAMS } from './team-v1alpha1.ts';
-import { createTeams, type TeamCaller, type Teams } from './teams.ts';
+import { readTeam, TEAMS } from './team-v1alpha1.ts';
 
 /** For how many milliseconds memberships count that were not proven again. */
 const MEMBERSHIP_LIFETIME = 180_000;
-
-/** A page of the portal is made even if its browser is gone. */
-const NEVER = new AbortController().signal;
 
 export interface Memberships {
   readonly index: TeamIndex;
@@ -86,48 +76,4 @@ export function createTeamReadiness(build: FeatureBuild, startedAt: number): Rea
         memberships.isCurrent() || isLate() ? undefined : 'the teams have not been listed yet',
     }
   );
-}
-
-export interface TeamFeature extends Feature {
-  /** The portal calls it. It is undefined without the section `members`. */
-  readonly source?: {
-    readonly teams: Teams;
-    callerOf(identity: Identity): Promise<TeamCaller>;
-  };
-}
-
-export function createTeamFeature(build: FeatureBuild, parts: ProxyParts): TeamFeature {
-  const { loaded, provisioningUpstream: upstream } = build;
-  const { members, tenancy } = loaded.configuration;
-  const memberships = createMemberships(build);
-  if (members === undefined || upstream === undefined || memberships === undefined)
-    return {
-      ownResources: [
-        { ...OWN_TEAMS, unavailable: "are off: Stonegate's operator turns them on with the section members" },
-      ],
-    };
-  const { mode, asIdentity } = parts;
-  const teams = createTeams({
-    ...{ ...parts, ...memberships, teamMembers: members.teamMembers },
-    objectsOf: (account) => createObjects(upstream, account),
-    place: operatorPlace(members, tenancy),
-  });
-  return {
-    ownResources: [{ ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode, teams }) }],
-    source: {
-      teams,
-      async callerOf(identity) {
-        const { tenant, user } = kubernetesIdentity(identity, mode);
-        const { cluster } = await asIdentity.subjectOf(identity);
-        return {
-          tenant,
-          home: mode.reviewTenant(tenant),
-          user: { ...user, groups: cluster.groups },
-          sender: { kind: 'stonegate' },
-          account: { kind: 'tenant', tenant },
-          signal: NEVER,
-        };
-      },
-    },
-  };
 }
