@@ -95,7 +95,7 @@ async function readPlace(
     // Without tenants no ClusterRoleBinding is ever provisioned.
     tenants ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
   ]);
-  return { ...place, namespaces, clusterRoles, quotas, bindings: [...roleBindings, ...clusterRoleBindings] };
+  return { ...place, namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings };
 }
 
 export interface ReadPartOptions extends ReadOptions {
@@ -143,7 +143,7 @@ export async function readPart(
 
   const roles = createRoles ? [...CLUSTER_ROLES.keys()] : [];
   const ofDomain = ownerSelector({ domainID: domain.id });
-  const [tenant, { namespaces, quotas, bindings }, clusterRoles, domainBindings] = await Promise.all([
+  const [tenant, { namespaces, quotas, bindings }, clusterRoles, clusterRoleBindings] = await Promise.all([
     place.tenant === undefined ? undefined : objects.get(KINDS.Tenant, {}, place.tenant, signal),
     readNamespaces(),
     Promise.all(roles.map((name) => objects.get(KINDS.ClusterRole, place, name, signal))),
@@ -157,7 +157,8 @@ export async function readPart(
         namespaces,
         clusterRoles: clusterRoles.filter((object) => object !== undefined),
         quotas,
-        bindings: [...bindings, ...domainBindings],
+        roleBindings: bindings,
+        clusterRoleBindings,
       },
     ],
   };
@@ -174,7 +175,8 @@ export interface PlaceState {
   readonly clusterRoles: readonly StoredObject[];
   /** The ResourceQuotas with Stonegate's label; the list is empty if none are provisioned. */
   readonly quotas: readonly StoredObject[];
-  readonly bindings: readonly StoredBinding[];
+  readonly roleBindings: readonly StoredBinding[];
+  readonly clusterRoleBindings: readonly StoredBinding[];
 }
 
 export interface ClusterState {

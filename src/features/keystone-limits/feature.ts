@@ -69,7 +69,7 @@ export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | 
   });
 }
 
-export interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
+interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
   readonly client: LimitsClient;
   readonly directory: Pick<KeystoneDirectory, 'domains' | 'projects'>;
   readonly mode: TenancyMode;
@@ -78,7 +78,7 @@ export interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' 
   readonly byDefault: Hard;
 }
 
-export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
+function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
   const { client, directory, mode, configuration, telemetry } = options;
   const { tenantOf } = tenancyFacts(mode, true);
   const others = Object.entries(options.byDefault).filter(
