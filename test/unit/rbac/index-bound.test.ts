@@ -2,17 +2,13 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
-import { decide } from '../../../src/rbac/decide.ts';
 import { sizeOf } from '../../../src/rbac/index-bound.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
-  clusterRoleBinding,
   listInto,
   namespace,
   nextRevision,
-  question,
-  rbacUser,
   role,
   roleBinding,
   user,
@@ -103,20 +99,6 @@ t.test('what is too large counts until it is smaller or gone, where it may grant
   t.ok(index.hasTooLarge('', { namespace: 'b' }), 'a ClusterRole may be bound anywhere');
   index.delete({ ...clusterRole('view', []), revision: nextRevision() });
   t.notOk(index.hasTooLarge('', 'all'));
-});
-
-t.test('without an index nothing is allowed', async (t) => {
-  const binding = clusterRoleBinding('x', 'ClusterRole/view', [user('alice')], 'acme');
-  const view = clusterRole('view', [RULE], { tenant: 'acme' });
-  const index = new RBACIndex({ maxBytes: 4 * (sizeOf(view) + sizeOf(binding)) });
-  listInto(index, [view, binding]);
-  const may = () =>
-    decide(index, rbacUser('alice', [], 'acme'), question('get', 'pods', '', { tenant: 'acme' })).decision;
-  t.equal(may(), 'allow');
-  index.put({ ...view, rules: [RULE, RULE], revision: nextRevision() });
-  t.equal(may(), 'noOpinion');
-  listInto(index, [view, binding]);
-  t.equal(may(), 'allow');
 });
 
 t.test('whatever comes and goes, the index holds what exists, or nothing', async () => {

@@ -124,19 +124,6 @@ t.test('who acts as many users has one rate', async (t) => {
   t.equal(await ask(GET, { user: 'bob' }), undefined);
 });
 
-t.test('a tenant may have a name that every object has', async (t) => {
-  const { ask } = createRatesSite({ rates: PER_TENANT });
-  t.equal(await admitted(Array.from({ length: 12 }, () => ask(GET, { tenant: 'constructor' }))), 10);
-});
-
-t.test('without Redis each process admits its share', async (t) => {
-  const { ask, processes } = createRatesSite({
-    rates: { perTenant: { perSecond: 1, burst: 30 } },
-    processes: 3,
-  });
-  for (const by of processes) t.equal(await admitted(Array.from({ length: 30 }, () => ask(GET, { by }))), 10);
-});
-
 t.test('D518 a watch that waits as it is told is admitted once the others leave tokens', async (t) => {
   const { ask, clock } = createRatesSite({ rates: PER_TENANT });
   await ask(EXEC);
@@ -153,16 +140,6 @@ t.test('D518 a watch that waits as it is told is admitted once the others leave 
 t.test('the dearest request is possible in the smallest share', async (t) => {
   const { ask } = createRatesSite({ rates: { ...PER_TENANT, processes: 100 } });
   t.equal(await ask(EXEC), undefined);
-});
-
-t.test('D502 with Redis three processes together admit exactly the budget', async (t) => {
-  const { ask, processes } = createRatesSite({
-    rates: { perTenant: { perSecond: 0.01, burst: 100 } },
-    processes: 3,
-    redis: true,
-  });
-  const asked = Array.from({ length: 2_000 }, (_, at) => ask(GET, { by: processes[at % 3] }));
-  t.equal(await admitted(asked), 100);
 });
 
 t.test('a busy user costs Redis at most ten commands in a second, and gets what there is', async (t) => {

@@ -110,16 +110,18 @@ t.test('a binding that changes all the time is given up and reported', async (t)
   t.match(failures[0], { reason: /another client keeps changing it/ });
 });
 
-t.test("one tenant's trouble does not stop the others", async (t) => {
+/** The domains `acme` and `globex`, each with so many projects. */
+function twoTenants(count: number) {
   const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
-  const projects = domains.map(({ id, name }) => ({
-    id: `p-${name}`,
-    name: 'web',
-    domainID: id,
-    enabled: true,
-  }));
+  const projects = domains.flatMap(({ id: domainID, name }) =>
+    Array.from({ length: count }, (_, at) => ({ ...web, id: `p-${name}-${at}`, name: `web${at}`, domainID })),
+  );
+  return smallKeystone({ domains, projects });
+}
+
+t.test("one tenant's trouble does not stop the others", async (t) => {
   const cluster = createMemoryCluster();
-  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  const plan = await planFor(cluster, twoTenants(1));
   cluster.before = (verb, { tenant }) => {
     if (verb === 'create' && tenant === 'acme')
       throw new StatusError('ProvisioningForbidden', 'not allowed', { cause: new Error('by whom') });
@@ -132,17 +134,8 @@ t.test("one tenant's trouble does not stop the others", async (t) => {
 });
 
 t.test('a tenant in which the API server does not respond does not end the run of the others', async (t) => {
-  const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
-  const projects = domains.flatMap(({ id, name }) =>
-    Array.from({ length: 12 }, (_, at) => ({
-      id: `p-${name}-${at}`,
-      name: `web${at}`,
-      domainID: id,
-      enabled: true,
-    })),
-  );
   const cluster = createMemoryCluster();
-  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  const plan = await planFor(cluster, twoTenants(12));
   cluster.before = (verb, { tenant }) => {
     if (verb === 'create' && tenant === 'acme') throw new StatusError('UpstreamTimeout', 'no response');
   };
