@@ -66,14 +66,7 @@ export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSou
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
   const desired = computeDesiredState(state, rules, facts);
   const { tenants } = facts;
-  const part = await readPart(desired, {
-    ...sources,
-    ...rules,
-    domain,
-    project,
-    tenants,
-    hasQuotas: limits !== undefined,
-  });
+  const part = await readPart(desired, { ...sources, ...rules, tenants, hasQuotas: limits !== undefined });
   return computePlan(desired, part, { ...rules, tenants }, limits);
 }
 
