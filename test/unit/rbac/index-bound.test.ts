@@ -30,10 +30,14 @@ function bounded(roles: number, ...objects: readonly StoredObject[]) {
 const roles = (tenant: string, ...names: readonly string[]) =>
   names.map((name) => role('n', name, [RULE], tenant));
 
+function putRole(index: RBACIndex, tenant: string, name: string): void {
+  index.put({ ...role('n', name, [RULE], tenant), revision: nextRevision() });
+}
+
 t.test('a tenant beyond a quarter of the bound has no index; others keep theirs', async (t) => {
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'), ...roles('globex', 'a'));
   t.notOk(index.isOff('acme'));
-  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'c');
   t.ok(index.isOff('acme'));
   t.equal(index.tenantsOff, 1);
   t.strictSame([...index.objectsOf('acme').roles], []);
@@ -47,7 +51,7 @@ t.test('a tenant beyond a quarter of the bound has no index; others keep theirs'
 t.test('if all tenants together are beyond the bound, the largest has no index', async (t) => {
   const large = ['a', 'b', 'c', 'd'].flatMap((tenant) => roles(tenant, 'x', 'y'));
   const { index, resets } = bounded(8, ...large);
-  index.put({ ...role('n', 'x', [RULE], 'small'), revision: nextRevision() });
+  putRole(index, 'small', 'x');
   t.notOk(index.isOff('small'));
   t.strictSame(resets, ['a']);
   t.equal(index.size, 7 * SIZE);
@@ -56,7 +60,7 @@ t.test('if all tenants together are beyond the bound, the largest has no index',
 t.test('if the API server has no tenants, the whole index is off', async (t) => {
   const { index } = bounded(4, ...roles('', 'a', 'b', 'c', 'd'));
   t.notOk(index.isOff(''));
-  index.put({ ...role('n', 'e', [RULE]), revision: nextRevision() });
+  putRole(index, '', 'e');
   t.ok(index.isOff(''));
   t.ok(index.isSynced);
   t.equal(index.size, 0);
@@ -65,8 +69,8 @@ t.test('if the API server has no tenants, the whole index is off', async (t) => 
 t.test('the index is on again when all resources have been listed since and everything fits', async (t) => {
   const few = roles('acme', 'a');
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'));
-  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
-  index.put({ ...role('n', 'd', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'c');
+  putRole(index, 'acme', 'd');
   t.equal(index.size, 0, 'an event alone does not tell what there is');
   for (const resource of INDEXED_RESOURCES) {
     t.ok(index.isOff('acme'));
@@ -80,7 +84,7 @@ t.test('the index is on again when all resources have been listed since and ever
   );
   t.strictSame(resets, ['acme', 'acme']);
   t.strictSame(changed, []);
-  index.put({ ...role('n', 'b', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'b');
   t.equal(index.countOf('roles'), 2, 'it is followed again');
 });
 
