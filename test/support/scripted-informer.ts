@@ -9,7 +9,7 @@ import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
-import { RBACReader } from '../../src/rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';
 import { eventually } from './eventually.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { listOf, scriptedResource } from './scripted-resource.ts';
@@ -43,7 +43,7 @@ export function scriptedAPI() {
     },
     stream: (request, signal) => scripted.upstream.stream(request, signal),
   };
-  const reader = new RBACReader({ hasTenants: false });
+  const reader = createRBACReader({ hasTenants: false });
   const informer = new Informer({
     name: 'rbac-index',
     path: '/api/v1/namespaces',
