@@ -42,13 +42,10 @@ export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerP
     problem = found?.problem;
   }
 
-  function again(): void {
-    if (stopped.signal.aborted) return;
-    timer = clock.after(interval, start);
-  }
-
   function start(): void {
-    void probe().then(again);
+    void probe().then(() => {
+      if (!stopped.signal.aborted) timer = clock.after(interval, start);
+    });
   }
 
   return {

@@ -7,7 +7,7 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { readJSONObject } from '../lib/json-object.ts';
-import type { Logger } from '../lib/logger.ts';
+import { createChangedStates, type Logger } from '../lib/logger.ts';
 import { postReview, reviewAbout, reviewStatusOf } from './access-reviewer.ts';
 import type { SubjectAccessReviewSpec } from './authorization-v1.ts';
 import type { PolicyRule } from './kubernetes-object.ts';
@@ -44,8 +44,7 @@ export class PolledUpstreamRights implements UpstreamRights {
   readonly #stopped = new AbortController();
   #withheld: ReadonlySet<string>;
   #constrained: boolean;
-  /** The message in the log. */
-  #logged = '';
+  readonly #isNew = createChangedStates();
   #timer: Timer | undefined;
   #askedAt = Number.NEGATIVE_INFINITY;
   #isAsking = false;
@@ -120,9 +119,7 @@ export class PolledUpstreamRights implements UpstreamRights {
   #log(): void {
     const { logger } = this.#options;
     const found = { constrained: this.#constrained, omitted: [...this.#withheld] };
-    const now = JSON.stringify(found);
-    if (now === this.#logged) return;
-    this.#logged = now;
+    if (!this.#isNew('rights', JSON.stringify(found))) return;
     if (this.#withheld.size > 0) logger.warn(found, OMITTED);
     else logger.info(found, 'asked the API server what Stonegate may impersonate');
   }
@@ -165,16 +162,11 @@ async function mayImpersonate(
   constrained: boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const may = (verb: string, group: string, resource: string, subresource: string) =>
-    isAllowed(fetcher, { resourceAttributes: { verb, group, version: 'v1', resource, subresource } }, signal);
-  const legacy =
-    (await may('impersonate', AUTHENTICATION, 'userextras', key)) &&
-    (await may('impersonate', '', 'users', ''));
-  if (legacy || !constrained) return legacy;
-  const verb = 'impersonate:user-info';
-  return (
-    (await may(verb, AUTHENTICATION, 'userextras', key)) && (await may(verb, AUTHENTICATION, 'users', ''))
-  );
+  const may = resourceQuestions(fetcher, signal);
+  const mayBoth = async (verb: string, groupOfUsers: string) =>
+    (await may(verb, AUTHENTICATION, 'userextras', key)) && (await may(verb, groupOfUsers, 'users'));
+  if (await mayBoth('impersonate', '')) return true;
+  return constrained && mayBoth('impersonate:user-info', AUTHENTICATION);
 }
 
 /**
@@ -188,17 +180,20 @@ export async function mayImpersonateUsers(
   mayBeConstrained: boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const may = async (verb: string, group: string) => {
-    const review = (resource: string) =>
-      isAllowed(fetcher, { resourceAttributes: { verb, group, version: 'v1', resource } }, signal);
-    return (await review('users')) && (await review('groups'));
-  };
-  if (await may('impersonate', '')) return true;
+  const may = resourceQuestions(fetcher, signal);
+  const mayBoth = async (verb: string, group: string) =>
+    (await may(verb, group, 'users')) && (await may(verb, group, 'groups'));
+  if (await mayBoth('impersonate', '')) return true;
   return (
     mayBeConstrained &&
     (await hasConstrained(fetcher, signal)) &&
-    may('impersonate:user-info', AUTHENTICATION)
+    mayBoth('impersonate:user-info', AUTHENTICATION)
   );
+}
+
+function resourceQuestions(fetcher: UpstreamFetcher, signal: AbortSignal) {
+  return (verb: string, group: string, resource: string, subresource = '') =>
+    isAllowed(fetcher, { resourceAttributes: { verb, group, version: 'v1', resource, subresource } }, signal);
 }
 
 /** Reviews that are sent together: Stonegate's own requests share few connections. */

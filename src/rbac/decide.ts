@@ -37,20 +37,18 @@ export type AccessDecision =
     }
   | {
       readonly decision: 'noOpinion';
-      /** The reason in the API server's words: empty, or why the evaluation is incomplete. */
+      /** The reason in the API server's words: empty, or which bindings have no role. */
       readonly reason: string;
-      /** Bindings whose roles are missing. */
-      readonly errors: readonly string[];
     };
 
 export function decide(index: RBACIndex, user: RBACUser, question: Question): AccessDecision {
-  if (user.scope?.allows(question) === false) return { decision: 'noOpinion', reason: '', errors: [] };
+  if (user.scope?.allows(question) === false) return { decision: 'noOpinion', reason: '' };
   if (user.groups.includes(SYSTEM_MASTERS)) return { decision: 'allow', reason: '', grant: undefined };
   const errors = new Set<string>();
   const allowing = allowingRule(index, user, question, errors);
   const subject = allowing && firstSubjectOf(allowing.binding, user);
   if (allowing === undefined || subject === undefined)
-    return { decision: 'noOpinion', reason: errorReason([...errors]), errors: [...errors] };
+    return { decision: 'noOpinion', reason: errorReason([...errors]) };
   const grant = { ...allowing, subject };
   return { decision: 'allow', reason: `RBAC: allowed by ${describeGrant(grant)}`, grant };
 }

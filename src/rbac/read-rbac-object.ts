@@ -33,81 +33,65 @@ interface Head {
   readonly stored: Pick<StoredObject, 'tenant' | 'name' | 'uid' | 'revision'>;
 }
 
-/** Equal values of different objects are stored once: there are far more bindings than roles and groups. */
-export class RBACReader {
-  readonly #hasTenants: boolean;
-  readonly #names = new SharedValues<string>((name) => name);
-  readonly #rules = new SharedValues<PolicyRule>(JSON.stringify);
-  readonly #subjects = new SharedValues<StoredSubject>(keyOfSubject);
-  readonly #roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
+/**
+ * Equal values of different objects are stored once: there are far more bindings than roles and groups.
+ *
+ * @param hasTenants whether each object belongs to a tenant of Arktos
+ */
+export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }) {
+  const names = new SharedValues<string>((name) => name);
+  const sharedRules = new SharedValues<PolicyRule>(JSON.stringify);
+  const sharedSubjects = new SharedValues<StoredSubject>(keyOfSubject);
+  const roleRefs = new SharedValues<StoredBinding['roleRef']>(keyOfRoleRef);
 
-  /** @param hasTenants whether each object belongs to a tenant of Arktos */
-  constructor({ hasTenants }: { readonly hasTenants: boolean }) {
-    this.#hasTenants = hasTenants;
-  }
-
-  /** @throws MalformedObject */
-  read(resource: IndexedResource, object: ReceivedObject): StoredObject {
-    switch (resource) {
-      case 'namespaces':
-        return this.#readNamespace(object);
-      case 'roles':
-      case 'clusterroles':
-        return this.#readRole(resource, object);
-      case 'rolebindings':
-      case 'clusterrolebindings':
-        return this.#readBinding(resource, object);
-    }
-  }
-
-  #readNamespace(written: ReceivedObject): StoredNamespace {
-    const { object, metadata, stored } = this.#headOf(written);
+  function readNamespace(written: ReceivedObject): StoredNamespace {
+    const { object, metadata, stored } = headOf(written);
     return {
       ...stored,
       resource: 'namespaces',
       // Bindings have the same text as their namespace: comparing it is comparing two references.
-      name: this.#names.share(stored.name),
+      name: names.share(stored.name),
       labels: labelsOf(metadata),
-      phase: this.#names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
+      phase: names.share(isJSONObject(object.status) ? textOf(object.status.phase) : ''),
       creationTimestamp: textOf(metadata.creationTimestamp),
       json: withKind(object, written.text()),
     };
   }
 
-  #readRole(resource: StoredRole['resource'], written: ReceivedObject): StoredRole {
-    const { object, metadata, stored } = this.#headOf(written);
-    const namespace = resource === 'roles' ? this.#namespaceOf(metadata) : '';
+  function readRole(resource: StoredRole['resource'], written: ReceivedObject): StoredRole {
+    const { object, metadata, stored } = headOf(written);
+    const namespace = resource === 'roles' ? namespaceOf(metadata) : '';
     const { rules, aggregationRule } = object;
     // No aggregation rule selects Roles by their labels.
     const labels = resource === 'clusterroles' ? metadata.labels : undefined;
     const place = { ...stored, resource, namespace };
-    if (this.#isTooLarge(namespace, [rules, aggregationRule, labels]))
+    if (isTooLarge(namespace, [rules, aggregationRule, labels]))
       return { ...place, rules: [], labels: NO_LABELS, isTooLarge: true };
     const aggregates = selectorsOf(aggregationRule);
     return {
       ...place,
-      rules: objectsIn(rules).map((rule) => this.#rules.share(ruleOf(rule))),
+      rules: objectsIn(rules).map((rule) => sharedRules.share(ruleOf(rule))),
       labels: labelsOf({ labels }),
       ...(aggregates && resource === 'clusterroles' && { aggregates }),
     };
   }
 
-  #readBinding(resource: StoredBinding['resource'], written: ReceivedObject): StoredBinding {
-    const { object, metadata, stored } = this.#headOf(written);
+  function readBinding(resource: StoredBinding['resource'], written: ReceivedObject): StoredBinding {
+    const { object, metadata, stored } = headOf(written);
     const roleRef = isJSONObject(object.roleRef) ? object.roleRef : {};
-    const namespace = resource === 'rolebindings' ? this.#namespaceOf(metadata) : '';
-    const isTooLarge = this.#isTooLarge(namespace, object.subjects);
-    const subjects = isTooLarge ? [] : objectsIn(object.subjects);
+    const namespace = resource === 'rolebindings' ? namespaceOf(metadata) : '';
+    const isLeftOut = isTooLarge(namespace, object.subjects);
+    const subjects = isLeftOut ? [] : objectsIn(object.subjects);
     return {
       ...stored,
       resource,
       namespace,
-      roleRef: this.#roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
+      roleRef: roleRefs.share({ kind: textOf(roleRef.kind), name: textOf(roleRef.name) }),
       subjects:
         subjects.length === 0
           ? NO_SUBJECTS
-          : subjects.map((subject) => this.#subjects.share(subjectOf(subject))),
-      ...(isTooLarge && { isTooLarge }),
+          : subjects.map((subject) => sharedSubjects.share(subjectOf(subject))),
+      ...(isLeftOut && { isTooLarge: true }),
     };
   }
 
@@ -115,36 +99,49 @@ export class RBACReader {
    * Who may write roles and bindings in one place must not fill the index with few of them. Without tenants
    * only operators write those of the whole cluster, among them aggregated roles of thousands of rules.
    */
-  #isTooLarge(namespace: string, value: unknown): boolean {
-    if (!this.#hasTenants && namespace === '') return false;
+  function isTooLarge(namespace: string, value: unknown): boolean {
+    if (!hasTenants && namespace === '') return false;
     return value !== undefined && JSON.stringify(value).length > MAX_CHARACTERS;
   }
 
-  #headOf({ value: object }: ReceivedObject): Head {
+  function headOf({ value: object }: ReceivedObject): Head {
     if (!isJSONObject(object) || !isJSONObject(object.metadata))
       throw new MalformedObject('an object has no metadata');
     const { metadata } = object;
-    const tenant = this.#hasTenants ? textOf(metadata.tenant) : '';
+    const tenant = hasTenants ? textOf(metadata.tenant) : '';
     const name = textOf(metadata.name);
-    if (name === '' || (this.#hasTenants && tenant === ''))
+    if (name === '' || (hasTenants && tenant === ''))
       throw new MalformedObject(`an object has no ${name === '' ? 'name' : 'tenant'}`);
-    return {
-      object,
-      metadata,
-      stored: {
-        tenant: this.#names.share(tenant),
-        name,
-        uid: textOf(metadata.uid),
-        revision: readRevision(metadata.resourceVersion),
-      },
+    const stored = {
+      tenant: names.share(tenant),
+      name,
+      uid: textOf(metadata.uid),
+      revision: readRevision(metadata.resourceVersion),
     };
+    return { object, metadata, stored };
   }
 
-  #namespaceOf(metadata: JSONObject): string {
+  function namespaceOf(metadata: JSONObject): string {
     const namespace = textOf(metadata.namespace);
     if (namespace === '') throw new MalformedObject('an object has no namespace');
-    return this.#names.share(namespace);
+    return names.share(namespace);
   }
+
+  return {
+    /** @throws MalformedObject */
+    read(resource: IndexedResource, object: ReceivedObject): StoredObject {
+      switch (resource) {
+        case 'namespaces':
+          return readNamespace(object);
+        case 'roles':
+        case 'clusterroles':
+          return readRole(resource, object);
+        case 'rolebindings':
+        case 'clusterrolebindings':
+          return readBinding(resource, object);
+      }
+    },
+  };
 }
 
 /** Equal for equal subjects only, whatever characters they hold; faster than JSON. */

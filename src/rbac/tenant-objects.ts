@@ -22,8 +22,7 @@ export class TenantObjects {
   readonly #roles = new NestedMap<StoredRole>();
   /** Namespace → name → binding; a ClusterRoleBinding's namespace is empty. */
   readonly #bindings = new NestedMap<StoredBinding>();
-  /** Most subjects have one binding, which needs no array. */
-  readonly #bySubject = new Map<SubjectKey, StoredBinding | StoredBinding[]>();
+  readonly #bySubject = new Map<SubjectKey, StoredBinding[]>();
   /** Namespace → name of the role → its bindings; a ClusterRole's namespace is empty. */
   readonly #byRole = new NestedMap<StoredBinding[]>();
   readonly #tooLarge = new Set<StoredRole | StoredBinding>();
@@ -69,8 +68,7 @@ export class TenantObjects {
   }
 
   bindingsOfSubject(key: SubjectKey): SortedBindings {
-    const bindings = this.#bySubject.get(key) ?? NO_BINDINGS;
-    return isOne(bindings) ? [bindings] : bindings;
+    return this.#bySubject.get(key) ?? NO_BINDINGS;
   }
 
   bindingsOfRole({ namespace, name }: Pick<StoredRole, 'namespace' | 'name'>): SortedBindings {
@@ -129,8 +127,7 @@ export class TenantObjects {
     if (known !== undefined) this.#unlink(known);
     for (const key of keysOfBinding(binding)) {
       const bindings = this.#bySubject.get(key);
-      if (bindings === undefined) this.#bySubject.set(key, binding);
-      else if (isOne(bindings)) this.#bySubject.set(key, inOrder(bindings, binding));
+      if (bindings === undefined) this.#bySubject.set(key, [binding]);
       else insertBinding(bindings, binding);
     }
     const namespace = roleNamespaceOf(binding);
@@ -150,10 +147,9 @@ export class TenantObjects {
 
   #unlink(binding: StoredBinding): void {
     for (const key of keysOfBinding(binding)) {
-      const bindings = this.#bySubject.get(key);
-      if (bindings === undefined) continue;
-      if (!isOne(bindings)) removeBinding(bindings, binding);
-      if (isOne(bindings) || bindings.length === 0) this.#bySubject.delete(key);
+      const bindings = this.#bySubject.get(key) ?? [];
+      removeBinding(bindings, binding);
+      if (bindings.length === 0) this.#bySubject.delete(key);
     }
     const namespace = roleNamespaceOf(binding);
     if (namespace === undefined) return;
@@ -162,16 +158,6 @@ export class TenantObjects {
     removeBinding(bound, binding);
     if (bound.length === 0) this.#byRole.delete(namespace, name);
   }
-}
-
-function isOne(bindings: StoredBinding | SortedBindings): bindings is StoredBinding {
-  return !Array.isArray(bindings);
-}
-
-function inOrder(one: StoredBinding, other: StoredBinding): StoredBinding[] {
-  const bindings = [one];
-  insertBinding(bindings, other);
-  return bindings;
 }
 
 /** Values by namespace and name. */

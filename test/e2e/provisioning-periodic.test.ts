@@ -107,21 +107,6 @@ t.test('an API server that was away is provisioned when it is back', async (t) =
   t.ok(ours().some(({ location }) => location.namespace === lab.id));
 });
 
-t.test('what cannot be provisioned is said once, and counted', async (t) => {
-  const { logged, metric, directory, ours } = await setUp(t, 'shared', { namespaceFormat: '%n' });
-  directory.project('acme', 'My Project_1');
-  const refused = () =>
-    logged.filter((line) => line.includes('some objects cannot be brought into the desired state'));
-  await eventually(() => refused().some((line) => line.includes('My Project_1')));
-  const count = await metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');
-  const runs = () => metric('stonegate_controller_runs_total{controller="bindings",result="ok"}');
-  await eventually(async () => (await runs()) > count + 2);
-  t.equal(refused().filter((line) => line.includes('My Project_1')).length, 1);
-  t.ok((await metric('stonegate_controller_refusals{controller="bindings"}')) > 0);
-  t.ok((await metric('stonegate_controller_last_success_timestamp_seconds{controller="bindings"}')) > 0);
-  t.equal(ours().length, 0, 'two projects called web share nothing');
-});
-
 t.test('provisioning is switched off and on again by a reload', async (t) => {
   const { configure, directory, erin, pods, settled } = await setUp(t, 'shared');
   await settled();

@@ -155,29 +155,6 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
     });
   }
 
-  await t.test('on a user’s request', async (t) => {
-    const site = await setUp(t, {
-      keystone,
-      called: 'initech',
-      member,
-      bindings: { provision: 'onRequest' },
-    });
-    const { web, user, login, inWeb } = site;
-    const erin = await user('erin');
-    const frank = await user('frank');
-    await call('PUT', `/projects/${web}/users/${erin}/roles/${member}`);
-    await call('PUT', `/projects/${web}/users/${frank}/roles/${lead}`);
-    const outsider = await user('outsider');
-    t.ok(outsider);
-    const unscoped = await login('outsider', 'unscoped');
-    t.equal((await site.ask(unscoped, site.secrets)).status, 403);
-    t.same(inWeb(), [], 'nothing is created for a user without a role there');
-    const first = await site.ask(await login('erin', { project: { id: web } }), site.secrets);
-    t.equal(first.status, 200, 'the first request finds everything made');
-    const second = await site.ask(await login('frank', 'unscoped'), site.secrets);
-    t.equal(second.status, 200, 'and so does a token without a scope');
-  });
-
   await t.test('as users, the first request of each finds them bound', async (t) => {
     const site = await setUp(t, {
       keystone,

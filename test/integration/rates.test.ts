@@ -152,16 +152,6 @@ function defineTests(): void {
     t.ok(life > 0 && life <= 60_000, `${life} ms`);
   });
 
-  t.test('when Redis is empty, at most one more budget is admitted', async (t) => {
-    const server = await startRedis(t);
-    const { admitted } = await startProcesses(t, server.url);
-    t.equal(await admitted(600), 90);
-    await server.command('FLUSHALL');
-    t.equal(await admitted(600), 0, 'these processes know the account');
-    const others = await startProcesses(t, server.url);
-    t.equal(await others.admitted(600), 90);
-  });
-
   t.test('D511 while a Redis refuses commands, every process admits its share', async (t) => {
     const unassigned = await startRedis(t, 'cluster-enabled yes');
     const ofCluster = await startProcesses(t, unassigned.url);

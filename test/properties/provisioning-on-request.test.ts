@@ -10,7 +10,6 @@ import { makeProjectPlan } from '../../src/features/bindings/plan.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
 import {
-  asUsers,
   bindingRules,
   carryOut,
   directoryOf,
@@ -19,49 +18,13 @@ import {
   planFor,
   podLimits,
 } from '../support/provisioning.ts';
+import { enabledKeystone } from '../support/wild-keystone.ts';
 
 const RUNS = { numRuns: 150 };
 const readLimits = podLimits('10');
 const { signal } = new AbortController();
-const roleName = fc.constantFrom('admin', 'member', 'reader', '__proto__');
-const held = fc.array(
-  fc.record({ user: fc.nat({ max: 2 }), role: roleName, project: fc.nat({ max: 3 }), domain: fc.boolean() }),
-  { minLength: 1, maxLength: 6 },
-);
-const name = fc.constantFrom('web', 'shop', 'kube-system', 'My Project_1', '%i');
 const mode = fc.constantFrom<Mode>('arktos', 'shared');
 const format = fc.constantFrom('%i', '%n', '%n-%d');
-
-const keystone = fc
-  .record({ names: fc.array(name, { minLength: 1, maxLength: 4 }), held, users: fc.boolean() })
-  .map(({ names, held: roles, users }): KeystoneState => {
-    const domains = ['acme', 'globex'].map((called) => ({ id: `d-${called}`, name: called, enabled: true }));
-    const [first = { id: 'd', name: 'd', enabled: true }] = domains;
-    const domainAt = (at: number) => domains[at % 2] ?? first;
-    const projects = names.map((called, at) => ({
-      id: `p-${at}`,
-      name: called,
-      domainID: domainAt(at).id,
-      enabled: true,
-    }));
-    const assignments = roles.map(({ user, role, project: at, domain }) => {
-      const project = projects[at % projects.length];
-      const home = domainAt(at % projects.length);
-      const scope =
-        domain || project === undefined
-          ? ({ kind: 'domain', domain: home } as const)
-          : ({ kind: 'project', project: { ...project, domain: home } } as const);
-      return {
-        user: { id: `u-${user}`, name: `user${user}`, domain: home },
-        role: { id: role, name: role },
-        scope,
-      };
-    });
-    const holders = users
-      ? asUsers(assignments, ['u-2'])
-      : ({ kind: 'groups', roleNames: ['member', ...roles.map(({ role }) => role)] } as const);
-    return { domains, projects, holders };
-  });
 
 interface Coming {
   readonly cluster: MemoryCluster;
@@ -91,31 +54,37 @@ const state = (cluster: MemoryCluster) =>
 
 t.test("no other client's objects are created, changed or deleted", async () => {
   await fc.assert(
-    fc.asyncProperty(keystone, keystone, mode, format, async (before, after, of, namespaceFormat) => {
-      const cluster = createMemoryCluster();
-      await carryOut(
-        cluster,
-        await planFor(cluster, before, { mode: of, rules: bindingRules({ namespaceFormat }) }),
-      );
-      const [was, objects] = [state(cluster), new Map(cluster.objects)];
-      const { project, domain } = await come({ cluster, state: after, mode: of, format: namespaceFormat });
-      const is = state(cluster);
-      const touched = new Set([...was.keys(), ...is.keys()].filter((key) => was.get(key) !== is.get(key)));
-      return [...touched].every((key) => {
-        const { metadata, kind } = (cluster.objects.get(key) ?? objects.get(key))?.object ?? {};
-        const labels = metadata?.labels ?? {};
-        const its = labels['stonegate.dev/project-id'];
-        if (kind === 'ClusterRole') return its === undefined;
-        return its === undefined ? labels['stonegate.dev/domain-id'] === domain.id : its === project.id;
-      });
-    }),
+    fc.asyncProperty(
+      enabledKeystone,
+      enabledKeystone,
+      mode,
+      format,
+      async (before, after, of, namespaceFormat) => {
+        const cluster = createMemoryCluster();
+        await carryOut(
+          cluster,
+          await planFor(cluster, before, { mode: of, rules: bindingRules({ namespaceFormat }) }),
+        );
+        const [was, objects] = [state(cluster), new Map(cluster.objects)];
+        const { project, domain } = await come({ cluster, state: after, mode: of, format: namespaceFormat });
+        const is = state(cluster);
+        const touched = new Set([...was.keys(), ...is.keys()].filter((key) => was.get(key) !== is.get(key)));
+        return [...touched].every((key) => {
+          const { metadata, kind } = (cluster.objects.get(key) ?? objects.get(key))?.object ?? {};
+          const labels = metadata?.labels ?? {};
+          const its = labels['stonegate.dev/project-id'];
+          if (kind === 'ClusterRole') return its === undefined;
+          return its === undefined ? labels['stonegate.dev/domain-id'] === domain.id : its === project.id;
+        });
+      },
+    ),
     RUNS,
   );
 });
 
 t.test('a run for all finds nothing left to do for that project', async () => {
   await fc.assert(
-    fc.asyncProperty(keystone, mode, async (given, of) => {
+    fc.asyncProperty(enabledKeystone, mode, async (given, of) => {
       const cluster = createMemoryCluster();
       const { project } = await come({ cluster, state: given, mode: of, format: '%i' });
       const plan = await planFor(cluster, given, { mode: of, readLimits });
@@ -129,7 +98,7 @@ t.test('a run for all finds nothing left to do for that project', async () => {
 
 t.test('a second request finds nothing left to provision', async () => {
   await fc.assert(
-    fc.asyncProperty(keystone, mode, format, async (given, of, namespaceFormat) => {
+    fc.asyncProperty(enabledKeystone, mode, format, async (given, of, namespaceFormat) => {
       const cluster = createMemoryCluster();
       const coming = { cluster, state: given, mode: of, format: namespaceFormat };
       await come(coming);
@@ -141,7 +110,7 @@ t.test('a second request finds nothing left to provision', async () => {
 
 t.test('no user is bound if another project has the namespace', async () => {
   await fc.assert(
-    fc.asyncProperty(keystone, mode, fc.boolean(), async (given, of, labelled) => {
+    fc.asyncProperty(enabledKeystone, mode, fc.boolean(), async (given, of, labelled) => {
       const cluster = createMemoryCluster();
       const [project] = given.projects;
       const domain = given.domains.find(({ id }) => id === project?.domainID);

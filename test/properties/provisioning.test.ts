@@ -4,51 +4,14 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { KeystoneState } from '../../src/features/bindings/desired-state.ts';
 import { isManaged, labelValue, storedBinding } from '../../src/features/bindings/managed-object.ts';
 import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { heldBack } from '../../src/kubernetes/reconcile/deletion-guard.ts';
 import { createMemoryCluster, type MemoryCluster } from '../support/memory-cluster.ts';
-import { asUsers, bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
+import { bindingRules, carryOut, type Mode, planFor } from '../support/provisioning.ts';
+import { wildKeystone } from '../support/wild-keystone.ts';
 
 const RUNS = { numRuns: 150 };
-const NAMES = [
-  'web',
-  'shop',
-  'default',
-  'kube-system',
-  'stonegate',
-  'My Project_1',
-  '%i',
-  '',
-  'x'.repeat(70),
-];
-const name = fc.constantFrom(...NAMES);
-const domainName = fc.constantFrom('acme', 'globex', 'Default', 'system');
-const index = fc.nat({ max: 3 });
-const roleName = fc.constantFrom('admin', 'member', 'reader', 'constructor', '__proto__', 'ops');
-
-interface Wild {
-  readonly domains: readonly { name: string; enabled: boolean }[];
-  readonly projects: readonly { name: string; domain: number; enabled: boolean }[];
-  readonly held: readonly { user: number; role: string; project: number; domain: boolean }[];
-  readonly users: boolean;
-}
-
-const wild: fc.Arbitrary<Wild> = fc.record({
-  domains: fc.uniqueArray(fc.record({ name: domainName, enabled: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 4,
-    selector: ({ name: each }) => each,
-  }),
-  projects: fc.array(fc.record({ name, domain: index, enabled: fc.boolean() }), { maxLength: 5 }),
-  held: fc.array(fc.record({ user: index, role: roleName, project: index, domain: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 6,
-  }),
-  users: fc.boolean(),
-});
-
 const rules = fc.record({
   namespaceFormat: fc.constantFrom('%i', '%n', 'p-%n', '%n-%d'),
   subjects: fc.constant('groups'),
@@ -58,31 +21,6 @@ const rules = fc.record({
   ),
   projects: fc.constantFrom({}, { 'p-0': { ignore: true } }, { 'p-1': { namespace: 'shop' } }),
 });
-
-function keystoneOf({ domains, projects, held, users }: Wild): KeystoneState {
-  const listed = domains.map((domain) => ({ ...domain, id: `d-${domain.name}` }));
-  const domainAt = (at: number) => listed[at % listed.length] ?? { id: 'd', name: 'd', enabled: true };
-  const all = projects.map((project, at) => ({
-    id: `p-${at}`,
-    name: project.name,
-    domainID: domainAt(project.domain).id,
-    enabled: project.enabled,
-  }));
-  const assignments = held.map(({ user, role, project, domain }) => {
-    const home = domainAt(user);
-    const target = all[project % Math.max(1, all.length)];
-    const scope =
-      domain || target === undefined
-        ? ({ kind: 'domain', domain: home } as const)
-        : ({ kind: 'project', project: { ...target, domain: home } } as const);
-    const holder = { id: `u-${user}`, name: user === 0 ? ' ' : `user${user}`, domain: home };
-    return { user: holder, role: { id: role, name: role }, scope };
-  });
-  const holders = users
-    ? asUsers(assignments, ['u-3'])
-    : ({ kind: 'groups', roleNames: ['member', ...held.map(({ role }) => role)] } as const);
-  return { domains: listed, projects: all, holders };
-}
 
 const foreign = fc.array(
   fc.record({
@@ -131,15 +69,15 @@ const state = (cluster: MemoryCluster) =>
 t.test('applying a plan reaches a state for which there is nothing left to do', async () => {
   await fc.assert(
     fc.asyncProperty(
-      wild,
-      wild,
+      wildKeystone,
+      wildKeystone,
       rules,
       foreign,
       fc.constantFrom<Mode>('arktos', 'shared'),
       async (first, then, configured, foreignObjects, mode) => {
         const cluster = createMemoryCluster();
         plant(cluster, mode, foreignObjects);
-        for (const keystone of [keystoneOf(first), keystoneOf(then)]) {
+        for (const keystone of [first, then]) {
           const options = { mode, rules: bindingRules(configured) };
           const outcome = await carryOut(cluster, await planFor(cluster, keystone, options));
           if (outcome.failures.length > 0) throw new Error(JSON.stringify(outcome.failures));
@@ -157,7 +95,7 @@ t.test(
   async () => {
     await fc.assert(
       fc.asyncProperty(
-        wild,
+        wildKeystone,
         rules,
         foreign,
         fc.constantFrom<Mode>('arktos', 'shared'),
@@ -166,7 +104,7 @@ t.test(
           plant(cluster, mode, foreignObjects);
           const before = state(cluster);
           const options = { mode, rules: bindingRules(configured) };
-          await carryOut(cluster, await planFor(cluster, keystoneOf(keystone), options));
+          await carryOut(cluster, await planFor(cluster, keystone, options));
           const after = state(cluster);
           for (const [key, version] of before)
             if (after.get(key) !== version) throw new Error(`${key} was changed`);
@@ -201,14 +139,14 @@ t.test(
   async () => {
     await fc.assert(
       fc.asyncProperty(
-        wild,
-        wild,
+        wildKeystone,
+        wildKeystone,
         fc.constantFrom<Mode>('arktos', 'shared'),
         fc.double({ min: 0, max: 1, noNaN: true }),
         async (first, then, mode, share) => {
           const cluster = createMemoryCluster();
-          await carryOut(cluster, await planFor(cluster, keystoneOf(first), { mode }));
-          const plan = await planFor(cluster, keystoneOf(then), { mode });
+          await carryOut(cluster, await planFor(cluster, first, { mode }));
+          const plan = await planFor(cluster, then, { mode });
           const there = [...plan.guarded.values()].reduce((all, one) => all + one, 0);
           const deletions = plan.changes.filter(({ action }) => action === 'delete');
           const going = deletions.length - heldBack(plan, share).length;

@@ -3,21 +3,10 @@
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { AccessIndex, STALE_AFTER } from '../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeClock } from './fake-clock.ts';
 import { indexOf, listInto, nextRevision } from './rbac-objects.ts';
 
-export interface AccessIndexSite {
-  readonly access: AccessIndex;
-  readonly index: RBACIndex;
-  readonly clock: FakeClock;
-  /** Adds or changes an object, as a watch event with a new revision. All resources progress to it. */
-  put<T extends StoredObject>(object: T): T;
-  delete(object: StoredObject): void;
-  /** Resources are known to be complete now. */
-  prove(resources?: readonly IndexedResource[]): void;
-  /** Nothing is heard of the API server for too long. */
-  becomeStale(): void;
-}
+export type AccessIndexSite = ReturnType<typeof siteOf>;
 
 /** Synced and current. */
 export function accessIndexOf(...objects: readonly StoredObject[]): AccessIndexSite {
@@ -36,10 +25,11 @@ export function unsyncedAccessIndex(): AccessIndexSite {
   return siteOf(new RBACIndex());
 }
 
-function siteOf(index: RBACIndex): AccessIndexSite {
+function siteOf(index: RBACIndex) {
   const clock = createFakeClock();
   const provenAt = new Map<IndexedResource, number>();
   const access = new AccessIndex({ index, provenAt: (resource) => provenAt.get(resource), clock });
+  /** Resources are known to be complete now. */
   const prove = (resources: readonly IndexedResource[] = INDEXED_RESOURCES) => {
     for (const resource of resources) provenAt.set(resource, clock.now());
   };
@@ -53,17 +43,19 @@ function siteOf(index: RBACIndex): AccessIndexSite {
     index,
     clock,
     prove,
-    put(object) {
+    /** Adds or changes an object, as a watch event with a new revision. All resources progress to it. */
+    put<T extends StoredObject>(object: T): T {
       const changed = { ...object, revision: nextRevision() };
       index.put(changed);
       progress(changed.revision);
       return changed;
     },
-    delete(object) {
+    delete(object: StoredObject) {
       const revision = nextRevision();
       index.delete({ ...object, revision });
       progress(revision);
     },
+    /** Nothing is heard of the API server for too long. */
     becomeStale: () => clock.advance(STALE_AFTER + 1),
   };
 }

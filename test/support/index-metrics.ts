@@ -5,17 +5,7 @@ import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 
 const INDEX = 'informer="rbac-index"';
 
-export interface IndexMetrics {
-  readonly synced: boolean;
-  readonly revision: number;
-  objects(resource: IndexedResource): number;
-  /** In seconds. */
-  age(resource: IndexedResource): number;
-  lists(resource: IndexedResource, reason: string): number;
-  failures(resource: IndexedResource, failure: string): number;
-}
-
-export async function indexMetrics({ metrics }: Pick<App, 'metrics'>): Promise<IndexMetrics> {
+export async function indexMetrics({ metrics }: Pick<App, 'metrics'>) {
   const text = await metrics.text();
   const value = (name: string, ...labels: readonly string[]): number => {
     const line = text
@@ -27,11 +17,10 @@ export async function indexMetrics({ metrics }: Pick<App, 'metrics'>): Promise<I
   return {
     synced: value('rbac_index_synced') === 1,
     revision: value('rbac_index_revision'),
-    objects: (resource) => value('rbac_index_objects', of(resource)),
-    age: (resource) => value('informer_age_seconds', INDEX, of(resource)),
-    lists: (resource, reason) =>
+    objects: (resource: IndexedResource) => value('rbac_index_objects', of(resource)),
+    lists: (resource: IndexedResource, reason: string) =>
       value('informer_lists_total', INDEX, of(resource), `reason="${reason}"`) || 0,
-    failures: (resource, failure) =>
+    failures: (resource: IndexedResource, failure: string) =>
       value('informer_failures_total', INDEX, of(resource), `failure="${failure}"`) || 0,
   };
 }

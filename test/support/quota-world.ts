@@ -14,8 +14,8 @@ import type { Usage } from '../../src/features/quota/usage.ts';
 import { type CountedObject, UsageStore } from '../../src/features/quota/usage-store.ts';
 import type { Place, StoredObject } from '../../src/kubernetes/kubernetes-object.ts';
 import { ONE } from '../../src/kubernetes/quantity.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
-import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
+import { createFakeClock } from './fake-clock.ts';
+import { createMemoryObjects } from './memory-objects.ts';
 
 const PLACE: Place = { namespace: 'stonegate' };
 const TENANT = 'acme';
@@ -36,33 +36,14 @@ interface PodEvent {
   readonly revision: number;
 }
 
-export interface Counter {
-  /** Shows the counter so many further events; all without a number. */
-  deliver(events?: number): void;
-  /** Writes the status as a leader does. */
-  write(quota?: StoredObject): Promise<void>;
-}
-
-export interface QuotaWorld {
-  readonly clock: FakeClock;
-  readonly objects: MemoryObjects;
-  /** CPUs of the pods that are stored. */
-  readonly pods: ReadonlyMap<string, number>;
-  replica(): Reservations;
-  counter(): Counter;
-  admit(replica: Reservations, uid: string, cpu: number): Promise<QuotaVerdict['kind']>;
-  /** Stores a pod, or its new size. */
-  store(uid: string, cpu: number): void;
-  delete(uid: string): void;
-  quota(): StoredObject;
-  /** The reservations that are open. */
-  readonly reserved: number;
-}
+export type QuotaWorld = ReturnType<typeof createQuotaWorld>;
+export type Counter = ReturnType<QuotaWorld['counter']>;
 
 /** @param hard as a TenantQuota has it */
-export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaWorld {
+export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
   const clock = createFakeClock(1_000_000);
   const objects = createMemoryObjects();
+  /** CPUs of the pods that are stored. */
   const pods = new Map<string, number>();
   const events: PodEvent[] = [];
   objects.put(TENANT_QUOTAS, PLACE, { kind: 'TenantQuota', metadata: { name: TENANT }, spec: { hard } });
@@ -75,7 +56,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaW
     return structuredClone(found);
   };
 
-  function counter(): Counter {
+  function counter() {
     const usage = new UsageStore({ clock, onChange() {} });
     const owner = { tenant: TENANT, project: '' };
     const namespace = { key: NAMESPACE, uid: 'n', place: NAMESPACE, revision: 1, usage: new Map(), owner };
@@ -90,12 +71,14 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaW
       else store.put(object);
     };
     return {
+      /** Shows the counter so many further events; all without a number. */
       deliver(count = events.length - seen) {
         for (const event of events.slice(seen, seen + count)) show(event);
         seen = Math.min(events.length, seen + count);
         if (seen === events.length) provenAt = clock.now();
       },
-      async write(stored = quota()) {
+      /** Writes the status as a leader does. */
+      async write(stored: StoredObject = quota()) {
         const read = readTenantQuota(stored);
         const status = read && provenAt > 0 ? statuses.next(read, provenAt) : undefined;
         if (status === undefined) return;
@@ -111,7 +94,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaW
     counter,
     quota,
     replica: () => createReservations({ objects, place: PLACE, reserves: true }),
-    async admit(replica, uid, cpu) {
+    async admit(replica: Reservations, uid: string, cpu: number): Promise<QuotaVerdict['kind']> {
       const before = pods.get(uid);
       const { verdict } = await replica.admit(TENANT, {
         uid,
@@ -123,13 +106,15 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>): QuotaW
       });
       return verdict.kind;
     },
-    store(uid, cpu) {
+    /** Stores a pod, or its new size. */
+    store(uid: string, cpu: number) {
       pods.set(uid, cpu);
       happened(uid, cpu);
     },
-    delete(uid) {
+    delete(uid: string) {
       if (pods.delete(uid)) happened(uid, undefined);
     },
+    /** How many reservations are open. */
     get reserved() {
       return readTenantQuota(quota())?.status.reservations?.length ?? 0;
     },

@@ -8,44 +8,17 @@ import { Informer } from '../../src/kubernetes/informer.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
-import { AccessIndex } from '../../src/rbac/access-index.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
-import { RBACReader } from '../../src/rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../src/rbac/read-rbac-object.ts';
 import { eventually } from './eventually.ts';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
-import { type ListResponse, listOf, type OpenWatch, scriptedResource } from './scripted-resource.ts';
+import { createFakeClock } from './fake-clock.ts';
+import { listOf, scriptedResource } from './scripted-resource.ts';
 
-export { DOWN, type ListResponse as Response, type OpenWatch } from './scripted-resource.ts';
+export { DOWN, type ListResponse as Response } from './scripted-resource.ts';
 
-export interface ScriptedAPI {
-  readonly clock: FakeClock;
-  readonly index: RBACIndex;
-  readonly tracked: AccessIndex;
-  /** Milliseconds since the namespaces were known to be complete. */
-  readonly age: number;
-  readonly watches: OpenWatch[];
-  readonly lists: string[];
-  /** How often the present revision was asked for. */
-  readonly probes: number;
-  /** The revision that the next probes tell; without one, that of the index. */
-  tellRevision(revision: number | Error): void;
-  readonly log: readonly { readonly level: string; readonly fields: LogFields; readonly message: string }[];
-  /** `reason` of each list, and `failure` of each failure. */
-  readonly counted: string[];
-  /** What the next lists are answered with, one after the other; then the last one again. */
-  listWith(...responses: readonly (ListResponse | Promise<ListResponse>)[]): void;
-  /** What the next watches are answered with before they are opened; then they are opened. */
-  refuseWatches(...responses: readonly (number | Error)[]): void;
-  /** The watch with this number, counted from 1, once it is open. */
-  watch(number: number): Promise<OpenWatch>;
-  /** Runs the next timer that is due within this time. */
-  elapse(milliseconds: number): Promise<void>;
-  start(): void;
-  reconnect(): void;
-  stop(): Promise<void>;
-}
+export type ScriptedAPI = ReturnType<typeof scriptedAPI>;
 
-export function scriptedAPI(): ScriptedAPI {
+export function scriptedAPI() {
   const resource: IndexedResource = 'namespaces';
   const clock = createFakeClock(1_000_000);
   const index = new RBACIndex();
@@ -58,11 +31,8 @@ export function scriptedAPI(): ScriptedAPI {
   };
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 
-  let told: number | Error | undefined;
-  let probes = 0;
+  let told: number | undefined;
   const probed = () => {
-    probes += 1;
-    if (told instanceof Error) throw told;
     const revision = String(told ?? index.revisionOf(resource) ?? 1);
     return { status: 200, headers: [], body: Buffer.from(listOf({ items: [], revision })) };
   };
@@ -73,7 +43,7 @@ export function scriptedAPI(): ScriptedAPI {
     },
     stream: (request, signal) => scripted.upstream.stream(request, signal),
   };
-  const reader = new RBACReader({ hasTenants: false });
+  const reader = createRBACReader({ hasTenants: false });
   const informer = new Informer({
     name: 'rbac-index',
     path: '/api/v1/namespaces',
@@ -88,41 +58,27 @@ export function scriptedAPI(): ScriptedAPI {
       informerFailed: (_informer, _resource, failure) => counted.push(failure),
     },
   });
-  const tracked = new AccessIndex({
-    index,
-    provenAt: (one) => (one === resource ? informer.provenAt : clock.now()),
-    clock,
-  });
   let running: Promise<void> = Promise.resolve();
 
+  const { listWith, refuseWatches, watch } = scripted;
   return {
-    clock,
-    index,
-    tracked,
+    ...{ clock, index, watches, lists, log, counted, listWith, refuseWatches, watch },
+    /** Milliseconds since the namespaces were known to be complete. */
     get age() {
       return clock.now() - (informer.provenAt ?? 0);
     },
-    watches,
-    lists,
-    get probes() {
-      return probes;
-    },
-    tellRevision(revision) {
+    /** The revision that the next probes tell; without one, that of the index. */
+    tellRevision(revision: number) {
       told = revision;
     },
-    log,
-    counted,
-    listWith: scripted.listWith,
-    refuseWatches: scripted.refuseWatches,
-    watch: scripted.watch,
-    async elapse(milliseconds) {
+    /** Runs the next timer that is due within this time. */
+    async elapse(milliseconds: number) {
       await eventually(() => clock.untilNext <= milliseconds);
       clock.advance(milliseconds);
     },
     start() {
       running = informer.run();
     },
-    reconnect: () => informer.reconnect(),
     async stop() {
       informer.stop();
       await running;

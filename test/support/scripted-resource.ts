@@ -7,40 +7,16 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import { eventually } from './eventually.ts';
 
-export interface OpenWatch {
-  readonly target: string;
-  readonly query: URLSearchParams;
-  readonly body: PassThrough;
-  /** Whether the client has ended it. */
-  readonly isClosed: boolean;
-  send(event: object | string): void;
-  /** Ends it in good order. */
-  end(): void;
-  breakOff(): void;
-}
-
 export type ListResponse =
   | { readonly items: readonly object[] | null; readonly revision?: string; readonly next?: string }
   | number
   | string
   | Error;
 
-export interface ScriptedResource {
-  readonly upstream: UpstreamFetcher & UpstreamStreamer;
-  readonly lists: string[];
-  readonly watches: OpenWatch[];
-  /** What the next lists are answered with, one after the other; then the last one again. */
-  listWith(...responses: readonly (ListResponse | Promise<ListResponse>)[]): void;
-  /** What the next watches are answered with before they are opened; then they are opened. */
-  refuseWatches(...responses: readonly (number | Error)[]): void;
-  /** The watch with this number, counted from 1, once it is open. */
-  watch(number: number): Promise<OpenWatch>;
-}
-
 export const DOWN = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
 
-export function scriptedResource(): ScriptedResource {
-  const watches: OpenWatch[] = [];
+export function scriptedResource() {
+  const watches: ReturnType<typeof openWatch>[] = [];
   const lists: string[] = [];
   let script: readonly (ListResponse | Promise<ListResponse>)[] = [{ items: [], revision: '10' }];
   let refusals: (number | Error)[] = [];
@@ -75,13 +51,16 @@ export function scriptedResource(): ScriptedResource {
     upstream,
     lists,
     watches,
-    listWith(...responses) {
+    /** What the next lists are answered with, one after the other; then the last one again. */
+    listWith(...responses: readonly (ListResponse | Promise<ListResponse>)[]) {
       script = responses;
     },
-    refuseWatches(...responses) {
+    /** What the next watches are answered with before they are opened; then they are opened. */
+    refuseWatches(...responses: readonly (number | Error)[]) {
       refusals = [...responses];
     },
-    async watch(number) {
+    /** The watch with this number, counted from 1, once it is open. */
+    async watch(number: number) {
       await eventually(() => watches.length >= number);
       const found = watches[number - 1];
       if (found === undefined) throw new Error('it is open');
@@ -90,15 +69,18 @@ export function scriptedResource(): ScriptedResource {
   };
 }
 
-function openWatch(target: string, body: PassThrough): OpenWatch {
+function openWatch(target: string, body: PassThrough) {
   return {
     target,
     query: new URLSearchParams(target.slice(target.indexOf('?'))),
     body,
+    /** Whether the client has ended it. */
     get isClosed() {
       return body.destroyed;
     },
-    send: (event) => body.write(typeof event === 'string' ? event : `${JSON.stringify(event)}\n`),
+    send: (event: object | string) =>
+      body.write(typeof event === 'string' ? event : `${JSON.stringify(event)}\n`),
+    /** Ends it in good order. */
     end: () => body.end(),
     breakOff: () => body.destroy(DOWN),
   };

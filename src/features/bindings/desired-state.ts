@@ -103,7 +103,7 @@ export function computeDesiredState(
     homes.set(domain.id, {
       domain,
       tenant: place.tenant,
-      inTenant: grants.filter(inTenant).map((grant) => bindingOf('ClusterRoleBinding', grant, { domain })),
+      inTenant: grants.filter(inTenant).map((grant) => bindingOf('ClusterRoleBinding', grant)),
       inNamespaces: grants.filter((grant) => !inTenant(grant)),
     });
   }
@@ -121,13 +121,13 @@ export function computeDesiredState(
       return;
     }
     const { domain, tenant, inNamespaces } = home;
-    const grants = [...granted({ kind: 'project', id, domain }), ...inNamespaces];
+    const grants = [...granted({ kind: 'project', project: { id, name, domain } }), ...inNamespaces];
     projects.push({
       project,
       ...(facts.tenants && { tenant }),
       ...(facts.labelsNamespaces && { tenantLabel: tenant }),
       wanted: namespaceOf(project, rules),
-      bindings: grants.map((grant) => bindingOf('RoleBinding', grant, { domain, project })),
+      bindings: grants.map((grant) => bindingOf('RoleBinding', grant, project)),
     });
   }
 

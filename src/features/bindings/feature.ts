@@ -14,7 +14,7 @@ import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { DomainReference } from '../../tenancy/keystone-v3.ts';
+import type { DomainReference, UserReference } from '../../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
@@ -159,7 +159,7 @@ function provisioningBackends(build: FeatureBuild) {
 
 /** What is provisioned on a user's request counts against the tenant of the user's domain. */
 export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
-  return { kind: 'tenant', tenant: mode.tenantOf(identityIn(domain, { id: '', name: '-', domain })) };
+  return { kind: 'tenant', tenant: tenantIn(mode, domain) };
 }
 
 /**
@@ -173,7 +173,7 @@ export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFact
     labelsNamespaces: hasQuotas && !mode.readsTenantFromPath,
     tenantOf: (domain) =>
       orRefusal(() => {
-        const tenant = mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
+        const tenant = tenantIn(mode, domain);
         return mode.isSystem(tenant)
           ? { refused: "its tenant is the system's, whose bindings count in every other" }
           : { tenant };
@@ -186,10 +186,11 @@ export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFact
   };
 }
 
-function identityIn(
-  scopeDomain: DomainReference,
-  user: { readonly id: string; readonly name: string; readonly domain: DomainReference },
-): Identity {
+function tenantIn(mode: TenancyMode, domain: DomainReference) {
+  return mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
+}
+
+function identityIn(scopeDomain: DomainReference, user: UserReference): Identity {
   return {
     authenticator: 'keystone',
     subject: { kind: 'keystone', userName: user.name, userDomain: user.domain, scopeDomain },

@@ -5,7 +5,8 @@
  */
 
 import type { BindingsConfiguration, RoleTarget } from '../../config/configuration.ts';
-import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
+import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
+import { scopeKey } from '../../identity/keystone/roles-in-scope.ts';
 import type { Binding, RBACSubject, RoleRef } from '../../kubernetes/kubernetes-object.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { ownValue } from '../../lib/json-object.ts';
@@ -45,9 +46,7 @@ export interface Grant {
 }
 
 /** The Keystone project or domain of a grant. */
-export type GrantPlace =
-  | { readonly kind: 'project'; readonly id: string; readonly domain: DomainReference }
-  | { readonly kind: 'domain'; readonly domain: DomainReference };
+export type GrantPlace = Exclude<AssignmentScope, { readonly kind: 'system' }>;
 
 export interface Grants {
   readonly grants: readonly Grant[];
@@ -66,18 +65,11 @@ export function createGrants(
   rules: RoleRules,
   nameOf: UserNaming,
 ): (place: GrantPlace) => Grants {
-  const ruleFor = (roleName: string, place: GrantPlace) =>
-    targetOf(
-      roleName,
-      { domainID: place.domain.id, ...(place.kind === 'project' && { projectID: place.id }) },
-      rules,
-    );
-
   if (holders.kind === 'groups') {
     const roleNames = [...new Set(holders.roleNames)];
     return (place) => {
       const grants = roleNames.flatMap((roleName): Grant[] => {
-        const target = ruleFor(roleName, place);
+        const target = targetOf(roleName, place, rules);
         const name = groupOf(place, roleName);
         return target === undefined
           ? []
@@ -88,15 +80,15 @@ export function createGrants(
   }
 
   const { disabledUserIDs } = holders;
-  const byPlace = Map.groupBy(holders.assignments, ({ scope }) => keyOf(scope));
+  const byPlace = Map.groupBy(holders.assignments, ({ scope }) => scopeKey(scope));
   return (place) => {
     const grants = new Map<string, Grant>();
     const refusals = new Map<string, Refusal>();
-    for (const { user, role } of byPlace.get(keyOfPlace(place)) ?? []) {
+    for (const { user, role } of byPlace.get(scopeKey(place)) ?? []) {
       if (disabledUserIDs.has(user.id) || rules.ignore.users.includes(user.id)) continue;
-      const target = ruleFor(role.name, place);
+      const target = targetOf(role.name, place, rules);
       if (target === undefined) continue;
-      const named = nameOf(user, place.domain);
+      const named = nameOf(user, domainOf(place));
       if ('refused' in named) {
         refusals.set(user.id, { subject: `user ${user.name} (${user.id})`, reason: named.refused });
         continue;
@@ -109,32 +101,21 @@ export function createGrants(
   };
 }
 
+function domainOf(place: GrantPlace): DomainReference {
+  return place.kind === 'project' ? place.project.domain : place.domain;
+}
+
 function groupOf(place: GrantPlace, roleName: string): string {
   return place.kind === 'project'
-    ? projectRoleGroup(place.id, roleName)
+    ? projectRoleGroup(place.project.id, roleName)
     : domainRoleGroup(place.domain.id, roleName);
 }
 
 function subjectOf(kind: 'Group' | 'User', name: string): RBACSubject {
-  return { apiGroup: 'rbac.authorization.k8s.io', kind, name };
-}
-
-function keyOf(scope: AssignmentScope): string {
-  if (scope.kind === 'project') return `project/${scope.project.id}`;
-  return scope.kind === 'domain' ? `domain/${scope.domain.id}` : 'system';
-}
-
-function keyOfPlace(place: GrantPlace): string {
-  return place.kind === 'project' ? `project/${place.id}` : `domain/${place.domain.id}`;
+  return { apiGroup: GROUP, kind, name };
 }
 
 export type RoleRules = Pick<BindingsConfiguration, 'roles' | 'projects' | 'domains' | 'ignore'>;
-
-/** The target of a role assignment: a project of a domain, or the domain. */
-export interface RolePlace {
-  readonly projectID?: string;
-  readonly domainID: string;
-}
 
 /**
  * The Kubernetes role of a Keystone role, with the exceptions for one project or domain. A role that is not
@@ -143,11 +124,10 @@ export interface RolePlace {
  *
  * @returns undefined for a role that is not mapped
  */
-function targetOf(roleName: string, place: RolePlace, rules: RoleRules): RoleTarget | undefined {
+function targetOf(roleName: string, place: GrantPlace, rules: RoleRules): RoleTarget | undefined {
   if (rules.ignore.roles.includes(roleName)) return undefined;
-  const { projectID, domainID } = place;
-  const ofProject = projectID === undefined ? undefined : ownValue(rules.projects, projectID)?.roles;
-  const ofDomain = ownValue(rules.domains, domainID)?.roles;
+  const ofProject = place.kind === 'project' ? ownValue(rules.projects, place.project.id)?.roles : undefined;
+  const ofDomain = ownValue(rules.domains, domainOf(place).id)?.roles;
   return (
     ownValue(ofProject ?? {}, roleName) ??
     ownValue(ofDomain ?? {}, roleName) ??
@@ -163,20 +143,14 @@ export interface DesiredBinding {
   readonly reason: string;
 }
 
-interface Place {
-  readonly domain: Pick<KeystoneDomain, 'id' | 'name'>;
-  /** The project that owns the namespace. */
-  readonly project?: KeystoneProject;
-}
-
-/** @returns the binding; a RoleBinding still lacks its namespace */
-export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project }: Place): DesiredBinding {
+/**
+ * @param project that owns the namespace of a RoleBinding
+ * @returns the binding; a RoleBinding still lacks its namespace
+ */
+export function bindingOf(kind: Binding['kind'], grant: Grant, project?: KeystoneProject): DesiredBinding {
   const { purpose, place, roleName, target, subject, userName } = grant;
+  const domain = domainOf(place);
   const ofUser = userName === undefined ? '' : ` of the user ${userName}`;
-  const assignedOn =
-    place.kind === 'project' && project !== undefined
-      ? titleOf('project', project)
-      : titleOf('domain', domain);
   return {
     object: {
       apiVersion: `${GROUP}/v1`,
@@ -194,7 +168,7 @@ export function bindingOf(kind: Binding['kind'], grant: Grant, { domain, project
       roleRef: roleRefOf(target),
       subjects: [subject],
     },
-    reason: `role ${roleName}${ofUser} on ${assignedOn}`,
+    reason: `role ${roleName}${ofUser} on ${titleOf(place.kind, place.kind === 'project' ? place.project : domain)}`,
   };
 }
 
@@ -206,7 +180,7 @@ export function basicUserBinding(domainID: string): DesiredBinding {
       kind: 'ClusterRoleBinding',
       metadata: bindingMeta('basic-user', { domainID }, {}),
       roleRef: roleRefOf({ clusterRole: BASIC_USER_ROLE }),
-      subjects: [{ apiGroup: GROUP, kind: 'Group', name: 'system:authenticated' }],
+      subjects: [subjectOf('Group', 'system:authenticated')],
     },
     reason: 'people may ask what they may do',
   };

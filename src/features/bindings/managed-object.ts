@@ -37,16 +37,14 @@ export interface Ownership {
 
 /** @param readable names for the operator, as annotations: `{ 'project-name': 'web' }` */
 export function managedLabels(
-  { projectID, domainID }: Ownership,
+  owner: Ownership,
   readable: Readonly<Record<string, string>> = {},
 ): Required<Pick<NamedObjectMeta, 'labels' | 'annotations'>> {
-  const ids = Object.entries({ [PROJECT_ID]: projectID, [DOMAIN_ID]: domainID }).flatMap(([key, id]) =>
-    id === undefined ? [] : [{ key, id, value: labelValue(id) }],
-  );
+  const ids = Object.entries(ownerIDs(owner));
   return {
-    labels: { [MANAGED_BY]: STONEGATE, ...Object.fromEntries(ids.map(({ key, value }) => [key, value])) },
+    labels: { [MANAGED_BY]: STONEGATE, ...Object.fromEntries(ids.map(([key, id]) => [key, labelValue(id)])) },
     annotations: Object.fromEntries([
-      ...ids.filter(({ id, value }) => id !== value).map(({ key, id }) => [key, id]),
+      ...ids.filter(([, id]) => id !== labelValue(id)),
       // JSON replaces a lone surrogate: the object would always look changed.
       ...Object.entries(readable).map(([key, text]) => [`stonegate.dev/${key}`, text.toWellFormed()]),
     ]),
@@ -74,7 +72,11 @@ export function isManaged({ kind, metadata }: WrittenObject): boolean {
 
 /** Whether Stonegate created it for this project or domain. */
 export function isManagedFor(object: WrittenObject, owner: Ownership): boolean {
-  return isManaged(object) && Object.entries(owner).every(([kind, id]) => isOf(object.metadata, kind, id));
+  const { labels } = object.metadata;
+  return (
+    isManaged(object) &&
+    Object.entries(ownerIDs(owner)).every(([key, id]) => labels?.[key] === labelValue(id))
+  );
 }
 
 /** Label selector for the objects that Stonegate created for this project or domain. */
@@ -86,10 +88,8 @@ export function ownerSelector(owner: Ownership): string {
 }
 
 /** The owner's label values, to compare two objects. */
-export function ownerLabels({ labels }: NamedObjectMeta): { projectID?: string; domainID?: string } {
-  const projectID = labels?.[PROJECT_ID];
-  const domainID = labels?.[DOMAIN_ID];
-  return { ...(projectID !== undefined && { projectID }), ...(domainID !== undefined && { domainID }) };
+export function ownerLabels({ labels = {} }: NamedObjectMeta) {
+  return { projectID: labels[PROJECT_ID], domainID: labels[DOMAIN_ID] };
 }
 
 /** An id as a label value: unchanged if it is a valid one, else a digest. */
@@ -98,8 +98,12 @@ export function labelValue(id: string): string {
   return `${DIGEST}${digest(id).slice(0, 56)}`;
 }
 
-function isOf({ labels }: NamedObjectMeta, kind: string, id: string): boolean {
-  return labels?.[kind === 'projectID' ? PROJECT_ID : DOMAIN_ID] === labelValue(id);
+/** Label → id. */
+function ownerIDs({ projectID, domainID }: Ownership): Readonly<Record<string, string>> {
+  return {
+    ...(projectID !== undefined && { [PROJECT_ID]: projectID }),
+    ...(domainID !== undefined && { [DOMAIN_ID]: domainID }),
+  };
 }
 
 function bindingName(purpose: string): string {

@@ -7,9 +7,9 @@
  */
 import type { BindingsConfiguration } from '../../config/configuration.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
-import { KINDS, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import { KINDS, type ObjectKind, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import { type Existing, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
+import { makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
@@ -66,14 +66,7 @@ export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSou
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
   const desired = computeDesiredState(state, rules, facts);
   const { tenants } = facts;
-  const part = await readPart(desired, {
-    ...sources,
-    ...rules,
-    domain,
-    project,
-    tenants,
-    hasQuotas: limits !== undefined,
-  });
+  const part = await readPart(desired, { ...sources, ...rules, tenants, hasQuotas: limits !== undefined });
   return computePlan(desired, part, { ...rules, tenants }, limits);
 }
 
@@ -98,28 +91,20 @@ function computePlan(
 ): Promise<Plan> {
   const resolved = resolveNamespaces(desired, cluster);
   const isUntouched = untouchedBy(desired, rules);
-  const containers = [
-    ...cluster.tenants.map((object): Existing => ({ kind: KINDS.Tenant, place: {}, object })),
-    ...cluster.places.flatMap(({ tenant, namespaces, clusterRoles, quotas }) => [
-      ...namespaces.map(
-        (object): Existing => ({ kind: KINDS.Namespace, place: placeOf({ tenant }), object }),
-      ),
-      ...clusterRoles.map(
-        (object): Existing => ({ kind: KINDS.ClusterRole, place: placeOf({ tenant }), object }),
-      ),
-      ...quotas.map((object): Existing => {
-        const { namespace } = object.metadata;
-        return { kind: KINDS.ResourceQuota, place: placeOf({ tenant, namespace }), object };
-      }),
-    ]),
-  ];
-  const bindings = cluster.places.flatMap(({ tenant, bindings }) =>
-    bindings.map((object) => ({ object, ...locationOf(object, tenant) })),
-  );
+  const others = cluster.places.flatMap(({ tenant, namespaces, clusterRoles, quotas }) => [
+    ...existingOf('Namespace', namespaces, tenant),
+    ...existingOf('ClusterRole', clusterRoles, tenant),
+    ...existingOf('ResourceQuota', quotas, tenant),
+  ]);
+  const bindings = cluster.places.flatMap(({ tenant, roleBindings, clusterRoleBindings }) => [
+    ...existingOf('RoleBinding', roleBindings, tenant),
+    ...existingOf('ClusterRoleBinding', clusterRoleBindings, tenant),
+  ]);
   return makePlan({
     desired: desiredObjects(resolved, rules, limits),
     existing: [
-      ...containers,
+      ...existingOf('Tenant', cluster.tenants),
+      ...others,
       ...bindings.map((one) => ({
         ...one,
         deletion:
@@ -146,10 +131,12 @@ function staleReason({ roleRef, subjects }: StoredBinding): string {
   return `nothing asks any more for ${roleRef.name} of ${first}${more}`;
 }
 
-function locationOf({ kind, metadata: { namespace } }: StoredObject, tenant: string | undefined) {
-  return kind === 'RoleBinding' && namespace !== undefined
-    ? { kind: KINDS.RoleBinding, place: placeOf({ tenant, namespace }) }
-    : { kind: KINDS.ClusterRoleBinding, place: placeOf({ tenant }) };
+function existingOf<T extends StoredObject>(name: ObjectKind, objects: readonly T[], tenant?: string) {
+  const kind = KINDS[name];
+  return objects.map((object) => {
+    const { namespace } = object.metadata;
+    return { kind, place: placeOf({ tenant, ...(kind.namespaced && { namespace }) }), object };
+  });
 }
 
 function untouchedBy(

@@ -95,12 +95,10 @@ async function readPlace(
     // Without tenants no ClusterRoleBinding is ever provisioned.
     tenants ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
   ]);
-  return { ...place, namespaces, clusterRoles, quotas, bindings: [...roleBindings, ...clusterRoleBindings] };
+  return { ...place, namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings };
 }
 
 export interface ReadPartOptions extends ReadOptions {
-  readonly domain: { readonly id: string };
-  readonly project: { readonly id: string } | undefined;
   /** Whether ClusterRoles are provisioned too. */
   readonly createRoles: boolean;
 }
@@ -108,7 +106,7 @@ export interface ReadPartOptions extends ReadOptions {
 /** Reads what concerns one domain, and one of its projects. @throws StatusError as `Objects.list` does */
 export async function readPart(
   { tenants: [desiredTenant], projects: [desiredProject] }: DesiredState,
-  { objects, tenants: hasTenants, hasQuotas, domain, project, createRoles, signal }: ReadPartOptions,
+  { objects, tenants: hasTenants, hasQuotas, createRoles, signal }: ReadPartOptions,
 ): Promise<ClusterState> {
   // A domain without a tenant, or an ignored one.
   if (hasTenants && desiredTenant === undefined) return { tenants: [], places: [] };
@@ -116,8 +114,8 @@ export async function readPart(
 
   /** The namespaces of the project, and the one that it would get, even if another project owns it. */
   async function readNamespaces() {
-    if (project === undefined || desiredProject === undefined)
-      return { namespaces: [], quotas: [], bindings: [] };
+    if (desiredProject === undefined) return { namespaces: [], quotas: [], bindings: [] };
+    const { project, wanted } = desiredProject;
     const selector = ownerSelector({ projectID: project.id });
     const own = await objects.list(KINDS.Namespace, place, selector, signal, asRead);
     const places = own.map(({ metadata: { name: namespace } }) => ({ ...place, namespace }));
@@ -131,7 +129,6 @@ export async function readPart(
         ),
       ),
     ]);
-    const { wanted } = desiredProject;
     const isKnown = 'refused' in wanted || own.some(({ metadata }) => metadata.name === wanted.namespace);
     const other = isKnown ? undefined : await objects.get(KINDS.Namespace, place, wanted.namespace, signal);
     return {
@@ -142,12 +139,14 @@ export async function readPart(
   }
 
   const roles = createRoles ? [...CLUSTER_ROLES.keys()] : [];
-  const ofDomain = ownerSelector({ domainID: domain.id });
-  const [tenant, { namespaces, quotas, bindings }, clusterRoles, domainBindings] = await Promise.all([
+  const ofDomain = desiredTenant && ownerSelector({ domainID: desiredTenant.domain.id });
+  const [tenant, { namespaces, quotas, bindings }, clusterRoles, clusterRoleBindings] = await Promise.all([
     place.tenant === undefined ? undefined : objects.get(KINDS.Tenant, {}, place.tenant, signal),
     readNamespaces(),
     Promise.all(roles.map((name) => objects.get(KINDS.ClusterRole, place, name, signal))),
-    hasTenants ? objects.list(KINDS.ClusterRoleBinding, place, ofDomain, signal, storedBinding) : [],
+    ofDomain === undefined
+      ? []
+      : objects.list(KINDS.ClusterRoleBinding, place, ofDomain, signal, storedBinding),
   ]);
   return {
     tenants: tenant === undefined ? [] : [tenant],
@@ -157,7 +156,8 @@ export async function readPart(
         namespaces,
         clusterRoles: clusterRoles.filter((object) => object !== undefined),
         quotas,
-        bindings: [...bindings, ...domainBindings],
+        roleBindings: bindings,
+        clusterRoleBindings,
       },
     ],
   };
@@ -174,7 +174,8 @@ export interface PlaceState {
   readonly clusterRoles: readonly StoredObject[];
   /** The ResourceQuotas with Stonegate's label; the list is empty if none are provisioned. */
   readonly quotas: readonly StoredObject[];
-  readonly bindings: readonly StoredBinding[];
+  readonly roleBindings: readonly StoredBinding[];
+  readonly clusterRoleBindings: readonly StoredBinding[];
 }
 
 export interface ClusterState {

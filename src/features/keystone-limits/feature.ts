@@ -3,13 +3,10 @@
  * limits as last read, the directory's domains and projects, and the configuration together.
  */
 
-import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
-import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { tenancyFacts } from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
@@ -33,11 +30,9 @@ export interface KeystoneQuota {
   close(): void;
 }
 
-type LimitsClient = Pick<KeystoneClient, 'ownToken' | 'service'>;
-
 /** Reads the limits without keeping them. @throws StatusError KeystoneUnavailable */
 export async function readQuota(
-  client: LimitsClient,
+  client: Pick<KeystoneClient, 'ownToken' | 'service'>,
   configuration: KeystoneLimitsConfiguration,
 ): Promise<QuotaOfLimits> {
   return quotaOfLimits(await readKeystoneLimits(client, configuration), configuration);
@@ -56,61 +51,43 @@ export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | 
   if (quota === undefined || configuration === undefined || keystone === undefined || directory === undefined)
     return undefined;
   const { client } = keystone;
+  const others = Object.entries(quota.default).filter(
+    ([resource]) => !Object.hasOwn(configuration.resources, resource),
+  );
   return generation.component(KEYSTONE_QUOTA, {
     fingerprint: [configuration, quota.default, tenancy, authentication],
     uses: [keystone],
-    create: () =>
-      createKeystoneQuota({
+    create() {
+      const { tenantOf } = tenancyFacts(createTenancyMode(loaded.configuration), true);
+      const limits = createLastRead({
         ...runtime,
-        ...{ client, directory, configuration },
-        byDefault: quota.default,
-        mode: createTenancyMode(loaded.configuration),
-      }),
-  });
-}
-
-export interface KeystoneQuotaOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
-  readonly client: LimitsClient;
-  readonly directory: Pick<KeystoneDirectory, 'domains' | 'projects'>;
-  readonly mode: TenancyMode;
-  readonly configuration: KeystoneLimitsConfiguration;
-  /** What a tenant may use of resources that Keystone does not limit. */
-  readonly byDefault: Hard;
-}
-
-export function createKeystoneQuota(options: KeystoneQuotaOptions): KeystoneQuota {
-  const { client, directory, mode, configuration, telemetry } = options;
-  const { tenantOf } = tenancyFacts(mode, true);
-  const others = Object.entries(options.byDefault).filter(
-    ([resource]) => !Object.hasOwn(configuration.resources, resource),
-  );
-  const quota = createLastRead({
-    ...options,
-    what: "Keystone's limits",
-    read: () => readQuota(client, configuration),
-  });
-  const tenants = createLastRead({
-    ...options,
-    what: 'the quotas of tenants',
-    async read(): Promise<TenantHards> {
-      const [limits, domains, projects] = await Promise.all([
-        quota.get(),
-        directory.domains(),
-        directory.projects(),
-      ]);
-      const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
-      const hards = domains.flatMap((domain): [string, Hard][] => {
-        const place = tenantOf(domain);
-        if ('refused' in place) return [];
-        const hard = limits.ofDomain(domain, projectsOf.get(domain.id) ?? []);
-        return [[place.tenant, { ...Object.fromEntries(others), ...hard }]];
+        what: "Keystone's limits",
+        read: () => readQuota(client, configuration),
       });
-      return { hards: new Map(hards), refusals: limits.refusals };
+      const tenants = createLastRead({
+        ...runtime,
+        what: 'the quotas of tenants',
+        async read(): Promise<TenantHards> {
+          const [{ ofDomain, refusals }, domains, projects] = await Promise.all([
+            limits.get(),
+            directory.domains(),
+            directory.projects(),
+          ]);
+          const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
+          const hards = domains.flatMap((domain): [string, Hard][] => {
+            const place = tenantOf(domain);
+            if ('refused' in place) return [];
+            const hard = ofDomain(domain, projectsOf.get(domain.id) ?? []);
+            return [[place.tenant, { ...Object.fromEntries(others), ...hard }]];
+          });
+          return { hards: new Map(hards), refusals };
+        },
+      });
+      return {
+        ofProjects: limits.get,
+        ofTenants: tenants.latest,
+        close: runtime.telemetry.keystoneLimitsInUse(limits.age),
+      };
     },
   });
-  return {
-    ofProjects: quota.get,
-    ofTenants: tenants.latest,
-    close: telemetry.keystoneLimitsInUse(quota.age),
-  };
 }

@@ -22,9 +22,9 @@ interface Owner {
 
 export interface QuotaOfLimits {
   /** The quota of a project's namespace, which also bounds its roles and role bindings. */
-  ofProject(project: Owner): Hard;
+  readonly ofProject: (project: Owner) => Hard;
   /** @param projects all projects of the domain; empty if every resource is unlimited */
-  ofDomain(domain: Owner, projects: readonly Owner[]): Hard;
+  readonly ofDomain: (domain: Owner, projects: readonly Owner[]) => Hard;
   /** The resources that have no registered limit, if that is an error. */
   readonly refusals: readonly Refusal[];
 }

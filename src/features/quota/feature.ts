@@ -154,10 +154,10 @@ export function createQuotaRules(
         reserves: quota.mode === 'enforce',
       }),
   });
-  const tenants =
+  const tenantOf =
     tenancy.mode === 'arktos'
       ? arktosQuotaTenants(tenancy.systemTenant)
       : sharedQuotaTenants({ objects, clock });
-  const review = createQuotaReviewer({ ...runtime, tenants, reservations, mode: quota.mode });
+  const review = createQuotaReviewer({ ...runtime, tenantOf, reservations, mode: quota.mode });
   return [{ isPath: isQuotaPath, review }];
 }

@@ -56,7 +56,9 @@ export interface QuotaRow {
   readonly percent: number | undefined;
 }
 
-export function quotaRows({ spec: { hard }, status }: Pick<ShownQuota, 'spec' | 'status'>): QuotaRow[] {
+type QuotaContent = Pick<ShownQuota, 'spec' | 'status'>;
+
+export function quotaRows({ spec: { hard }, status }: QuotaContent): QuotaRow[] {
   return Object.entries(hard)
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([resource, most]) => {
@@ -64,6 +66,13 @@ export function quotaRows({ spec: { hard }, status }: Pick<ShownQuota, 'spec' | 
       const percent = used === undefined ? undefined : Math.floor(tenThousandths(used, most) / 100);
       return { resource, used, reserved: status.reserved?.[resource], hard: most, percent };
     });
+}
+
+/** Such as `pods: 3/10, requests.cpu: 1/4`. */
+export function quotaSummary(quota: QuotaContent): string {
+  return quotaRows(quota)
+    .map(({ resource, used = '?', hard }) => `${resource}: ${used}/${hard}`)
+    .join(', ');
 }
 
 /** 1 if all is used; 0 if nothing is used, even if nothing may be. */

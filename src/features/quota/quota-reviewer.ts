@@ -18,12 +18,12 @@ import {
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
 import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
-import { identityOf, type QuotaTenants } from './quota-tenants.ts';
+import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
 import type { Reservations } from './reservations.ts';
 import { NOTHING, type Usage } from './usage.ts';
 
 export interface QuotaReviewerOptions {
-  readonly tenants: QuotaTenants;
+  readonly tenantOf: QuotaTenantOf;
   readonly reservations: Reservations;
   readonly mode: 'enforce' | 'warn';
   readonly telemetry: Pick<Telemetry, 'quotaReview'>;
@@ -50,11 +50,11 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8
 
 async function judge(
   review: AdmissionReview,
-  { tenants, reservations, mode, telemetry }: QuotaReviewerOptions,
+  { tenantOf, reservations, mode, telemetry }: QuotaReviewerOptions,
   signal: AbortSignal,
 ): Promise<Reviewed> {
   const { request } = review;
-  const tenant = await tenants.tenantOf(request, signal);
+  const tenant = await tenantOf(request, signal);
   // A deletion asks for nothing.
   const uid = identityOf(request.object);
   if (tenant === undefined || uid === undefined) return reviewed(review, tenant, undefined, mode);

@@ -4,10 +4,12 @@
  * the status names the revision of each kind up to which objects were counted.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { isEqual } from '../../lib/json-equal.ts';
 import { type Counted, type Reservation, settle } from './ledger.ts';
 import { isLimiting } from './object-usage.ts';
+import { quotaSummary } from './own-quota-v1alpha1.ts';
 import { ledgerOf, reservationStatus, textsAs } from './stored-ledger.ts';
-import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
+import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
 import { NOTHING } from './usage.ts';
 import type { UsageStore } from './usage-store.ts';
 
@@ -26,7 +28,7 @@ export class QuotaStatuses {
   /** When this process first saw a reservation, by UID and usage, in milliseconds since the epoch. */
   #reservedAt = new Map<string, number>();
   /** What this process last wrote to `used`, by tenant: any other value is another client's. */
-  readonly #written = new Map<string, string>();
+  readonly #written = new Map<string, TenantQuotaStatus['used']>();
 
   constructor(options: QuotaStatusOptions) {
     this.#options = options;
@@ -34,7 +36,7 @@ export class QuotaStatuses {
 
   /** @param quota as it was written */
   written(quota: TenantQuota | undefined): void {
-    if (quota !== undefined) this.#written.set(quota.metadata.name, usedText(quota));
+    if (quota !== undefined) this.#written.set(quota.metadata.name, quota.status.used);
   }
 
   /**
@@ -51,12 +53,10 @@ export class QuotaStatuses {
     const next = settle(ledger, this.#countedOf(tenant, provenAt));
     const used = textsAs(spec.hard, next.used ?? NOTHING);
     const reservations = reservationStatus(next);
-    const isSame = usedText(quota) === JSON.stringify(sorted(used));
-    if (isSame && JSON.stringify(status.reservations ?? []) === JSON.stringify(reservations))
-      return undefined;
+    if (isEqual(status.used, used) && isEqual(status.reservations ?? [], reservations)) return undefined;
     if (!usage.includesRevisions(status.revisions ?? {})) return undefined;
     const written = this.#written.get(tenant);
-    if (written !== undefined && written !== usedText(quota)) onRepair(tenant);
+    if (written !== undefined && !isEqual(written, status.used)) onRepair(tenant);
     const removed = Object.keys(status.used ?? {}).filter((resource) => !(resource in spec.hard));
     const counted = new Set(Object.keys(usage.revisions));
     const unknown = Object.keys(spec.hard).filter((resource) => !isLimiting(resource, counted));
@@ -64,7 +64,7 @@ export class QuotaStatuses {
       // A merge patch removes a key by null.
       used: { ...used, ...Object.fromEntries(removed.map((resource) => [resource, null])) },
       reservations,
-      summary: summaryOf(spec.hard, used),
+      summary: quotaSummary({ spec, status: { used } }),
       problem: unknown.length > 0 ? `not counted, so they limit nothing: ${unknown.join(', ')}` : null,
       revisions: usage.revisions,
     };
@@ -97,18 +97,4 @@ export class QuotaStatuses {
 
 function reservationKey({ uid, usage }: Reservation): string {
   return `${uid} ${[...usage].join()}`;
-}
-
-function usedText({ status }: TenantQuota): string {
-  return JSON.stringify(sorted(status.used ?? {}));
-}
-
-function sorted(record: Readonly<Record<string, string>>): readonly (readonly [string, string])[] {
-  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1));
-}
-
-function summaryOf(hard: Readonly<Record<string, string>>, used: Readonly<Record<string, string>>): string {
-  return sorted(hard)
-    .map(([resource, most]) => `${resource}: ${used[resource] ?? '0'}/${most}`)
-    .join(', ');
 }

@@ -12,23 +12,17 @@ import { fieldAt } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 
-export interface QuotaTenants {
-  /**
-   * @returns undefined for an object of no tenant
-   * @throws StatusError if the API server does not tell
-   */
-  tenantOf(request: AdmissionRequest, signal: AbortSignal): Promise<string | undefined>;
-}
+/**
+ * @returns undefined for an object of no tenant
+ * @throws StatusError if the API server does not tell
+ */
+export type QuotaTenantOf = (request: AdmissionRequest, signal: AbortSignal) => Promise<string | undefined>;
 
 /** The system tenant has no quota. */
-export function arktosQuotaTenants(systemTenant: string): QuotaTenants {
-  return {
-    async tenantOf({ object, oldObject }) {
-      const tenant = tenantNamed(
-        fieldAt(object, 'metadata', 'tenant') ?? fieldAt(oldObject, 'metadata', 'tenant'),
-      );
-      return tenant === systemTenant ? undefined : tenant;
-    },
+export function arktosQuotaTenants(systemTenant: string): QuotaTenantOf {
+  return async ({ object, oldObject }) => {
+    const tenant = tenantNamed(metadataOf(object).tenant ?? metadataOf(oldObject).tenant);
+    return tenant === systemTenant ? undefined : tenant;
   };
 }
 
@@ -42,7 +36,7 @@ export function sharedQuotaTenants({
 }: {
   readonly objects: Objects;
   readonly clock: Clock;
-}): QuotaTenants {
+}): QuotaTenantOf {
   const known = createExpiringCache<string>({ maxEntries: MAX_NAMESPACES, clock });
 
   async function tenantOfNamespace(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -54,11 +48,9 @@ export function sharedQuotaTenants({
     return tenant;
   }
 
-  return {
-    async tenantOf({ group, resource, namespace, object }, signal) {
-      if (group === '' && resource === 'namespaces') return tenantNamed(tenantLabelOf(object));
-      return namespace === '' ? undefined : tenantOfNamespace(namespace, signal);
-    },
+  return async ({ group, resource, namespace, object }, signal) => {
+    if (group === '' && resource === 'namespaces') return tenantNamed(tenantLabelOf(object));
+    return namespace === '' ? undefined : tenantOfNamespace(namespace, signal);
   };
 }
 

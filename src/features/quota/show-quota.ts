@@ -19,7 +19,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { reservedIn } from './ledger.ts';
-import { OWN_QUOTAS, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
+import { OWN_QUOTAS, quotaSummary, type ShownQuota } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { ledgerOf, textsAs } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
@@ -77,7 +77,7 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'TenantQuota',
     resource: 'tenantquotas',
-    columns: [['Used', 'What is used of what the tenant may use', summaryOf]],
+    columns: [['Used', 'What is used of what the tenant may use', quotaSummary]],
     read(object, metadata) {
       const stored = readTenantQuota(object);
       return stored && shownQuota(stored, metadata);
@@ -105,11 +105,4 @@ function shownQuota(stored: TenantQuota, metadata: OwnObjectMeta): ShownQuota {
       ...(limited.length > 0 && { reserved: textsAs(Object.fromEntries(limited), pending) }),
     },
   };
-}
-
-/** Such as `pods: 3/10, requests.cpu: 1/4`. */
-function summaryOf(quota: ShownQuota): string {
-  return quotaRows(quota)
-    .map(({ resource, used = '?', hard }) => `${resource}: ${used}/${hard}`)
-    .join(', ');
 }

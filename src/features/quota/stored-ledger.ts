@@ -43,10 +43,8 @@ function amounts(record: Readonly<Record<string, string>>): Usage {
   return new Map(Object.entries(record).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]));
 }
 
-/** In the order in which an API server stores them, so that what is unchanged looks the same. */
 function texts(usage: Usage): Record<string, string> {
-  const sorted = [...usage].sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(
-    sorted.map(([resource, amount]) => [resource, formatQuantity(amount, 'decimal')]),
+    [...usage].map(([resource, amount]) => [resource, formatQuantity(amount, 'decimal')]),
   );
 }

@@ -48,7 +48,10 @@ export class UsageCounter {
     this.#informers = new Informers({ ...options, name: 'quota' });
     this.#usage = new UsageStore({
       clock,
-      onChange: (tenant) => this.#changed(tenant),
+      onChange: (tenant) => {
+        this.#dirty.add(tenant);
+        options.onChange();
+      },
     });
     this.#quotas = new ObjectStore({
       bounds: EVERYTHING,
@@ -153,11 +156,6 @@ export class UsageCounter {
       quota = object && readTenantQuota(object);
     }
     return quota === undefined;
-  }
-
-  #changed(tenant: string): void {
-    this.#dirty.add(tenant);
-    this.#options.onChange();
   }
 }
 

@@ -52,8 +52,3 @@ export function spendShares(budgets: readonly Budget[], cost: number): Shortage 
   }
   return undefined;
 }
-
-/** Charges the shares with what was spent with Redis, so that they are not full when it is lost. */
-export function chargeShares(budgets: readonly Budget[], spent: number): void {
-  for (const { share, key } of budgets) share.drain(key, spent);
-}

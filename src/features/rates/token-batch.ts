@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
-import { type Budget, chargeShares, type Shortage, shortageOf } from './budget.ts';
+import { type Budget, type Shortage, shortageOf } from './budget.ts';
 import { TOKEN_LIFE, type TokenGrant, type TokenRequest } from './token-script.ts';
 
 /** At most ten commands in any second, of which a steady load needs three. */
@@ -146,7 +146,8 @@ export class TokenBatch {
     const costs = waiting.map(({ cost }) => cost);
     const wanted = Math.max(0, this.#expected(costs, askedAt) - held);
     const grant = await this.#options.take({ costs, wanted, held, owed });
-    chargeShares(this.#options.budgets, this.#spent);
+    // The shares must not be full when Redis is lost.
+    for (const { share, key } of this.#options.budgets) share.drain(key, this.#spent);
     this.#spent = 0;
     if (grant === undefined) this.#lose(waiting);
     else {

@@ -8,10 +8,9 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import { isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Timer } from '../../lib/clock.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
-import type { IndexMeasures, Telemetry } from '../../lib/telemetry.ts';
+import type { IndexMeasures } from '../../lib/telemetry.ts';
 import type { Feature, Handled, OwnResponse } from '../../proxy/feature.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
@@ -168,15 +167,11 @@ interface IndexOptions extends RuntimeDependencies {
 class IndexComponent {
   readonly tracked: AccessIndex;
   readonly informers: Informers;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #telemetry: Telemetry;
+  readonly #runtime: RuntimeDependencies;
   #timer: Timer | undefined;
 
   constructor({ upstream, hasTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
-    this.#clock = runtime.clock;
-    this.#logger = runtime.logger;
-    this.#telemetry = runtime.telemetry;
+    this.#runtime = runtime;
     const index = new RBACIndex({ systemTenant, maxBytes });
     const informers = createRBACInformers({ ...runtime, index, hasTenants, upstream });
     this.informers = informers;
@@ -185,12 +180,13 @@ class IndexComponent {
   }
 
   start(): void {
-    this.#telemetry.indexInForce(() => this.#measures());
+    const { logger, telemetry } = this.#runtime;
+    telemetry.indexInForce(() => this.#measures());
     this.#notifySynced();
     this.tracked.index.subscribe({
       reset: (tenant) => {
-        if (this.tracked.index.isOff(tenant)) this.#logger.warn({ tenant }, OFF);
-        else this.#logger.info({ tenant }, ON);
+        if (this.tracked.index.isOff(tenant)) logger.warn({ tenant }, OFF);
+        else logger.info({ tenant }, ON);
       },
     });
     this.informers.start();
@@ -199,15 +195,16 @@ class IndexComponent {
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.tracked.stop();
-    this.#telemetry.indexInForce(undefined);
+    this.#runtime.telemetry.indexInForce(undefined);
     await this.informers.stop();
   }
 
   #notifySynced(): void {
     const { index } = this.tracked;
-    const startedAt = this.#clock.now();
-    this.#timer = this.#clock.after(READY_TIMEOUT, () =>
-      this.#logger.warn(
+    const { clock, logger } = this.#runtime;
+    const startedAt = clock.now();
+    this.#timer = clock.after(READY_TIMEOUT, () =>
+      logger.warn(
         { reason: this.tracked.incompleteReason('', 'all') },
         'the RBAC index is not complete yet: requests are forwarded as if there were none',
       ),
@@ -219,8 +216,8 @@ class IndexComponent {
         const objects = Object.fromEntries(
           INDEXED_RESOURCES.map((resource) => [resource, index.countOf(resource)]),
         );
-        const seconds = (this.#clock.now() - startedAt) / 1000;
-        this.#logger.info({ revision, seconds, ...objects }, 'the RBAC index is complete');
+        const seconds = (clock.now() - startedAt) / 1000;
+        logger.info({ revision, seconds, ...objects }, 'the RBAC index is complete');
       },
     });
   }

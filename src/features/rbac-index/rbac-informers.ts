@@ -7,7 +7,7 @@ import type { InformerStore } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../kubernetes/rbac-v1.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { RBACReader } from '../../rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../rbac/read-rbac-object.ts';
 
 export interface RBACInformersOptions extends InformerRuntime {
   readonly index: RBACIndex;
@@ -18,7 +18,7 @@ export interface RBACInformersOptions extends InformerRuntime {
 
 export function createRBACInformers({ index, hasTenants, ...options }: RBACInformersOptions): Informers {
   const informers = new Informers({ ...options, name: 'rbac-index' });
-  const reader = new RBACReader({ hasTenants });
+  const reader = createRBACReader({ hasTenants });
   for (const resource of INDEXED_RESOURCES)
     informers.add({
       path: pathOf(resource, hasTenants),

@@ -7,7 +7,7 @@ import type { AuditSink } from '../../observability/audit-log.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';
 import { RequestUsage } from './request-usage.ts';
 import { MAX_SHOWN_PROJECTS, type ProcessUsage } from './usage-metrics.ts';
-import { UsageRecords } from './usage-records.ts';
+import { createUsageRecords } from './usage-records.ts';
 import { UsageTable } from './usage-table.ts';
 import { NONE } from './usage-v1alpha1.ts';
 
@@ -44,7 +44,7 @@ const MAX_PROJECTS = 20_000;
 const MINUTE = 60_000;
 
 export function createUsageMeter({ process, sink, clock, requested }: UsageOptions): UsageMeter {
-  const records = new UsageRecords(sink, process);
+  const writeRecords = createUsageRecords(sink, process);
   /** Without the present minute. */
   const totals = new UsageTable(MAX_SHOWN_PROJECTS);
   let minute = new UsageTable(MAX_PROJECTS);
@@ -56,7 +56,7 @@ export function createUsageMeter({ process, sink, clock, requested }: UsageOptio
     const to = Math.max(from, at);
     requests.chargeStreams();
     for (const totalsOfOne of requested()) chargeRequested(minute, totalsOfOne, (to - from) / 1_000);
-    records.write(minute.rows(), { from, to }, final);
+    writeRecords(minute.rows(), { from, to }, final);
     totals.addAll(minute.rows());
     minute = new UsageTable(MAX_PROJECTS);
     from = at;
@@ -70,7 +70,7 @@ export function createUsageMeter({ process, sink, clock, requested }: UsageOptio
   }
 
   // A process that is killed in its first minute is known too.
-  records.write([], { from, to: from }, false);
+  writeRecords([], { from, to: from }, false);
   let timer = nextMinute();
   return {
     observer: requests,

@@ -25,28 +25,28 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-const TEXTS = [
-  'labelSelector',
-  'fieldSelector',
-  'continue',
-  'resourceVersion',
-  'resourceVersionMatch',
+const PARAMETERS = [
+  ...(['labelSelector', 'fieldSelector', 'limit', 'continue', 'watch', 'timeoutSeconds'] as const),
+  ...(['resourceVersion', 'resourceVersionMatch', 'allowWatchBookmarks', 'sendInitialEvents'] as const),
+  ...(['includeObject', 'pretty'] as const),
 ] as const;
-const NUMBERS = ['limit', 'timeoutSeconds'] as const;
-const BOOLEANS = ['watch', 'allowWatchBookmarks', 'sendInitialEvents'] as const;
-const OTHERS = ['includeObject', 'pretty'] as const;
+type Parameter = (typeof PARAMETERS)[number];
 
 /** @throws StatusError RequestMalformed, ListOptionsInvalid */
 export function readListOptions(query: string, verb: 'list' | 'watch'): ListOptions {
-  for (const name of [...TEXTS, ...NUMBERS, ...BOOLEANS, ...OTHERS])
-    if (allParameters(query, name).length > 1)
-      throw malformed(`the query has the parameter ${name} more than once`);
-  const text = (name: (typeof TEXTS)[number]) => only(query, name) ?? '';
-  const sendInitialEvents = only(query, 'sendInitialEvents');
+  const given = new Map<Parameter, string | undefined>();
+  for (const name of PARAMETERS) {
+    const [value, ...others] = allParameters(query, name);
+    if (others.length > 0) throw malformed(`the query has the parameter ${name} more than once`);
+    given.set(name, value);
+  }
+  const text = (name: Parameter) => given.get(name) ?? '';
+  const sendInitialEvents = given.get('sendInitialEvents');
   const version = text('resourceVersion');
   const match = text('resourceVersionMatch');
   const resumed = text('continue');
-  const [limit = 0, timeoutSeconds] = NUMBERS.map((name) => number(query, name));
+  const limit = numberIn(text('limit')) ?? 0;
+  const timeoutSeconds = numberIn(text('timeoutSeconds'));
   const causes =
     verb === 'list'
       ? listProblems(match, version, resumed, sendInitialEvents)
@@ -62,19 +62,13 @@ export function readListOptions(query: string, verb: 'list' | 'watch'): ListOpti
     resourceVersion: version === '' ? '0' : revisionOf(version),
     resourceVersionMatch: match === 'Exact' || match === 'NotOlderThan' ? match : '',
     timeoutSeconds,
-    allowWatchBookmarks: isSet(only(query, 'allowWatchBookmarks')),
+    allowWatchBookmarks: isSet(given.get('allowWatchBookmarks')),
     sendInitialEvents: sendInitialEvents === undefined ? undefined : isSet(sendInitialEvents),
   };
 }
 
-/** @returns undefined if the parameter is absent */
-function only(query: string, name: string): string | undefined {
-  return allParameters(query, name)[0];
-}
-
-function number(query: string, name: string): number | undefined {
-  const value = only(query, name);
-  if (value === undefined || value === '') return undefined;
+function numberIn(value: string): number | undefined {
+  if (value === '') return undefined;
   if (isInt64(value)) return Number(value);
   const why = /^[+-]?[0-9]+$/.test(value) ? 'value out of range' : 'invalid syntax';
   throw malformed(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);

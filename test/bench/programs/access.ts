@@ -10,7 +10,7 @@ import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rb
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
-import { RBACReader } from '../../../src/rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { keysOfUser } from '../../../src/rbac/subject-key.ts';
 import { whoCan } from '../../../src/rbac/who-can.ts';
 import {
@@ -31,7 +31,7 @@ const PER_SECOND = 1_000;
 const SECONDS = 5;
 const CONTEXT = { form: { kind: 'objects' }, now: 0, hasTenants: false } as const;
 const EVERYTHING = new NamespaceSelection({ labelSelector: '', fieldSelector: '' }, '');
-const reader = new RBACReader({ hasTenants: false });
+const reader = createRBACReader({ hasTenants: false });
 
 /** Milliseconds of CPU. */
 function cost(action: () => void): number {

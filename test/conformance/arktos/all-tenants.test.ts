@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { readEvent } from '../../../src/kubernetes/list-watch.ts';
-import { RBACReader } from '../../../src/rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { createApiServer } from '../../support/apiserver/api-server.ts';
 
 interface Event {
@@ -78,7 +78,7 @@ t.test('watches over all tenants', async (t) => {
 });
 
 t.test('the index reads what a real server sent', async (t) => {
-  const reader = new RBACReader({ hasTenants: true });
+  const reader = createRBACReader({ hasTenants: true });
   const read = recorded('all-watch-rolebindings').map((sent) => {
     const event = readEvent(Buffer.from(JSON.stringify(sent)));
     if (event?.kind !== 'put' && event?.kind !== 'delete') throw new Error('no change of an object');

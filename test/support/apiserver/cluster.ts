@@ -6,7 +6,14 @@
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { fillIn } from './defaults.ts';
 import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
-import { builtInKinds, customKind, type Flavour, groupsOf, type Kind, type PrinterColumn } from './kinds.ts';
+import {
+  builtInKinds,
+  type Flavour,
+  groupsOf,
+  type Kind,
+  OBJECT_VERBS,
+  type PrinterColumn,
+} from './kinds.ts';
 import { createPods, type Pods } from './pods.ts';
 import { createRbac, type Rbac } from './rbac.ts';
 import { type Location, newHashKey, ObjectStore } from './store.ts';
@@ -202,25 +209,32 @@ function printerColumnsOf(spec: JsonObject): PrinterColumn[] {
   }));
 }
 
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+
+/** The kind that a CustomResourceDefinition defines. */
 function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
   const spec = objectAt(definition, 'spec');
   const names = objectAt(spec, 'names');
   const versions = objectsAt(spec, 'versions');
-  const plural = textAt(names, 'plural');
-  return customKind({
-    group: textAt(spec, 'group'),
+  const [group, kind, scope] = [textAt(spec, 'group'), textAt(names, 'kind'), textAt(spec, 'scope')];
+  const hasStatus = [spec, ...versions].some((one) => 'status' in objectAt(one, 'subresources'));
+  return {
+    group,
     versions: versions.length > 0 ? versions.map((one) => textAt(one, 'name')) : [textAt(spec, 'version')],
-    plural,
-    singular: textAt(names, 'singular') || textAt(names, 'kind').toLowerCase(),
-    kind: textAt(names, 'kind'),
+    resource: textAt(names, 'plural'),
+    kind,
+    singular: textAt(names, 'singular') || kind.toLowerCase(),
+    scope: scope === 'Namespaced' ? 'namespaced' : 'tenant',
+    verbs: CUSTOM_VERBS,
     shortNames: textsAt(names, 'shortNames'),
-    scope: textAt(spec, 'scope'),
-    flavour,
+    categories: [],
+    subresources: hasStatus ? [{ name: 'status', kind, verbs: OBJECT_VERBS }] : [],
+    storageGroup: group,
+    custom: true,
+    tenanted: scope !== 'Cluster',
+    shared: flavour === 'arktos' && scope === 'Cluster',
     printerColumns: printerColumnsOf(spec),
-    hasStatus:
-      'status' in objectAt(spec, 'subresources') ||
-      versions.some((one) => 'status' in objectAt(one, 'subresources')),
-  });
+  };
 }
 
 /** What the tenant controller makes for a new tenant. */

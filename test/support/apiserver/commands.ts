@@ -7,7 +7,6 @@ import { createReadStream, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Pod } from './pods.ts';
 
 export interface CommandIO {
@@ -34,22 +33,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return 0;
   },
   true: async () => 0,
-  false: async () => 1,
   exit: async ([code = '0']) => Number(code),
-  async sleep([seconds = '0'], { signal }) {
-    await delay(Number(seconds) * 1000, undefined, { signal });
-    return 0;
-  },
   cat,
-  test: async ([flag = '', path = ''], _io, pod) => {
-    const file = inside(pod, path);
-    if (!existsSync(file)) return 1;
-    const isFolder = statSync(file).isDirectory();
-    return flag === '-e' || (flag === '-d' && isFolder) || (flag === '-f' && !isFolder) ? 0 : 1;
+  /** `test -d PATH`, which `kubectl cp` asks first. */
+  async test([, path = ''], _io, pod) {
+    return statSync(inside(pod, path), { throwIfNoEntry: false })?.isDirectory() ? 0 : 1;
   },
   tar,
   sh: shell,
-  bash: shell,
 };
 
 /**

@@ -82,7 +82,7 @@ const GROUPS: readonly Group[] = [
 
 const EVERY_VERB = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const SINGLE_VERBS = EVERY_VERB.filter((verb) => verb !== 'deletecollection');
-const OBJECT_VERBS = ['get', 'patch', 'update'];
+export const OBJECT_VERBS = ['get', 'patch', 'update'];
 const CONNECT_VERBS = ['create', 'delete', 'get', 'patch', 'update'];
 
 interface Traits {
@@ -324,40 +324,4 @@ export function builtInKinds(flavour: Flavour): Kind[] {
     tenanted: traits.scope !== 'cluster',
     shared: false,
   }));
-}
-
-const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
-
-/** The kind that a CustomResourceDefinition defines. */
-export function customKind(definition: {
-  readonly group: string;
-  readonly versions: readonly string[];
-  readonly plural: string;
-  readonly singular: string;
-  readonly kind: string;
-  readonly shortNames: readonly string[];
-  /** `Namespaced`, `Tenant` or `Cluster`. */
-  readonly scope: string;
-  readonly hasStatus: boolean;
-  readonly flavour: Flavour;
-  readonly printerColumns?: readonly PrinterColumn[];
-}): Kind {
-  const { group, versions, plural, singular, kind, scope, flavour } = definition;
-  return {
-    group,
-    versions,
-    resource: plural,
-    kind,
-    singular,
-    scope: scope === 'Namespaced' ? 'namespaced' : 'tenant',
-    verbs: CUSTOM_VERBS,
-    shortNames: definition.shortNames,
-    categories: [],
-    subresources: definition.hasStatus ? [{ name: 'status', kind, verbs: OBJECT_VERBS }] : [],
-    storageGroup: group,
-    custom: true,
-    tenanted: scope !== 'Cluster',
-    shared: flavour === 'arktos' && scope === 'Cluster',
-    ...(definition.printerColumns && { printerColumns: definition.printerColumns }),
-  };
 }

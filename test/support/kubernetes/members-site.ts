@@ -3,21 +3,11 @@
  * `stonegate manifests` prints.
  */
 import type { Test } from 'tap';
-import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
-import type { Testbed } from '../testbed.ts';
-import type { Kubernetes } from './api-server.ts';
+import { serveTestbed } from '../stonegate.ts';
 import { addProvisioner, prepareKubernetesSite } from './site.ts';
 
-export interface MembersSite {
-  readonly kubernetes: Kubernetes;
-  readonly testbed: Testbed;
-  readonly stonegate: RunningStonegate;
-  /** A new token of a Keystone user in the tenant, who holds no role. */
-  newcomer(name: string, tenant?: string): string;
-}
-
 /** Everything ends with the test. */
-export async function startMembersSite(t: Pick<Test, 'testdir' | 'teardown'>): Promise<MembersSite> {
+export async function startMembersSite(t: Pick<Test, 'testdir' | 'teardown'>) {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {
     configuration: {
       access: { index: true },
@@ -31,6 +21,7 @@ export async function startMembersSite(t: Pick<Test, 'testdir' | 'teardown'>): P
   const stonegate = await serveTestbed(t, testbed);
   return {
     ...{ kubernetes, testbed, stonegate },
-    newcomer: (name, tenant = 'acme') => keystone.issue(keystone.directory.user(tenant, name)),
+    /** A new token of a Keystone user in the tenant, who holds no role. */
+    newcomer: (name: string, tenant = 'acme') => keystone.issue(keystone.directory.user(tenant, name)),
   };
 }

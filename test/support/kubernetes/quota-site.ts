@@ -8,7 +8,7 @@ import { startAdmissionWebhook } from '../admission-webhook.ts';
 import { isObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
-import type { Ask, Reply } from '../https-client.ts';
+import type { Ask } from '../https-client.ts';
 import { printedManifests } from '../manifests.ts';
 import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
 import type { Testbed } from '../testbed.ts';
@@ -26,19 +26,9 @@ export interface StoredQuota {
   };
 }
 
-export interface QuotaSite {
-  readonly kubernetes: Kubernetes;
+export interface QuotaSite extends ReturnType<typeof siteOf> {
   readonly testbed: Testbed;
   readonly stonegate: RunningStonegate;
-  /** A namespace of the tenant. */
-  namespace(name: string, tenant: string): Promise<void>;
-  quota(tenant: string): Promise<StoredQuota | undefined>;
-  /** Writes what the tenant may use, and waits until that has been counted. */
-  limit(tenant: string, hard: Readonly<Record<string, string>>): Promise<void>;
-  /** Resolves when the tenant has been counted, and what it uses is this. */
-  uses(tenant: string, used: Readonly<Record<string, string>>): Promise<void>;
-  /** As the administrator, whatever the answer. */
-  send(method: string, path: string, object?: object, type?: string): Promise<Reply>;
 }
 
 export interface QuotaSiteOptions extends KubernetesOptions {
@@ -156,10 +146,12 @@ async function startSecond(
 function siteOf(kubernetes: Kubernetes) {
   const site = {
     kubernetes,
+    /** A namespace of the tenant. */
     async namespace(name: string, tenant: string) {
       const labels = { 'stonegate.dev/tenant': tenant, 'stonegate.dev/project-id': `id-of-${name}` };
       await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
     },
+    /** As the administrator, whatever the answer. */
     send(method: string, path: string, object?: object, type = 'application/json') {
       const options: Ask = { method, headers: { 'content-type': type } };
       const body = object === undefined ? {} : { body: JSON.stringify(object) };
@@ -169,6 +161,7 @@ function siteOf(kubernetes: Kubernetes) {
       const reply = await kubernetes.ask(kubernetes.admin, `${QUOTAS}/${tenant}`);
       return reply.status === 200 ? JSON.parse(reply.body) : undefined;
     },
+    /** Writes what the tenant may use, and waits until that has been counted. */
     async limit(tenant: string, hard: Readonly<Record<string, string>>) {
       await eventually(async () => (await site.quota(tenant)) !== undefined);
       const { spec } = (await site.quota(tenant)) ?? { spec: { hard: {} } };
@@ -181,6 +174,7 @@ function siteOf(kubernetes: Kubernetes) {
         return used.sort().join() === Object.keys(hard).sort().join();
       });
     },
+    /** Resolves when the tenant has been counted, and what it uses is this. */
     async uses(tenant: string, used: Readonly<Record<string, string>>) {
       await eventually(async () => {
         const { status } = (await site.quota(tenant)) ?? {};

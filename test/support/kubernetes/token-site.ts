@@ -5,22 +5,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
-import type { Testbed } from '../testbed.ts';
-import { BRIDGE, createTokenClient, type TokenClient } from '../token-client.ts';
-import type { Kubernetes, KubernetesOptions } from './api-server.ts';
-import {
-  addProvisioner,
-  type KubernetesSiteOptions,
-  type PreparedSite,
-  prepareKubernetesSite,
-} from './site.ts';
-
-export interface TokenSite extends Pick<PreparedSite, 'letWork'>, TokenClient {
-  readonly kubernetes: Kubernetes;
-  readonly testbed: Testbed;
-  readonly stonegate: RunningStonegate;
-}
+import { serveTestbed } from '../stonegate.ts';
+import { BRIDGE, createTokenClient } from '../token-client.ts';
+import type { KubernetesOptions } from './api-server.ts';
+import { addProvisioner, type KubernetesSiteOptions, prepareKubernetesSite } from './site.ts';
 
 export interface TokenSiteOptions extends KubernetesOptions, Pick<KubernetesSiteOptions, 'portal'> {
   readonly tokens?: object;
@@ -30,7 +18,7 @@ export interface TokenSiteOptions extends KubernetesOptions, Pick<KubernetesSite
 export async function startTokenSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
   { tokens = {}, configuration, ...options }: TokenSiteOptions = {},
-): Promise<TokenSite> {
+) {
   const { kubernetes, testbed, letWork } = await prepareKubernetesSite(t, {
     ...options,
     keystoneConfiguration: { serviceCredential: BRIDGE, roleAssignments: { cacheTTL: '1s' } },

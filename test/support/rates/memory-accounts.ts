@@ -2,23 +2,16 @@
  * The accounts of rates as Redis keeps them, in memory and with the test's clock: what `token-script.ts` does
  * in Lua. `test/integration/rates.test.ts` holds the two against each other.
  */
-import type { SharedStore } from '../../../src/cache/shared-store.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 
-export interface MemoryAccounts extends Pick<SharedStore, 'run'> {
-  /** Key → TAT in microseconds. */
-  readonly keys: Map<string, number>;
-  /** Answers nothing while true. */
-  away: boolean;
-  commands: number;
-}
-
-export function createMemoryAccounts(clock: Pick<Clock, 'now'>): MemoryAccounts {
-  const accounts: MemoryAccounts = {
-    keys: new Map(),
+export function createMemoryAccounts(clock: Pick<Clock, 'now'>) {
+  const accounts = {
+    /** Key → TAT in microseconds. */
+    keys: new Map<string, number>(),
+    /** Answers nothing while true. */
     away: false,
     commands: 0,
-    async run(_script, keys, values) {
+    async run(_script: unknown, keys: readonly string[], values: readonly number[]) {
       if (accounts.away) return undefined;
       accounts.commands += 1;
       return runTokenScript(accounts.keys, clock.now() * 1_000, keys, values);

@@ -125,18 +125,12 @@ t.test('an access review', async (t) => {
 
   for (const [name, unusable] of [
     ['no JSON', answer(201, '<html>')],
-    ['nothing', answer(201, '')],
-    ['a list', answer(201, [])],
-    ['null', answer(201, 'null')],
     ['another kind', answer(201, { kind: 'Status', status: { allowed: true } })],
     ['no status', answer(201, { kind: 'SubjectAccessReview' })],
-    ['a status that is a word', review('allowed')],
     ['a yes that is a word', review({ allowed: 'true' })],
-    ['a yes that is a number', review({ allowed: 1 })],
     ['no yes and no no', review({})],
     ['a denial that is a word', review({ allowed: true, denied: 'false' })],
     ['an error with a yes in it', { ...review({ allowed: true }), status: 500 }],
-    ['a redirect with a yes in it', { ...review({ allowed: true }), status: 302 }],
   ] as const) {
     t.test(`C027 a response of ${name} never allows`, async (t) => {
       await t.rejects(reviewed(unusable), { code: 'UpstreamUnavailable' });
@@ -160,13 +154,6 @@ t.test('the probe of the API server', async (t) => {
     t.equal(probeOf(answer(200, {})).probe.notReadyBecause(), 'not asked yet');
   });
 
-  t.test('is ready after a version', async (t) => {
-    const { probe, asked } = probeOf(answer(200, {}));
-    await probe.probe();
-    t.equal(probe.notReadyBecause(), undefined);
-    t.match(asked, [{ method: 'GET', target: '/version' }]);
-  });
-
   for (const [name, given, expected] of [
     ['a server that cannot be reached', down, down.message],
     ['another status', answer(500, ''), 'GET /version was answered with 500'],
@@ -187,6 +174,7 @@ t.test('the probe of the API server', async (t) => {
       if (round < 3) clock.advance(1000);
     }
     t.equal(probe.notReadyBecause(), undefined);
+    t.match(asked, [{ method: 'GET', target: '/version' }]);
     t.same(messages, ['the API server is not ready', 'the API server is ready']);
     probe.stop();
     t.equal(clock.pending, 0);

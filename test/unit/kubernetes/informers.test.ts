@@ -75,14 +75,3 @@ t.test('what did not fit is listed again after ten minutes', async (t) => {
   t.equal(stores[0]?.values().length, 1);
   t.same(listed, ['pots start', 'pans start', 'pots off']);
 });
-
-t.test('a renewed credential is used at once, without a list', async (t) => {
-  const { pots, pans, informers, listed } = follow(t);
-  informers.start();
-  const watches = [await pots.watch(1), await pans.watch(1)];
-  const renewed = scriptedResource();
-  informers.connect(renewed.upstream);
-  await renewed.watch(2);
-  t.ok(watches.every(({ isClosed }) => isClosed));
-  t.same(listed, ['pots start', 'pans start']);
-});

@@ -50,10 +50,7 @@ t.test('a kind that is not built in', async (t) => {
   for (const [apiVersion, kind] of [
     ['v1', 'Gadget'],
     ['v9', 'Pod'],
-    ['', 'Pod'],
-    ['v1', 'constructor'],
     ['__proto__', 'constructor'],
-    ['v1', 'PodList'],
   ] as const)
     t.equal(decodeObject(encodeObject(apiVersion, kind, [])), undefined, `${apiVersion} ${kind}`);
 });

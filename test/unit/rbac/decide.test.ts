@@ -64,25 +64,21 @@ t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of e
 
 t.test('a user and a group are never taken for each other, whatever their names are', async (t) => {
   const all = clusterRole('all', EVERYTHING);
-  const mayDelete = (name: string, groups: readonly string[], ...subjects: ReturnType<typeof user>[]) =>
+  const mayDelete = (name: string, groups: readonly string[], subject: ReturnType<typeof user>) =>
     allows(
-      indexOf(all, clusterRoleBinding('b', 'ClusterRole/all', subjects)),
+      indexOf(all, clusterRoleBinding('b', 'ClusterRole/all', [subject])),
       rbacUser(name, [...groups]),
       question('delete', 'secrets', 'a'),
     );
-  // Both ways to find bindings: by the bindings of the place, and by the keys of the user.
-  const others = Array.from({ length: 5 }, (_, at) => user(`other-${at}`));
-  for (const more of [[], others]) {
-    t.notOk(mayDelete('x', ['user:alice'], user('alice'), ...more));
-    t.notOk(mayDelete('alice', ['x'], group('user:alice'), ...more));
-    t.notOk(mayDelete('x', ['group:devs'], group('devs'), ...more));
-    t.notOk(mayDelete('x', ['devs'], group('group:devs'), ...more));
-    t.notOk(mayDelete('x', ['user:a'], group('group:user:a'), ...more));
-    t.ok(mayDelete('x', ['user:alice'], group('user:alice'), ...more));
-    t.ok(mayDelete('x', ['group:devs'], group('group:devs'), ...more));
-    t.ok(mayDelete('user:alice', [], user('user:alice'), ...more));
-    t.ok(mayDelete('system:serviceaccount:a:b', [], serviceAccount('b', 'a'), ...more));
-    t.notOk(mayDelete('system:serviceaccount:a:bb', [], serviceAccount('b', 'a'), ...more));
-    t.notOk(mayDelete('system:serviceaccount:ab:b', [], serviceAccount('b:b', 'a'), ...more));
-  }
+  t.notOk(mayDelete('x', ['user:alice'], user('alice')));
+  t.notOk(mayDelete('alice', ['x'], group('user:alice')));
+  t.notOk(mayDelete('x', ['group:devs'], group('devs')));
+  t.notOk(mayDelete('x', ['devs'], group('group:devs')));
+  t.notOk(mayDelete('x', ['user:a'], group('group:user:a')));
+  t.ok(mayDelete('x', ['user:alice'], group('user:alice')));
+  t.ok(mayDelete('x', ['group:devs'], group('group:devs')));
+  t.ok(mayDelete('user:alice', [], user('user:alice')));
+  t.ok(mayDelete('system:serviceaccount:a:b', [], serviceAccount('b', 'a')));
+  t.notOk(mayDelete('system:serviceaccount:a:bb', [], serviceAccount('b', 'a')));
+  t.notOk(mayDelete('system:serviceaccount:ab:b', [], serviceAccount('b:b', 'a')));
 });

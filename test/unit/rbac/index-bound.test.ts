@@ -2,17 +2,13 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
-import { decide } from '../../../src/rbac/decide.ts';
 import { sizeOf } from '../../../src/rbac/index-bound.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import {
   clusterRole,
-  clusterRoleBinding,
   listInto,
   namespace,
   nextRevision,
-  question,
-  rbacUser,
   role,
   roleBinding,
   user,
@@ -34,10 +30,14 @@ function bounded(roles: number, ...objects: readonly StoredObject[]) {
 const roles = (tenant: string, ...names: readonly string[]) =>
   names.map((name) => role('n', name, [RULE], tenant));
 
+function putRole(index: RBACIndex, tenant: string, name: string): void {
+  index.put({ ...role('n', name, [RULE], tenant), revision: nextRevision() });
+}
+
 t.test('a tenant beyond a quarter of the bound has no index; others keep theirs', async (t) => {
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'), ...roles('globex', 'a'));
   t.notOk(index.isOff('acme'));
-  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'c');
   t.ok(index.isOff('acme'));
   t.equal(index.tenantsOff, 1);
   t.strictSame([...index.objectsOf('acme').roles], []);
@@ -51,7 +51,7 @@ t.test('a tenant beyond a quarter of the bound has no index; others keep theirs'
 t.test('if all tenants together are beyond the bound, the largest has no index', async (t) => {
   const large = ['a', 'b', 'c', 'd'].flatMap((tenant) => roles(tenant, 'x', 'y'));
   const { index, resets } = bounded(8, ...large);
-  index.put({ ...role('n', 'x', [RULE], 'small'), revision: nextRevision() });
+  putRole(index, 'small', 'x');
   t.notOk(index.isOff('small'));
   t.strictSame(resets, ['a']);
   t.equal(index.size, 7 * SIZE);
@@ -60,7 +60,7 @@ t.test('if all tenants together are beyond the bound, the largest has no index',
 t.test('if the API server has no tenants, the whole index is off', async (t) => {
   const { index } = bounded(4, ...roles('', 'a', 'b', 'c', 'd'));
   t.notOk(index.isOff(''));
-  index.put({ ...role('n', 'e', [RULE]), revision: nextRevision() });
+  putRole(index, '', 'e');
   t.ok(index.isOff(''));
   t.ok(index.isSynced);
   t.equal(index.size, 0);
@@ -69,8 +69,8 @@ t.test('if the API server has no tenants, the whole index is off', async (t) => 
 t.test('the index is on again when all resources have been listed since and everything fits', async (t) => {
   const few = roles('acme', 'a');
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'));
-  index.put({ ...role('n', 'c', [RULE], 'acme'), revision: nextRevision() });
-  index.put({ ...role('n', 'd', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'c');
+  putRole(index, 'acme', 'd');
   t.equal(index.size, 0, 'an event alone does not tell what there is');
   for (const resource of INDEXED_RESOURCES) {
     t.ok(index.isOff('acme'));
@@ -84,7 +84,7 @@ t.test('the index is on again when all resources have been listed since and ever
   );
   t.strictSame(resets, ['acme', 'acme']);
   t.strictSame(changed, []);
-  index.put({ ...role('n', 'b', [RULE], 'acme'), revision: nextRevision() });
+  putRole(index, 'acme', 'b');
   t.equal(index.countOf('roles'), 2, 'it is followed again');
 });
 
@@ -103,20 +103,6 @@ t.test('what is too large counts until it is smaller or gone, where it may grant
   t.ok(index.hasTooLarge('', { namespace: 'b' }), 'a ClusterRole may be bound anywhere');
   index.delete({ ...clusterRole('view', []), revision: nextRevision() });
   t.notOk(index.hasTooLarge('', 'all'));
-});
-
-t.test('without an index nothing is allowed', async (t) => {
-  const binding = clusterRoleBinding('x', 'ClusterRole/view', [user('alice')], 'acme');
-  const view = clusterRole('view', [RULE], { tenant: 'acme' });
-  const index = new RBACIndex({ maxBytes: 4 * (sizeOf(view) + sizeOf(binding)) });
-  listInto(index, [view, binding]);
-  const may = () =>
-    decide(index, rbacUser('alice', [], 'acme'), question('get', 'pods', '', { tenant: 'acme' })).decision;
-  t.equal(may(), 'allow');
-  index.put({ ...view, rules: [RULE, RULE], revision: nextRevision() });
-  t.equal(may(), 'noOpinion');
-  listInto(index, [view, binding]);
-  t.equal(may(), 'allow');
 });
 
 t.test('whatever comes and goes, the index holds what exists, or nothing', async () => {

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { MalformedObject, readRevision } from '../../../src/kubernetes/list-watch.ts';
 import { INDEXED_RESOURCES } from '../../../src/kubernetes/rbac-v1.ts';
-import { RBACReader } from '../../../src/rbac/read-rbac-object.ts';
+import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 
-const reader = new RBACReader({ hasTenants: false });
-const arktos = new RBACReader({ hasTenants: true });
+const reader = createRBACReader({ hasTenants: false });
+const arktos = createRBACReader({ hasTenants: true });
 const written = (value: unknown, text = JSON.stringify(value) ?? '') => ({ value, text: () => text });
 const metadata = { name: 'x', namespace: 'team', uid: 'u', resourceVersion: '7' };
 

@@ -36,16 +36,6 @@ t.test("a project's namespace has a quota before anyone has rights in it", async
   t.same((await run(cluster)).changes, [], 'nothing is left to do');
 });
 
-t.test('the quota follows the limits, and a change by another client is taken back', async (t) => {
-  const cluster = createMemoryCluster();
-  await run(cluster);
-  await run(cluster, podLimits('20'));
-  t.match(quotaIn(cluster), { spec: { hard: { pods: '20' } } });
-  cluster.put({ ...quotaIn(cluster), spec: { hard: {} } }, IN_WEB);
-  await run(cluster, podLimits('20'));
-  t.match(quotaIn(cluster), { spec: { hard: { pods: '20' } } });
-});
-
 t.test('D232 while no limits are known, nothing is made that they would not bound', async (t) => {
   const cluster = createMemoryCluster();
   await run(cluster);

@@ -1,10 +1,14 @@
 import t from 'tap';
-import { judge, type Ledger, settle } from '../../../../src/features/quota/ledger.ts';
+import { type Claim, judge, type Ledger, settle } from '../../../../src/features/quota/ledger.ts';
 import type { Usage } from '../../../../src/features/quota/usage.ts';
 
 const NOTHING: Usage = new Map();
 const usage = (amounts: Readonly<Record<string, number>>): Usage =>
   new Map(Object.entries(amounts).map(([name, amount]) => [name, BigInt(amount)]));
+
+const creating = (uid: string, amounts: Readonly<Record<string, number>>): Claim => {
+  return { uid, before: NOTHING, after: usage(amounts) };
+};
 
 function ledger(changes: Partial<Ledger> = {}): Ledger {
   const hard = usage({ pods: 10, cpu: 8 });
@@ -25,7 +29,7 @@ function after(
 
 t.test('D203 what exceeds one resource reserves nothing of another', async (t) => {
   const start = ledger();
-  const verdict = judge(start, { uid: 'a', before: NOTHING, after: usage({ pods: 1, cpu: 9 }) });
+  const verdict = judge(start, creating('a', { pods: 1, cpu: 9 }));
   t.match(verdict, { kind: 'exceeded', exceeded: [{ resource: 'cpu', requested: 9n, used: 0n, hard: 8n }] });
   t.same(start.reservations, []);
 });
@@ -35,14 +39,14 @@ t.test('a repeated review of one object counts once, also after it was resized',
   const again = after(once, ['a', NOTHING, usage({ pods: 1, cpu: 4 })]);
   t.equal(again, once, 'nothing is to be written');
   const resized = after(once, ['a', usage({ pods: 1, cpu: 4 }), usage({ pods: 1, cpu: 6 })]);
-  t.match(judge(resized, { uid: 'b', before: NOTHING, after: usage({ cpu: 3 }) }), { kind: 'exceeded' });
-  t.match(judge(resized, { uid: 'b', before: NOTHING, after: usage({ cpu: 2 }) }), { kind: 'admitted' });
+  t.match(judge(resized, creating('b', { cpu: 3 })), { kind: 'exceeded' });
+  t.match(judge(resized, creating('b', { cpu: 2 })), { kind: 'admitted' });
 });
 
 t.test('a smaller size gives nothing back that an earlier request may still store', async (t) => {
   const larger = after(ledger(), ['a', usage({ cpu: 1 }), usage({ cpu: 7 })]);
   const smaller = after(larger, ['a', usage({ cpu: 1 }), usage({ cpu: 2 })]);
-  t.match(judge(smaller, { uid: 'b', before: NOTHING, after: usage({ cpu: 3 }) }), { kind: 'exceeded' });
+  t.match(judge(smaller, creating('b', { cpu: 3 })), { kind: 'exceeded' });
 });
 
 t.test('what does not increase is admitted in a tenant that is over its quota', async (t) => {
@@ -50,11 +54,11 @@ t.test('what does not increase is admitted in a tenant that is over its quota', 
   t.match(judge(over, { uid: 'a', before: usage({ cpu: 5 }), after: usage({ cpu: 4 }) }), {
     kind: 'admitted',
   });
-  t.match(judge(over, { uid: 'a', before: NOTHING, after: usage({ services: 1 }) }), { kind: 'admitted' });
+  t.match(judge(over, creating('a', { services: 1 })), { kind: 'admitted' });
 });
 
 t.test('D215 a resource that has not been counted is not admitted', async (t) => {
-  const claim = { uid: 'a', before: NOTHING, after: usage({ pods: 1, cpu: 1 }) };
+  const claim = creating('a', { pods: 1, cpu: 1 });
   t.match(judge(ledger({ used: undefined }), claim), { kind: 'uncounted' });
   t.match(judge(ledger({ used: usage({ pods: 0 }) }), claim), { kind: 'uncounted', resources: ['cpu'] });
 });
@@ -66,8 +70,8 @@ t.test('1,024 requests may be in progress', async (t) => {
     seen: NOTHING,
   }));
   const full = ledger({ reservations });
-  t.match(judge(full, { uid: 'a', before: NOTHING, after: usage({ pods: 1 }) }), { kind: 'full' });
-  t.match(judge(full, { uid: 'r1', before: NOTHING, after: usage({ services: 1, pods: 1 }) }), {
+  t.match(judge(full, creating('a', { pods: 1 })), { kind: 'full' });
+  t.match(judge(full, creating('r1', { services: 1, pods: 1 })), {
     kind: 'admitted',
   });
 });
@@ -102,7 +106,7 @@ t.test('counting ends a reservation whose object was seen with what it was to us
       ['unseen', []],
     ],
   );
-  t.match(judge(settled, { uid: 'next', before: NOTHING, after: usage({ cpu: 5 }) }), {
+  t.match(judge(settled, creating('next', { cpu: 5 })), {
     exceeded: [{ resource: 'cpu', used: 3n, reserved: 1n }],
   });
 });

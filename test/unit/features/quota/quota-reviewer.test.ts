@@ -16,7 +16,7 @@ function setUp(hard: Readonly<Record<string, string>>) {
   const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, '0']));
   objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
   const review = createQuotaReviewer({
-    tenants: arktosQuotaTenants('system'),
+    tenantOf: arktosQuotaTenants('system'),
     reservations: createReservations({ objects, place, reserves: true }),
     mode: 'enforce',
     telemetry: noTelemetry,

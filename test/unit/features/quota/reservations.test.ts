@@ -15,13 +15,13 @@ function setUp(status: object = { used: { pods: '0' } }) {
   const reservations = createReservations({ objects, place: PLACE, reserves: true });
   const ask = (
     uid: string,
-    { isDryRun = false, missing = [], signal = new AbortController().signal }: AskOptions = {},
+    { missing = [], signal = new AbortController().signal }: AskOptions = {},
   ): Promise<Judged> =>
     reservations.admit('acme', {
       uid,
       before: new Map(),
       after: new Map([['pods', ONE]]),
-      isDryRun,
+      isDryRun: false,
       missing: () => missing,
       signal,
     });
@@ -34,7 +34,6 @@ function setUp(status: object = { used: { pods: '0' } }) {
 }
 
 interface AskOptions {
-  readonly isDryRun?: boolean;
   readonly missing?: readonly string[];
   readonly signal?: AbortSignal;
 }
@@ -93,18 +92,6 @@ t.test('D207 a replica that is always too late says 429, not 409', async (t) => 
   };
   t.match((await ask('a')).verdict, { kind: 'contended' });
   t.equal(attempts, 8);
-});
-
-t.test('D210 a dry run is judged, and reserves nothing', async (t) => {
-  const { ask, open, calls } = setUp();
-  t.same(kinds(await Promise.all(['a', 'b', 'c', 'd'].map((uid) => ask(uid, { isDryRun: true })))), [
-    'admitted',
-    'admitted',
-    'admitted',
-    'admitted',
-  ]);
-  t.same(open(), []);
-  t.notOk(calls.includes('updateStatus'));
 });
 
 t.test('a request that no one waits for any more reserves nothing', async (t) => {

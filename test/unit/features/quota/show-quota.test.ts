@@ -101,16 +101,6 @@ t.test('the list has the quota of the user’s tenant, without what is the opera
   });
 });
 
-t.test('a table has the quota in one line', async (t) => {
-  const { get } = site();
-  for (const target of [PATH, `${PATH}/acme`])
-    t.match(await get(target, TABLE), {
-      kind: 'Table',
-      columnDefinitions: [{ name: 'Name' }, { name: 'Used' }, { name: 'Age' }],
-      rows: [{ cells: ['acme', 'pods: 3/10, requests.memory: 1Gi/4Gi', '3h'] }],
-    });
-});
-
 t.test('on Arktos the quota is in the system tenant', async (t) => {
   const { get, fetcher } = site(undefined, 'arktos');
   await get(PATH);
@@ -119,15 +109,6 @@ t.test('on Arktos the quota is in the system tenant', async (t) => {
       target: '/apis/tenancy.stonegate.dev/v1alpha1/tenants/system/namespaces/stonegate/tenantquotas/acme',
     },
   ]);
-});
-
-t.test('another tenant’s quota is not found, and not asked for', async (t) => {
-  const { get, fetcher } = site();
-  await t.rejects(get(`${PATH}/globex`), {
-    code: 'NotFound',
-    message: 'tenantquotas.stonegate.dev "globex" not found',
-  });
-  t.same(fetcher.asked, []);
 });
 
 t.test('a tenant that was not counted or has no quota yet', async (t) => {

@@ -9,14 +9,18 @@ const MINUTE = 60_000;
 const NOON = Date.parse('2026-11-26T12:00:00Z');
 const PODS = '/api/v1/namespaces/default/pods';
 
+function start(at = NOON) {
+  const clock = createFakeClock(at);
+  return { clock, meter: writingMeter('p1', clock) };
+}
+
 const recordsOf = ({ lines }: WritingMeter) =>
   lines.map(usageLine).flatMap((line) => (line.kind === 'UsageRecord' ? [line] : []));
 
 const showing = (meter: WritingMeter) => new UsageExposition().text(new Map([[0, meter.current()]]));
 
 t.test('a record for each project with activity in a minute, and a heartbeat without any', async (t) => {
-  const clock = createFakeClock(NOON + 15_000);
-  const meter = writingMeter('p1', clock);
+  const { clock, meter } = start(NOON + 15_000);
   const info = infoOf('GET', PODS);
   for (const project of ['web', 'db'])
     meter.observer.responseComplete(observedRequest({ tenant: 'acme', project, info, sent: 10 }));
@@ -39,8 +43,7 @@ t.test('a record for each project with activity in a minute, and a heartbeat wit
 });
 
 t.test('D536 who has no project or no tenant is charged to "-"; nothing is dropped', async (t) => {
-  const clock = createFakeClock(NOON);
-  const meter = writingMeter('p1', clock);
+  const { meter } = start();
   const refused = { status: 401, code: 'CredentialInvalid', aborted: false } as const;
   meter.observer.responseComplete(observedRequest({ tenant: 'acme', info: infoOf('POST', PODS) }));
   meter.observer.responseComplete(observedRequest({ info: infoOf('GET', PODS), outcome: refused }));
@@ -54,8 +57,7 @@ t.test('D536 who has no project or no tenant is charged to "-"; nothing is dropp
 });
 
 t.test('D539 a watch of three hours and a shell with 1 GiB are in each hour', async (t) => {
-  const clock = createFakeClock(NOON);
-  const meter = writingMeter('p1', clock);
+  const { clock, meter } = start();
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   const shell = observedRequest({ tenant: 'acme', project: 'db', info: infoOf('POST', `${PODS}/web/exec`) });
   meter.observer.responseStarted(watch, 200);
@@ -88,8 +90,7 @@ t.test('D539 a watch of three hours and a shell with 1 GiB are in each hour', as
 });
 
 t.test('a stream that is refused has no seconds', async (t) => {
-  const clock = createFakeClock(NOON);
-  const meter = writingMeter('p1', clock);
+  const { clock, meter } = start();
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   meter.observer.responseStarted(watch, 403);
   clock.advance(1_000);
@@ -123,8 +124,7 @@ t.test('what objects request is multiplied by the time, at the replica that coun
 });
 
 t.test('a clock that is set back takes nothing away', async (t) => {
-  const clock = createFakeClock(NOON + 30_000);
-  const meter = writingMeter('p1', clock);
+  const { clock, meter } = start(NOON + 30_000);
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   meter.observer.responseStarted(watch, 200);
   clock.advance(-10_000);
@@ -162,8 +162,7 @@ t.test('D538 the number of series is bounded, and the rest is in "other"', async
 });
 
 t.test('of more than 20,000 projects in a minute, the rest is one record', async (t) => {
-  const clock = createFakeClock(NOON);
-  const meter = writingMeter('p1', clock);
+  const { meter } = start();
   const info = infoOf('GET', PODS);
   for (let n = 0; n < 20_010; n += 1)
     meter.observer.responseComplete(observedRequest({ tenant: 'acme', project: `p${n}`, info }));
@@ -189,8 +188,7 @@ t.test('the sum of the workers never falls', async (t) => {
 });
 
 t.test('text of an identity cannot break a line of either output', async (t) => {
-  const clock = createFakeClock(NOON);
-  const meter = writingMeter('p1', clock);
+  const { meter } = start();
   const project = 'a"b\\c\nd\u2028é';
   meter.observer.responseComplete(observedRequest({ tenant: 'acme', project, info: infoOf('GET', PODS) }));
   t.match(showing(meter), '{tenant="acme",project="a\\"b\\\\c\\nd\u2028é",class="list"} 1');

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { KeystoneState } from '../../../../src/features/bindings/desired-state.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { applyPlan } from '../../../../src/kubernetes/reconcile/apply.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
@@ -17,6 +18,12 @@ const shared = { mode: 'shared' } as const;
 
 const bindingsIn = (cluster: MemoryCluster) =>
   [...cluster.objects.values()].filter(({ object }) => object.kind === 'RoleBinding');
+
+async function provisioned(keystone: KeystoneState): Promise<MemoryCluster> {
+  const cluster = createMemoryCluster();
+  await carryOut(cluster, await planFor(cluster, keystone, shared));
+  return cluster;
+}
 
 function foreignNamespace(): KubernetesObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: web.id } };
@@ -62,11 +69,7 @@ t.test('in a namespace that is replaced while users are being bound, no further 
 });
 
 t.test('in a namespace that is being deleted, no user is bound', async (t) => {
-  const cluster = createMemoryCluster();
-  await carryOut(
-    cluster,
-    await planFor(cluster, smallKeystone({ holders: { kind: 'groups', roleNames: ['x'] } }), shared),
-  );
+  const cluster = await provisioned(smallKeystone({ holders: { kind: 'groups', roleNames: ['x'] } }));
   const plan = await planFor(cluster, smallKeystone(), shared);
   const found = cluster.objects.get(`Namespace///${web.id}`);
   if (found === undefined) throw new Error('no namespace');
@@ -78,8 +81,7 @@ t.test('in a namespace that is being deleted, no user is bound', async (t) => {
 });
 
 t.test('a concurrent change of a binding is respected', async (t) => {
-  const cluster = createMemoryCluster();
-  await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
+  const cluster = await provisioned(smallKeystone());
   const [binding] = bindingsIn(cluster);
   if (binding === undefined || !('subjects' in binding.object)) throw new Error('nothing is bound');
   cluster.put({ ...binding.object, subjects: [] }, binding.place);
@@ -97,8 +99,7 @@ t.test('a concurrent change of a binding is respected', async (t) => {
 });
 
 t.test('a binding that changes all the time is given up and reported', async (t) => {
-  const cluster = createMemoryCluster();
-  await carryOut(cluster, await planFor(cluster, smallKeystone(), shared));
+  const cluster = await provisioned(smallKeystone());
   const plan = await planFor(cluster, smallKeystone({ projects: [{ ...web, enabled: false }] }), shared);
   cluster.before = (verb, reference) => {
     if (verb !== 'delete') return;
@@ -110,16 +111,18 @@ t.test('a binding that changes all the time is given up and reported', async (t)
   t.match(failures[0], { reason: /another client keeps changing it/ });
 });
 
-t.test("one tenant's trouble does not stop the others", async (t) => {
+/** The domains `acme` and `globex`, each with so many projects. */
+function twoTenants(count: number) {
   const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
-  const projects = domains.map(({ id, name }) => ({
-    id: `p-${name}`,
-    name: 'web',
-    domainID: id,
-    enabled: true,
-  }));
+  const projects = domains.flatMap(({ id: domainID, name }) =>
+    Array.from({ length: count }, (_, at) => ({ ...web, id: `p-${name}-${at}`, name: `web${at}`, domainID })),
+  );
+  return smallKeystone({ domains, projects });
+}
+
+t.test("one tenant's trouble does not stop the others", async (t) => {
   const cluster = createMemoryCluster();
-  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  const plan = await planFor(cluster, twoTenants(1));
   cluster.before = (verb, { tenant }) => {
     if (verb === 'create' && tenant === 'acme')
       throw new StatusError('ProvisioningForbidden', 'not allowed', { cause: new Error('by whom') });
@@ -132,17 +135,8 @@ t.test("one tenant's trouble does not stop the others", async (t) => {
 });
 
 t.test('a tenant in which the API server does not respond does not end the run of the others', async (t) => {
-  const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
-  const projects = domains.flatMap(({ id, name }) =>
-    Array.from({ length: 12 }, (_, at) => ({
-      id: `p-${name}-${at}`,
-      name: `web${at}`,
-      domainID: id,
-      enabled: true,
-    })),
-  );
   const cluster = createMemoryCluster();
-  const plan = await planFor(cluster, smallKeystone({ domains, projects }));
+  const plan = await planFor(cluster, twoTenants(12));
   cluster.before = (verb, { tenant }) => {
     if (verb === 'create' && tenant === 'acme') throw new StatusError('UpstreamTimeout', 'no response');
   };
@@ -160,13 +154,12 @@ t.test('a programming error is not reported as a failure of the cluster', async 
 });
 
 t.test('look-alike bindings in one namespace keep nothing in force in another', async (t) => {
-  const cluster = createMemoryCluster();
   const users = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
   const keystoneOf = (members: typeof users) => {
     const holders = asUsers(members.map((user) => onWeb('member', user)));
     return smallKeystone({ projects: [web, { ...web, id: 'p-2', name: 'shop' }], holders });
   };
-  await carryOut(cluster, await planFor(cluster, keystoneOf(users), shared));
+  const cluster = await provisioned(keystoneOf(users));
   t.equal(bindingsIn(cluster).length, 10);
   for (let at = 0; at < 40; at += 1) {
     const name = `stonegate-${at.toString(16).padStart(40, '0')}`;
