@@ -5,12 +5,7 @@
 import { type PublishingRules, planPublishing } from '../../src/features/publishing/plan.ts';
 import type { PublishingConfiguration } from '../../src/features/publishing/publishing-configuration.ts';
 import { readPublishing } from '../../src/features/publishing/read-state.ts';
-import {
-  KINDS,
-  type Place,
-  type PolicyRule,
-  type StoredObject,
-} from '../../src/kubernetes/kubernetes-object.ts';
+import { KINDS, type Place, type StoredObject } from '../../src/kubernetes/kubernetes-object.ts';
 import {
   NAMESPACED_KINDS,
   PUBLISHED,
@@ -18,6 +13,7 @@ import {
   TENANT_KINDS,
 } from '../../src/kubernetes/published-objects.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
+import { createRulesCheck } from '../../src/rbac/granted-rules.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
 export type Mode = 'arktos' | 'shared';
@@ -55,22 +51,17 @@ export interface PublishingSite {
 
 export interface SiteOptions {
   readonly mode?: Mode;
-  readonly mayGrant?: (rules: readonly PolicyRule[]) => boolean;
   readonly configuration?: Partial<PublishingConfiguration>;
 }
 
 /** Two tenants, acme and globex, and the namespace `shared` whose objects are published. */
-export function publishingSite({
-  mode = 'arktos',
-  mayGrant,
-  configuration,
-}: SiteOptions = {}): PublishingSite {
+export function publishingSite({ mode = 'arktos', configuration }: SiteOptions = {}): PublishingSite {
   const objects = createMemoryObjects();
   const system: Place = mode === 'arktos' ? { tenant: 'system' } : {};
   const home = { ...system, namespace: 'shared' };
   const rules: PublishingRules = {
     mode,
-    mayGrant: mayGrant ?? ((given) => given.every(({ resources = [] }) => !resources.includes('nodes'))),
+    checkRules: createRulesCheck([]),
     mayPublishName: (_kind, name) => name.startsWith('shared') || name.endsWith('.example.com'),
     namespaces: configuration?.namespaces ?? ['shared'],
     systemTenant: 'system',

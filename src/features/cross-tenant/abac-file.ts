@@ -24,7 +24,6 @@ import type { Policy } from './policy.ts';
 const MAX_LINE_LENGTH = 4_096;
 const MAX_LINES = 10_000;
 const JSON_LIMITS = { depth: 4, nodes: 64 };
-const LINE_FEED = 0x0a;
 
 export interface AbacFile {
   readonly policies: readonly Policy[];
@@ -67,7 +66,8 @@ export function checkAbacFile(
 }
 
 export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
-  const lines = linesOf(content);
+  // One character for each byte. The last line may end with a line break.
+  const lines = content.toString('latin1').replace(/\n$/, '').split('\n');
   if (lines.length > MAX_LINES)
     return {
       policies: [],
@@ -75,10 +75,10 @@ export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
     };
   const policies = new Map<string, Policy>();
   const problems: AbacFile['problems'][number][] = [];
-  for (const [index, bytes] of lines.entries()) {
+  for (const [index, text] of lines.entries()) {
     const line = index + 1;
-    if (isSkipped(bytes)) continue;
-    const read = readLine(bytes, line, rules);
+    if (isSkipped(text)) continue;
+    const read = readLine(Buffer.from(text, 'latin1'), line, rules);
     const taken = 'policy' in read ? policies.get(read.policy.name) : undefined;
     const found =
       'policy' in read
@@ -92,22 +92,9 @@ export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
   return { policies: problems.length === 0 ? [...policies.values()] : [], problems };
 }
 
-/** The last line may end without a line break. */
-function linesOf(content: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  for (let from = 0; from < content.length; ) {
-    const end = content.indexOf(LINE_FEED, from);
-    lines.push(content.subarray(from, end === -1 ? content.length : end));
-    if (end === -1) break;
-    from = end + 1;
-  }
-  return lines;
-}
-
 /** A blank line or a comment. */
-function isSkipped(bytes: Buffer): boolean {
-  const text = bytes.subarray(0, MAX_LINE_LENGTH).toString('latin1').trimStart();
-  return text.startsWith('#') || (text === '' && bytes.length <= MAX_LINE_LENGTH);
+function isSkipped(line: string): boolean {
+  return /^[ \t\r]*(?:#|$)/.test(line);
 }
 
 type ReadLine = { readonly policy: Policy } | { readonly findings: readonly Finding[] };

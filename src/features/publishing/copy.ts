@@ -11,7 +11,7 @@ import {
   type StoredObject,
 } from '../../kubernetes/kubernetes-object.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
-import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
+import { type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
@@ -101,7 +101,7 @@ export class Copy implements Desired {
     const { kind, systemFirst, namespace } = source;
     if (existing.metadata.deletionTimestamp !== undefined) return { refused: 'it is being deleted' };
     const candidates = namespace === undefined ? [] : [namespace];
-    const isCopy = hasSourceOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
+    const isCopy = sourceOfCopy(kind, existing, candidates) !== undefined;
     if (!isCopy && hasManagedLabel(existing.metadata))
       return { refused: 'it is there and belongs to Stonegate, as no copy' };
     if (!isCopy && !systemFirst) return { refused: 'it is there and no copy: it is not overwritten' };
@@ -139,14 +139,6 @@ export function identityOf({ apiVersion, kind, metadata }: StoredObject): Stored
   const { managedFields: _managers, ...rest }: NamedObjectMeta & { readonly managedFields?: unknown } =
     metadata;
   return { apiVersion, kind, metadata: rest };
-}
-
-/** Whether an object of the same name is such a copy; it computes no digest. */
-function hasSourceOf(copy: StoredObject, existing: StoredObject): boolean {
-  return (
-    hasManagedLabel(existing.metadata) &&
-    existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]
-  );
 }
 
 function isSame(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): boolean {

@@ -16,23 +16,16 @@ import { placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import { memoizeByReference } from '../../lib/memoize.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild } from '../build.ts';
 import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
-import type { KeystoneSync, Live } from './keystone-auth-configuration.ts';
-import { type AccessPolicy, createKeystonePolicy } from './keystone-policy.ts';
+import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configuration.ts';
 import { type KeystonePolicy, type ParseResult, readPolicy } from './policy-file.ts';
 import { syncReader } from './sync-file.ts';
-import {
-  createKeystoneGroups,
-  createTokenReviewHandler,
-  type KeystoneGroups,
-  type ProjectSync as WebhookProjectSync,
-} from './token-review.ts';
+import { createGroupNames, createTokenReviewer, type GroupNames } from './token-review.ts';
 import { createWebhook } from './webhook.ts';
 
 export interface ConfiguredWebhook {
@@ -103,10 +96,10 @@ export function createConfiguredWebhook(
     ...build.runtime,
     path: webhook.path,
     bodyTimeout: server.timeouts.body,
-    policy: policy.live && livePolicy(policy.live),
-    tokens: createTokenReviewHandler({
+    policy: policy.live,
+    reviewToken: createTokenReviewer({
       identities: createIdentitySource([authenticator], mode),
-      legacy: webhook.usernames === 'legacy' ? createGroups(build, keystone) : undefined,
+      groupNames: webhook.usernames === 'legacy' ? createKeystoneGroups(build, keystone) : undefined,
       rules: sync.live,
       sync: createSync(build, sync.live, mode, inForce),
     }),
@@ -157,9 +150,9 @@ function createSync(
   rules: Live<KeystoneSync> | undefined,
   mode: TenancyMode,
   inForce: () => InForce,
-): WebhookProjectSync {
+): ((member: ProjectMember) => void) | undefined {
   const fetcher = build.provisioningUpstream;
-  if (fetcher === undefined || rules === undefined) return { request() {} };
+  if (fetcher === undefined || rules === undefined) return undefined;
   const sync = build.generation.component(PROJECT_SYNC, {
     fingerprint: [mode.name],
     uses: [fetcher],
@@ -171,31 +164,20 @@ function createSync(
         placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
       }),
   });
-  return {
+  return (member) => {
     // Bindings in the system tenant would hold in every tenant.
-    request(member) {
-      if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
-    },
+    if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
   };
 }
 
-function createGroups(
+function createKeystoneGroups(
   { generation, loaded, runtime }: Build,
   keystone: KeystoneConfiguration,
-): KeystoneGroups {
+): GroupNames {
   const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
   const client = generation.component(GROUP_NAMES, {
     fingerprint: [options],
     create: () => createKeystoneGroupNames({ ...runtime, ...options }),
   });
-  return createKeystoneGroups((userID, token) => client.list(userID, token));
-}
-
-function livePolicy(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
-  const policyOf = memoizeByReference(createKeystonePolicy);
-  return {
-    get current() {
-      return policies.current && policyOf(policies.current);
-    },
-  };
+  return createGroupNames((userID, token) => client.list(userID, token));
 }

@@ -47,7 +47,6 @@ const resource = z
   .strictObject({ verbs, resources: names, version: z.string(), namespace: z.string() })
   .transform(({ version, ...rest }) => ({ ...rest, apiGroup: version }));
 
-/** A final `*` of the path matches any rest; without a path it matches none. */
 const nonresource = z
   .strictObject({ verbs, path: z.string().nullish() })
   .transform(({ path, verbs }) => ({ verbs, path: path ?? undefined }));

@@ -8,7 +8,7 @@ t.test('a tenant that joins an administration is one line of the audit log', asy
     sink: { write: (...parts) => lines.push(parts.join('')) },
     clock: createFakeClock(Date.UTC(2026, 6, 1)),
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => 'a-1', fraction: () => 0 },
-  }).membershipChanged({ verb: 'grant', administration: 'support', tenant: 'globex', reason: 'on\ncall' });
+  })({ verb: 'grant', administration: 'support', tenant: 'globex', reason: 'on\ncall' });
   t.equal(lines.length, 1);
   t.notMatch(lines[0], '\n');
   t.match(JSON.parse(lines[0] ?? ''), {

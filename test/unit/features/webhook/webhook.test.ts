@@ -1,4 +1,5 @@
 import t from 'tap';
+import { readPolicy } from '../../../../src/features/webhook/policy-file.ts';
 import { createWebhook, type WebhookOptions } from '../../../../src/features/webhook/webhook.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
@@ -13,7 +14,7 @@ async function review(
 ) {
   const serve = createWebhook({
     path: '/webhook',
-    tokens: { review: async () => ({ authenticated: false }) },
+    reviewToken: async () => ({ authenticated: false }),
     bodyTimeout: 1_000,
     clock: createFakeClock(),
     random: systemRandom,
@@ -24,14 +25,15 @@ async function review(
   const body = JSON.stringify({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
-    spec: { user, resourceAttributes },
+    spec: { user, extra: { 'alpha.kubernetes.io/identity/roles': ['member'] }, resourceAttributes },
   });
   const exchange = fakeExchange({ method: 'POST', target: '/webhook?timeout=30s', body });
   await serve(exchange);
   return exchange.response.json();
 }
 
-const everything = { current: { allows: () => true } };
+const read = readPolicy('[{"resource_permissions":{"*/*":["*"]}}]');
+const everything = { current: read.ok ? read.value : undefined };
 const pods = { resource: 'pods', verb: 'get' };
 
 t.test('a SubjectAccessReview without groups gets a response', async (t) => {
