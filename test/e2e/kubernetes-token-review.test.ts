@@ -65,12 +65,6 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
     },
   );
 
-  await t.test('a token with another issuer’s signature is refused', async (t) => {
-    const [head = '', claims = ''] = token.split('.');
-    const forged = `${head}.${claims}.${Buffer.alloc(64, 1).toString('base64url')}`;
-    t.equal((await stonegate.ask(forged, PODS)).status, 401);
-  });
-
   for (const binary of findKubectls())
     await t.test(`work with ${binary.split('/').at(-1)}`, async (t) => {
       const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });

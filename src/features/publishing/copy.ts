@@ -4,6 +4,7 @@
  */
 
 import {
+  isBindingKind,
   KINDS,
   type NamedObjectMeta,
   objectKey,
@@ -106,10 +107,10 @@ export class Copy implements Desired {
       return { refused: 'it is there and belongs to Stonegate, as no copy' };
     if (!isCopy && !systemFirst) return { refused: 'it is there and no copy: it is not overwritten' };
     if (isCopy && isSame(kind, object, existing)) return { action: 'none' };
-    const fixed = fixedField(kind, object, existing);
-    if (fixed === 'scope')
+    if (kind.resource === 'customresourcedefinitions' && scopeOf(object) !== scopeOf(existing))
       return { refused: 'it has another scope, and its custom resources would be deleted' };
-    if (fixed !== undefined) return { action: 'update', object, replaces: identityOf(existing) };
+    if (mustBeReplaced(kind, object, existing))
+      return { action: 'update', object, replaces: identityOf(existing) };
     return { action: 'update', object: updated(kind, object, existing) };
   }
 }
@@ -152,27 +153,13 @@ function isSame(kind: PublishedKind, wanted: StoredObject, existing: StoredObjec
   );
 }
 
-/** @returns the field that differs and that no update can change */
-function fixedField(kind: PublishedKind, wanted: StoredObject, existing: StoredObject) {
+/** Whether no update can make the existing object the wanted one: then it is replaced. */
+function mustBeReplaced(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): boolean {
   const isDifferent = (field: string) => !isEqual(wanted[field] ?? null, existing[field] ?? null);
-  switch (resourceName(kind)) {
-    case 'rolebindings.rbac.authorization.k8s.io':
-    case 'clusterrolebindings.rbac.authorization.k8s.io':
-      return isDifferent('roleRef') ? 'roleRef' : undefined;
-    case 'secrets':
-      if (isDifferent('type')) return 'type';
-      return existing.immutable === true && isDifferentContent(kind, wanted, existing) ? 'data' : undefined;
-    case 'configmaps':
-      return existing.immutable === true && isDifferentContent(kind, wanted, existing) ? 'data' : undefined;
-    case 'customresourcedefinitions.apiextensions.k8s.io':
-      return scopeOf(wanted) === scopeOf(existing) ? undefined : 'scope';
-    default:
-      return undefined;
-  }
-}
-
-function isDifferentContent(kind: PublishedKind, one: StoredObject, other: StoredObject): boolean {
-  return !isEqual(fieldsOf(kind, one), fieldsOf(kind, other));
+  if (isBindingKind(kind)) return isDifferent('roleRef');
+  if (!['secrets', 'configmaps'].includes(resourceName(kind))) return false;
+  const isImmutable = existing.immutable === true;
+  return isDifferent('type') || (isImmutable && !isEqual(fieldsOf(kind, wanted), fieldsOf(kind, existing)));
 }
 
 function scopeOf({ spec }: StoredObject): unknown {

@@ -116,7 +116,7 @@ function sourceFingerprint(value: unknown): string | undefined {
 }
 
 /** Changes with what publishing reads of a Tenant. */
-export function tenantFingerprint(value: unknown): string | undefined {
+function tenantFingerprint(value: unknown): string | undefined {
   const { name, uid, labels, deletionTimestamp } = metadataOf(value);
   return JSON.stringify([name, uid, deletionTimestamp !== undefined, sorted(textsIn(labels))]);
 }

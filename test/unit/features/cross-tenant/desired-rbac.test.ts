@@ -6,7 +6,6 @@ import {
   abacPolicies,
   administration,
   crossTenantPolicy,
-  NOW,
   POD_READER,
   policyFacts,
   resolvedPolicies,
@@ -90,13 +89,4 @@ t.test('an administration is written into each tenant of its set, with its end a
       'stonegate.dev/reason': 'support contract',
       'stonegate.dev/not-after': '2027-01-01T00:00:00.000Z',
     });
-});
-
-t.test('nothing is written into a tenant that does not exist', async (t) => {
-  t.same(desired({ abac: abacPolicies(ALICE_READS_PODS) }, ['acme', 'system']), []);
-});
-
-t.test('a policy that is not in force is written nowhere', async (t) => {
-  const ended = crossTenantPolicy({ notAfter: new Date(NOW).toISOString() });
-  t.same(desired({ facts: policyFacts({ crossTenantPolicies: [ended] }) }), []);
 });

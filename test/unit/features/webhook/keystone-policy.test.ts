@@ -49,10 +49,6 @@ const v2 = (permissions: object, users?: object) => [
   { resource_permissions: permissions, ...(users && { users }) },
 ];
 
-t.test('an empty policy allows nothing', async (t) => {
-  t.notOk(allows([], {}, 'get default pods'));
-});
-
 t.test('version 1', async (t) => {
   t.test('C221 match entries are ANDed, values within one are ORed', async (t) => {
     const policy = v1({}, { type: 'user', values: ['user1', 'user2'] }, { type: 'role', values: ['role1'] });
