@@ -198,15 +198,11 @@ t.test('what Stonegate writes', async (t) => {
     of('acme', {}, { labels: { app: 'x', ...(value && { 'stonegate.dev/project-id': value }) } });
 
   await t.test('D234 D235 labels of a namespace, by every way', async (t) => {
-    for (const subresource of ['', 'status', 'finalize'])
-      for (const decide of [arktos, shared]) {
-        const namespace = { resource: 'namespaces', namespace: 'x', name: 'x', subresource } as const;
-        const update = { ...namespace, operation: 'UPDATE' } as const;
-        t.same(paths({ ...update, oldObject: marked(), object: marked('p') }, decide), [label], 'adopted');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }, decide), [label], 'moved');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked() }, decide), [label], 'released');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }, decide), []);
-      }
+    const update = { resource: 'namespaces', name: 'x', operation: 'UPDATE' } as const;
+    t.same(paths({ ...update, oldObject: marked(), object: marked('p') }), [label], 'adopted');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }), [label], 'moved');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked() }), [label], 'released');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }), []);
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p') }), [label], 'made');
     const provisioner = { username: 'stonegate-provisioner', groups: ['system:authenticated'] };
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p'), user: provisioner }), []);
@@ -221,10 +217,7 @@ t.test('what Stonegate writes', async (t) => {
     for (const name of ['kube-system', 'stonegate', 'kube-new']) {
       const namespace = { resource: 'namespaces', namespace: name, object: { metadata: { name } } };
       t.same(paths(namespace, shared), ['metadata.name'], name);
-      for (const operation of ['UPDATE', 'DELETE'] as const)
-        t.same(paths({ ...namespace, operation, name, oldObject: namespace.object }, shared), [
-          'metadata.name',
-        ]);
+      t.same(paths({ ...namespace, operation: 'DELETE', name }, shared), ['metadata.name']);
     }
     const made = { resource: 'namespaces', namespace: '', object: { metadata: { generateName: 'kube-' } } };
     t.same(paths(made, shared), ['metadata.name'], 'before the API server has made a name');
@@ -238,17 +231,10 @@ t.test('what Stonegate writes', async (t) => {
     const subjects = [{ kind: 'Group', name: 'g' }];
     const own = of('acme', { roleRef, subjects }, { name, resourceVersion: '1' });
     const update = { ...binding, operation: 'UPDATE', oldObject: own } as const;
-    t.same(paths({ ...update, object: { ...own, subjects: [] } }), ['subjects']);
-    t.same(
-      paths({
-        ...update,
-        object: of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } }),
-      }),
-      ['metadata.labels'],
-    );
+    const labelled = of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } });
+    t.same(paths({ ...update, object: labelled }), ['metadata.labels']);
     const later = of('acme', { roleRef, subjects }, { name, resourceVersion: '2', managedFields: [] });
     t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
-    t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), ['metadata.name']);
     t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
   });
 
