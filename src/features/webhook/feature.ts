@@ -44,9 +44,8 @@ export interface InForce {
   readonly syncRules: Live<KeystoneSync> | undefined;
 }
 
-/** Rules with their source: `check` is undefined if they were read with the configuration. */
-interface Rules<T> {
-  readonly live?: Live<T>;
+interface Rules<T> extends Live<T> {
+  /** Undefined if they were read with the configuration. */
   readonly check?: ReadinessCheck;
 }
 
@@ -96,16 +95,16 @@ export function createConfiguredWebhook(
     ...build.runtime,
     path: webhook.path,
     bodyTimeout: server.timeouts.body,
-    policy: policy.live,
+    policy,
     reviewToken: createTokenReviewer({
       identities: createIdentitySource([authenticator], mode),
       groupNames: webhook.usernames === 'legacy' ? createKeystoneGroups(build, keystone) : undefined,
-      rules: sync.live,
-      sync: createSync(build, sync.live, mode, inForce),
+      rules: sync,
+      sync: createSync(build, sync, mode, inForce),
     }),
   });
-  const checks = [policy.check, sync.check].filter((check) => check !== undefined);
-  return { serve, checks, syncRules: sync.live };
+  const checks = [policy?.check, sync?.check].filter((check) => check !== undefined);
+  return { serve, checks, syncRules: sync };
 }
 
 interface RulesReading<T> {
@@ -121,24 +120,23 @@ function createRules<T>(
   { source, key, read }: RulesReading<T>,
   interval: WebhookConfiguration['configMapInterval'],
   inForce: () => InForce,
-): Rules<T> {
-  if (source === undefined) return {};
+): Rules<T> | undefined {
+  if (source === undefined) return undefined;
   if ('file' in source) {
     const found = read(loaded.file(source.file).toString('utf8'));
     // Loading refuses such a configuration.
     if (!found.ok) throw new Error(`${source.file}: ${found.problems.join(', ')}`);
-    return { live: { current: found.value } };
+    return { current: found.value };
   }
   const { configMap: reference } = source;
   const { bindings, tenancy } = loaded.configuration;
   // The fields by which `read` decides.
   const readBy = [bindings.credential !== undefined, tenancy.mode];
   const fetcher = () => inForce().upstream;
-  const rules = generation.component(type, {
+  return generation.component(type, {
     fingerprint: [reference, interval, readBy],
     create: () => createConfigMapRules({ ...runtime, fetcher, reference, key, read, interval }),
   });
-  return { live: rules, check: rules.check };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** A real kube-apiserver that asks the admission webhook, registered as `stonegate manifests admission` prints it. */
+/** Registers the admission webhook at a real kube-apiserver, as `stonegate manifests admission` prints it. */
 import type { AdmissionWebhook } from '../admission-webhook.ts';
 import type { Reply } from '../https-client.ts';
 import type { Credential } from '../kubeconfig.ts';

@@ -61,17 +61,6 @@ t.test('setting, changing and removing the annotations needs the right to publis
     });
 });
 
-t.test('anything else of an annotated object is an ordinary change', async (t) => {
-  const set = object({ [PUBLISHED]: 'all' });
-  const changed = object({ [PUBLISHED]: 'all', note: 'x' }, {}, { data: { a: 'b' } });
-  for (const changes of [
-    { operation: 'UPDATE', oldObject: set, object: changed },
-    { operation: 'DELETE', oldObject: set, object: undefined },
-    { object: object({ note: 'x' }) },
-  ] as const)
-    t.match(await reviewed(changes, false), { allowed: true, asked: [] });
-});
-
 t.test('an empty annotation is one, and so is one that is no text', async (t) => {
   for (const value of ['', null, 1])
     t.match(
@@ -108,13 +97,6 @@ t.test('every kind that can be published, through subresources too', async (t) =
       );
     }
   t.match(await reviewed({ resource: 'services', object: set }, false), { allowed: true, asked: [] });
-});
-
-t.test('everyone is asked for, the cluster’s administrators and Stonegate’s own users too', async (t) => {
-  const set = object({ [PUBLISHED]: 'all' });
-  const account = { username: 'system:serviceaccount:argocd:controller', groups: [] };
-  for (const user of [ADMIN, account, { username: 'stonegate-provisioner', groups: [] }])
-    t.match(await reviewed({ object: set, user }, false), { allowed: false, asked: [{ tenant: 'system' }] });
 });
 
 t.test('on Arktos tenants publish nothing, so the annotation means nothing there', async (t) => {

@@ -150,16 +150,6 @@ t.test('Pod Security', async (t) => {
     t.match(violations, [{ message: `${PRIVILEGED}: violates PodSecurity "baseline:v1.15": privileged` }]);
   });
 
-  await t.test('warn: the pod is stored, and the client is told', async (t) => {
-    const decide = decisionOf({ rule: { mode: 'warn' } });
-    const decision = decide(admissionRequest({ object: of('acme', { spec: { ...privileged, vpc: 'v' } }) }));
-    t.same(refusedPaths(decision), []);
-    t.match(decision.warnings, [
-      { message: `${PRIVILEGED}: would violate PodSecurity "baseline:v1.15": privileged` },
-      { path: 'spec.vpc' },
-    ]);
-  });
-
   await t.test('shared: a service account shows no tenant, so the strictest level counts', async (t) => {
     const user = { username: 'system:serviceaccount:acme:x', groups: [] };
     const decide = decisionOf({

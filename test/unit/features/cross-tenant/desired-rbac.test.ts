@@ -90,3 +90,7 @@ t.test('an administration is written into each tenant of its set, with its end a
       'stonegate.dev/not-after': '2027-01-01T00:00:00.000Z',
     });
 });
+
+t.test('nothing is written into a tenant that does not exist', async (t) => {
+  t.same(desired({ abac: abacPolicies(ALICE_READS_PODS) }, ['acme', 'system']), []);
+});

@@ -126,3 +126,10 @@ t.test('a clock that is set back holds up no change', async (t) => {
   site.tell();
   t.notOk(site.isAdmitted());
 });
+
+t.test('nothing happens after the end', async (t) => {
+  const site = start(t);
+  site.updates.stop();
+  t.equal(site.clock.pending, 0);
+  t.equal(site.callbacks.size, 0);
+});
