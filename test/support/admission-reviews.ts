@@ -112,15 +112,24 @@ export function reviewerOf(options: ReviewerOptions = {}) {
   });
 }
 
-/** The response to a request, whether or not rights are reviewed for it. */
+/** The response to a request, and the rights of its user that were asked for. */
 export async function verdictOn(
   request: AdmissionRequest,
-  options: ReviewerOptions = {},
-): Promise<AdmissionResponse> {
-  const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
-  const { body } = await judged.complete(CALLER);
+  holds: (right: AskedRight) => boolean,
+  options: Omit<ReviewerOptions, 'holds'> = {},
+) {
+  const asked: AskedRight[] = [];
+  const review = reviewerOf({
+    ...options,
+    holds(right) {
+      asked.push(right);
+      return holds(right);
+    },
+  });
+  const { body } = await review(Buffer.from(JSON.stringify(admissionReview(request)))).complete(CALLER);
   const { response }: { response: AdmissionResponse } = JSON.parse(body);
-  return response;
+  const { allowed, status } = response;
+  return { asked, allowed, message: status?.message };
 }
 
 /** The fields of all violations that refuse the request. */
