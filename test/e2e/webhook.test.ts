@@ -307,7 +307,7 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   const { stonegate, client } = await start(
     t,
     { sync: { file: 'sync-unmapped.yaml' } },
-    { bindings },
+    { bindings, tenancy: { domains: { Operators: 'system' } } },
     'arktos',
   );
   const { seed } = stonegate.apiServer;
@@ -316,6 +316,10 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }], {
     tenant: 'acme',
   });
+  const [oscar, ops] = [directory.user('Operators', 'oscar'), directory.project('Operators', 'ops')];
+  directory.assign(oscar, 'member', { project: ops });
+  const operator = await client.reviewToken(stonegate.keystone.issue(oscar, { project: ops }));
+  t.match(operator.body.status, { user: { username: 'system:stonegate:oscar' } });
   const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
   t.match(body.status, { user: { username: 'acme:alice' } });
   const { id } = directory.project('acme', 'web');
@@ -325,4 +329,9 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   t.equal(made.user?.username, 'provisioner');
   const binding = `${path}/${directory.user('acme', 'alice').id}_member`;
   t.equal(await statusAs(stonegate, PROVISIONER, binding), 200);
+  const writes = stonegate.apiServer.requests.filter(({ method }) => method === 'POST');
+  t.notOk(
+    writes.some(({ url }) => url.includes(`project-${ops.id}`)),
+    'it would hold in every tenant',
+  );
 });
