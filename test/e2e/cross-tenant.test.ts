@@ -2,7 +2,8 @@
  * Access across tenants: users enter another tenant under a policy, with real kubectl through a Stonegate
  * process before an Arktos.
  */
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
@@ -130,6 +131,27 @@ t.test('groups administer a set of tenants, which an audit event tells', { skip 
   crossTenant.remove('tenantadministrations', 'system', 'operators');
   await eventually(async () => !(await mayList(kubectl)));
   await eventually(() => crossTenant.provisioned().length === 0);
+  const memberships = async () =>
+    (await readFile(join(dirname(testbed.configFile), 'audit.log'), 'utf8'))
+      .split('\n')
+      .filter((line) => line.includes('"tenantadministrations"'))
+      .map((line) => JSON.parse(line));
+  await eventually(async () => (await memberships()).length === 2);
+  const annotations = {
+    'stonegate.dev/entered-tenant': 'globex',
+    'stonegate.dev/policy': 'administration:operators',
+    'stonegate.dev/reason': 'on call',
+  };
+  t.match(await memberships(), [
+    {
+      kind: 'Event',
+      stage: 'ResponseComplete',
+      verb: 'grant',
+      objectRef: { name: 'operators' },
+      annotations,
+    },
+    { verb: 'revoke', annotations },
+  ]);
 });
 
 function readyOf(crossTenant: CrossTenant, ...place: Parameters<CrossTenant['object']>): unknown {
