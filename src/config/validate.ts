@@ -254,25 +254,21 @@ export function validateAdmission({
   tenancy: { mode },
 }: Pick<StonegateConfiguration, 'admission'> & Pick<AdmissionProcessConfiguration, 'tenancy'>): Finding[] {
   if (admission === undefined) return [];
-  const { tenants, ...general } = admission.podSecurity;
+  const { level, version, tenants } = admission.podSecurity;
   const newest = mode === 'arktos' ? ARKTOS_MINOR : NEWEST_POD_SECURITY_MINOR;
-  const path = ['admission', 'podSecurity'];
-  const rules = [
-    { path, rule: general },
-    ...Object.entries(tenants).map(([tenant, rule]) => ({ path: [...path, 'tenants', tenant], rule })),
-  ];
-  return rules.flatMap(({ path, rule: { level = 'privileged', version } }) =>
-    broken([
-      [
-        [...path, 'version'],
-        version !== undefined && Number(version.slice('v1.'.length)) > newest,
-        `expected at most v1.${newest}, found ${version}: a newer version allows what depends on fields that the API server does not know`,
-      ],
-      [
-        [...path, 'version'],
-        mode === 'shared' && level !== 'privileged' && (version ?? general.version) === undefined,
-        "is required with a level: the API server's version, or an older one",
-      ],
-    ]),
-  );
+  const levels = [level, ...Object.values(tenants).map((rule) => rule.level)];
+  return broken([
+    [
+      'admission.podSecurity.version',
+      version !== undefined && Number(version.slice('v1.'.length)) > newest,
+      `expected at most v1.${newest}, found ${version}: a newer version allows what depends on fields that the API server does not know`,
+    ],
+    [
+      'admission.podSecurity.version',
+      mode === 'shared' &&
+        version === undefined &&
+        levels.some((one) => one !== undefined && one !== 'privileged'),
+      "is required with a level: the API server's version, or an older one",
+    ],
+  ]);
 }

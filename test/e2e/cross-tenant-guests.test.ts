@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { connect as connectH2 } from 'node:http2';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { explainCommand } from '../../src/app/commands/explain.ts';
@@ -65,23 +64,6 @@ t.test('D330 a policy is withdrawn: a guest’s watch, log and shell end within 
     impersonatedUser: { username: 'globex:guest:acme:alice' },
     annotations: { 'stonegate.dev/tenant': 'acme', 'stonegate.dev/entered-tenant': 'globex' },
   });
-});
-
-t.test('the path of an HTTP/2 request is read in the same way', async (t) => {
-  const { ask, alice, destination } = await start(t, { abac: [READING] });
-  await eventually(async () => (await ask(alice, PODS)).status === 200);
-  const session = connectH2(`https://127.0.0.1:${destination.port}`, { ca: destination.ca });
-  t.teardown(() => session.destroy());
-  const statusOf = async (path: string) => {
-    const stream = session.request({ ':path': path, authorization: `Bearer ${alice}` });
-    const [headers] = await once(stream, 'response');
-    stream.close();
-    return headers[':status'];
-  };
-  t.equal(await statusOf(PODS), 200);
-  t.equal(await statusOf('/tenants/nowhere/api/v1/namespaces/default/pods'), 403);
-  t.equal(await statusOf('/tenants/globex/api/v1/tenants/acme/pods'), 400);
-  t.equal(await statusOf('//tenants/globex/api/v1/namespaces/default/pods'), 400);
 });
 
 const [KUBECTL] = findKubectls();

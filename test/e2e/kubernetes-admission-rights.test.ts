@@ -6,33 +6,22 @@
 import t, { type Test } from 'tap';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Reply } from '../support/https-client.ts';
-import type { Credential } from '../support/kubeconfig.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { grant as grantRole, RBAC } from '../support/kubernetes/rbac.ts';
-import { printedManifests } from '../support/manifests.ts';
+import { registerAdmission, type Writes, writesOf } from '../support/kubernetes/registered-admission.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
 const MARKS = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/published-from': 'd' };
 
-interface Site {
+interface Site extends Writes {
   readonly kubernetes: Kubernetes;
   readonly webhook: AdmissionWebhook;
-  post(credential: Credential, path: string, object: object): Promise<Reply>;
-  patch(credential: Credential, path: string, object: object): Promise<Reply>;
-  remove(credential: Credential, path: string): Promise<Reply>;
   /** Binds the user to a new cluster role with these rules. */
   grant(name: string, user: string, rules: readonly object[]): Promise<void>;
 }
-
-const PATHS: Readonly<Record<string, string>> = {
-  ClusterRole: `${RBAC}/clusterroles`,
-  ClusterRoleBinding: `${RBAC}/clusterrolebindings`,
-  ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
-};
 
 async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}): Promise<Site> {
   const kubernetes = await startKubernetes({ controllers: true });
@@ -59,21 +48,17 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}):
   );
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'web' } });
   await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', DEFINITION);
-  const write = (method: string, type: string) => (credential: Credential, path: string, object: object) =>
-    kubernetes.ask(credential, path, {
-      method,
-      headers: { 'content-type': type },
-      body: JSON.stringify(object),
-    });
-  const site: Site = {
-    kubernetes,
-    webhook,
-    post: write('POST', 'application/json'),
-    patch: write('PATCH', 'application/merge-patch+json'),
-    remove: (credential, path) => kubernetes.ask(credential, path, { method: 'DELETE' }),
-    grant: (name, user, rules) => grantRole(kubernetes, { name, subjects: [`user:${user}`], rules }),
-  };
-  await register(site);
+  const grant: Site['grant'] = (name, user, rules) =>
+    grantRole(kubernetes, { name, subjects: [`user:${user}`], rules });
+  const site = { kubernetes, webhook, ...writesOf(kubernetes), grant };
+  await registerAdmission(kubernetes, webhook);
+  await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
+  const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
+  await eventually(async () => {
+    const body = { metadata: { labels: { 'stonegate.dev/project-id': 'p' } } };
+    const reply = await site.patch(probe, '/api/v1/namespaces/web?dryRun=All', body);
+    return reply.status === 403 && /admission webhook/.test(reply.body);
+  });
   return site;
 }
 
@@ -100,21 +85,6 @@ const DEFINITION = {
     ],
   },
 };
-
-/** Applies what the command prints, and waits until the API server uses it. */
-async function register({ kubernetes, webhook, patch, grant }: Site): Promise<void> {
-  const url = `https://127.0.0.1:${webhook.port}`;
-  const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
-  for (const object of await printedManifests('admission', ...words))
-    await kubernetes.create(PATHS[String(object.kind)] ?? '', object);
-  await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
-  const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
-  await eventually(async () => {
-    const body = { metadata: { labels: { 'stonegate.dev/project-id': 'p' } } };
-    const reply = await patch(probe, '/api/v1/namespaces/web?dryRun=All', body);
-    return reply.status === 403 && /admission webhook/.test(reply.body);
-  });
-}
 
 const refused = (message: RegExp) => ({ code: 403, reason: 'Forbidden', message });
 
@@ -167,20 +137,6 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
       refused(/metadata\.labels\[stonegate\.dev\/managed-by\]/),
     );
     t.match((await post(alice, maps, copy('fake', {}))).json(), refused(/metadata\.labels/));
-    await kubernetes.create('/api/v1/namespaces/web/resourcequotas', {
-      metadata: { name: 'copy', labels: MARKS },
-      spec: { hard: { pods: '1' } },
-    });
-    for (const way of ['', '/status'])
-      t.match(
-        (
-          await patch(alice, `/api/v1/namespaces/web/resourcequotas/copy${way}`, {
-            metadata: { labels: { 'stonegate.dev/managed-by': null } },
-          })
-        ).json(),
-        refused(/metadata\.labels/),
-        way,
-      );
   });
 
   await t.test('while no instance responds, only what concerns publishing waits', async (t) => {

@@ -191,7 +191,7 @@ t.test(
         subjects,
       });
       const { stderr } = await publish();
-      t.match(stderr, /refused: roles\S+shared\/strong: rules\[0\] grants more/);
+      t.match(stderr, /refused: roles\S+shared\/strong: rules\[0\]: delete nodes is not among/);
       t.match(stderr, /refused: rolebindings\S+shared\/strong: .*not cluster-admin/);
       t.equal(await get(`/apis/${RBAC}/v1/namespaces/web/roles/strong`), undefined);
     });

@@ -98,17 +98,6 @@ t.test('a serving Stonegate publishes soon after a change', async (t) => {
   await eventually(() => site.secret('acme') === undefined && site.secret('initech') === undefined);
 });
 
-t.test('if the section is removed the copies are deleted', async (t) => {
-  const site = await setUp(t);
-  const stonegate = await serveTestbed(t, site);
-  site.put('v1/secrets', 'registry', SECRET);
-  await eventually(() => site.secret('acme') !== undefined);
-  await site.configurePublishing(undefined);
-  await stonegate.app.reload();
-  await eventually(() => site.secret('acme') === undefined && site.secret('globex') === undefined);
-  t.ok(site.secret('system'), 'the source stays');
-});
-
 t.test('all copies can be deleted by command', async (t) => {
   const site = await setUp(t);
   t.teardown(() => site.close());

@@ -66,40 +66,42 @@ function ownToken(t: Test, request: LoggedRequest | undefined, token: string, us
   t.equal(request?.user?.username, username);
 }
 
-for (const mode of ['arktos', 'shared'] as const)
-  for (const own of ['token', 'certificate'] as const) {
-    const namespace = mode === 'arktos' ? 'default' : 'acme';
-    const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
-    t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
-      const configuration = configurationOf(mode, own);
-      const everybody = await startForKubectl(t, { mode, configuration });
-      const { stonegate, next } = everybody;
-      const robot = seedRobot(stonegate, mode);
+for (const [mode, own] of [
+  ['arktos', 'token'],
+  ['shared', 'certificate'],
+] as const) {
+  const namespace = mode === 'arktos' ? 'default' : 'acme';
+  const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
+  t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
+    const configuration = configurationOf(mode, own);
+    const everybody = await startForKubectl(t, { mode, configuration });
+    const { stonegate, next } = everybody;
+    const robot = seedRobot(stonegate, mode);
 
-      await t.test(
-        'C030 C096 a service account goes through with its own token, not impersonated',
-        async (t) => {
-          const arrival = next(({ url }) => url.endsWith('/pods/web'));
-          const reply = await stonegate.ask(robot, `/api/v1/namespaces/${namespace}/pods/web`);
-          t.match(reply, { status: 200 }, reply.body);
-          const request = await arrival;
-          t.equal(request.url, `${root}/namespaces/${namespace}/pods/web`);
-          ownToken(t, request, robot);
-        },
-      );
+    await t.test(
+      'C030 C096 a service account goes through with its own token, not impersonated',
+      async (t) => {
+        const arrival = next(({ url }) => url.endsWith('/pods/web'));
+        const reply = await stonegate.ask(robot, `/api/v1/namespaces/${namespace}/pods/web`);
+        t.match(reply, { status: 200 }, reply.body);
+        const request = await arrival;
+        t.equal(request.url, `${root}/namespaces/${namespace}/pods/web`);
+        ownToken(t, request, robot);
+      },
+    );
 
-      await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
-        const arrival = next(({ url }) => url.includes('/pods/web/exec'));
-        const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;
-        const path = `/api/v1/namespaces/${namespace}/pods/web/exec?command=true&stdout=1`;
-        const chosen = await openWebSocket(t, stonegate, path, `${carrier}, v4.channel.k8s.io`);
-        t.equal(chosen, 'v4.channel.k8s.io');
-        const opened = await arrival;
-        ownToken(t, opened, robot);
-        t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
-      });
+    await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
+      const arrival = next(({ url }) => url.includes('/pods/web/exec'));
+      const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;
+      const path = `/api/v1/namespaces/${namespace}/pods/web/exec?command=true&stdout=1`;
+      const chosen = await openWebSocket(t, stonegate, path, `${carrier}, v4.channel.k8s.io`);
+      t.equal(chosen, 'v4.channel.k8s.io');
+      const opened = await arrival;
+      ownToken(t, opened, robot);
+      t.equal(opened.headers['sec-websocket-protocol'], 'v4.channel.k8s.io');
     });
-  }
+  });
+}
 
 t.test('one review counts for many requests, until the API server takes the token no more', async (t) => {
   const { ask, robot, arrived, apiServer } = await start(t, 'arktos');
@@ -173,15 +175,9 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
     const seen = await arrived(async () => {
       for (const [method, path] of [
         ['GET', '/api/v1/nodes'],
-        ['POST', '/api/v1/nodes'],
         ['DELETE', '/api/v1/tenants/acme'],
         ['GET', '/api/v1/tenants'],
-        ['GET', '/api/v1/tenants/acme/status'],
-        ['PUT', '/api/v1/tenants/acme/finalize'],
-        ['GET', '/api/v1/watch'],
         ['GET', '/metrics'],
-        ['GET', '/logs/'],
-        ['GET', '/apis/scheduling.k8s.io/v1/priorityclasses'],
         ['GET', '/api/v1/tenants/globex/pods'],
         ['GET', '/api/v1/tenants/all/pods'],
       ] as const) {
@@ -190,21 +186,6 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
       }
     });
     t.same(seen, []);
-  });
-  await t.test('sees of discovery what their tenant may see', async (t) => {
-    const reply = await ask(robot, '/api/v1');
-    t.match(reply.body, '"pods"');
-    t.notMatch(reply.body, '"nodes"');
-  });
-  await t.test('may not impersonate another user', async (t) => {
-    const reply = await ask(robot, '/api/v1/pods', { headers: { 'Impersonate-User': 'acme:alice' } });
-    t.match(reply.json(), { code: 403 });
-  });
-  await t.test('can ask for their own identity', async (t) => {
-    const reply = await ask(robot, '/apis/stonegate.dev/v1alpha1/selfidentity');
-    t.match(reply.json(), {
-      status: { user: { username: ROBOT }, tenant: 'acme', authenticator: 'token-review' },
-    });
   });
   await t.test('stands in the audit log as themselves', async (t) => {
     const events = await stonegate.audited();

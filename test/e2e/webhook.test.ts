@@ -182,21 +182,13 @@ t.test('a token', async (t) => {
   });
 });
 
-t.test('clients of the webhook', async (t) => {
+t.test('no client without a certificate of the configured CA is served', async (t) => {
   const { stonegate, port } = await start(t);
-  const { cert: ca } = stonegate.authority;
-
-  t.test('no client without a certificate', async (t) => {
-    const client = createWebhookClient({ port, ca });
+  for (const own of [undefined, untrusted]) {
+    const client = createWebhookClient({ port, ca: stonegate.authority.cert, ...(own && { own }) });
     await t.rejects(client.reviewToken('gAAAAA'));
     client.close();
-  });
-
-  t.test('no client with another CA’s certificate', async (t) => {
-    const client = createWebhookClient({ port, ca, own: untrusted });
-    await t.rejects(client.reviewToken('gAAAAA'));
-    client.close();
-  });
+  }
 });
 
 t.test('what is no review', async (t) => {
@@ -204,7 +196,7 @@ t.test('what is no review', async (t) => {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'gAAAAA' } };
 
   t.test('C243 is a 400 with a Status', async (t) => {
-    for (const body of ['', '[]', 'null', '{}', { ...review, kind: 'Pod' }, { ...review, spec: null }]) {
+    for (const body of ['', { ...review, kind: 'Pod' }]) {
       t.match(await client.post(body), { status: 400, body: { kind: 'Status', code: 400 } });
     }
   });
@@ -234,17 +226,6 @@ t.test('a rewritten policy file', async (t) => {
   );
 });
 
-t.test('a webhook that is removed from the configuration serves no request any more', async (t) => {
-  const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
-  const { stonegate, client } = await start(t, { policy: { configMap } });
-  const rules = () => stonegate.app.readiness().filter(({ name }) => name.includes('k8s-auth-policy'));
-  t.equal(rules().length, 1);
-  await stonegate.configure({});
-  await stonegate.app.reload();
-  t.equal((await client.reviewToken(stonegate.keystoneToken('alice'))).status, 404);
-  t.same(rules(), [], 'Stonegate waits for its rules no more');
-});
-
 t.test('a webhook that is removed while a review hangs: the replaced credential is not used', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const { stonegate, client } = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
@@ -265,6 +246,8 @@ t.test('a webhook that is removed while a review hangs: the replaced credential 
   t.same([...new Set(credentials.map(({ headers }) => headers.authorization))], ['Bearer the-second-token']);
   keystone.release();
   t.equal((await review).status, 200);
+  t.equal((await client.reviewToken(keystoneToken('alice'))).status, 404);
+  t.notOk(app.readiness().some(({ name }) => name.includes('k8s-auth-policy')));
   t.equal((await ask(keystoneToken('alice'), '/api/v1/namespaces/acme/pods')).status, 200);
 });
 
@@ -324,7 +307,7 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   const { stonegate, client } = await start(
     t,
     { sync: { file: 'sync-unmapped.yaml' } },
-    { bindings },
+    { bindings, tenancy: { domains: { Operators: 'system' } } },
     'arktos',
   );
   const { seed } = stonegate.apiServer;
@@ -333,6 +316,10 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }], {
     tenant: 'acme',
   });
+  const [oscar, ops] = [directory.user('Operators', 'oscar'), directory.project('Operators', 'ops')];
+  directory.assign(oscar, 'member', { project: ops });
+  const operator = await client.reviewToken(stonegate.keystone.issue(oscar, { project: ops }));
+  t.match(operator.body.status, { user: { username: 'system:stonegate:oscar' } });
   const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
   t.match(body.status, { user: { username: 'acme:alice' } });
   const { id } = directory.project('acme', 'web');
@@ -342,4 +329,9 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   t.equal(made.user?.username, 'provisioner');
   const binding = `${path}/${directory.user('acme', 'alice').id}_member`;
   t.equal(await statusAs(stonegate, PROVISIONER, binding), 200);
+  const writes = stonegate.apiServer.requests.filter(({ method }) => method === 'POST');
+  t.notOk(
+    writes.some(({ url }) => url.includes(`project-${ops.id}`)),
+    'it would hold in every tenant',
+  );
 });

@@ -215,17 +215,6 @@ t.test(
   },
 );
 
-t.test('what is removed permits nothing more', async () => {
-  fc.assert(
-    fc.property(facts, entries, requests, (known, entry, request) => {
-      const none = { ...known, crossTenantPolicies: [], administrations: [] };
-      return (
-        createPolicySet(resolvedPolicies({ facts: none }).policies).permits(entry, request, NOW) === undefined
-      );
-    }),
-  );
-});
-
 t.test('any text as a policy file is policies or problems with a line, never both', async () => {
   const mutated = fc
     .tuple(fc.nat(300), fc.nat(3), fc.string({ unit: 'binary', maxLength: 5 }))

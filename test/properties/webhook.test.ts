@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import { createKeystonePolicy } from '../../src/features/webhook/keystone-policy.ts';
+import { policyAllows } from '../../src/features/webhook/keystone-policy.ts';
 import { readPolicy } from '../../src/features/webhook/policy-file.ts';
 import { readReview } from '../../src/features/webhook/review.ts';
 import { legacyUser } from '../../src/features/webhook/reviewed-user.ts';
@@ -82,7 +82,7 @@ t.test('C228 C231 C233 a policy of version 2 allows exactly what it covers', asy
       const read = readPolicy(JSON.stringify(entries));
       if (!read.ok) throw new Error(read.problems.join('\n'));
       const [resource = '', subresource = ''] = asked.resource.split('/');
-      const allowed = createKeystonePolicy(read.value).allows({
+      const allowed = policyAllows(read.value, {
         extra: { 'alpha.kubernetes.io/identity/project/id': ['p'] },
         resourceAttributes: { verb: asked.verb, namespace: asked.namespace, resource, subresource },
       });

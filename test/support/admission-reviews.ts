@@ -1,7 +1,7 @@
 /** AdmissionReviews as API servers post them, and the decision about them. */
 import { createAdmissionReviewer } from '../../src/features/admission/admission-reviewer.ts';
 import type { PolicyProblem } from '../../src/features/admission/cross-tenant-policies.ts';
-import { type PodSecurityRule, podSecurityRulesOf } from '../../src/features/admission/pod-security.ts';
+import { type PodSecurityRule, podSecurityRuleOf } from '../../src/features/admission/pod-security.ts';
 import type { Right } from '../../src/features/admission/required-rights.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
@@ -57,7 +57,7 @@ export function admissionReview(request: AdmissionRequest, version = 'v1'): obje
 interface DecisionOptions {
   readonly mode?: 'arktos' | 'shared';
   readonly rule?: Partial<PodSecurityRule>;
-  readonly exceptions?: Readonly<Record<string, Partial<PodSecurityRule>>>;
+  readonly exceptions?: Readonly<Record<string, Partial<Omit<PodSecurityRule, 'version'>>>>;
   readonly systemKinds?: readonly string[];
   readonly nodeLabels?: readonly string[];
   readonly systemUsers?: readonly string[];
@@ -79,7 +79,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
     tenants: tenantsOf(options),
     systemKinds,
     nodeLabels,
-    podSecurity: podSecurityRulesOf({ tenants: options.exceptions ?? {}, ...options.rule }, mode),
+    podSecurity: podSecurityRuleOf({ tenants: options.exceptions ?? {}, ...options.rule }, mode),
     isArktos: mode === 'arktos',
     policyProblem: options.policyProblem ?? (() => undefined),
     publishedKinds: new Set(
@@ -112,15 +112,24 @@ export function reviewerOf(options: ReviewerOptions = {}) {
   });
 }
 
-/** The response to a request, whether or not rights are reviewed for it. */
+/** The response to a request, and the rights of its user that were asked for. */
 export async function verdictOn(
   request: AdmissionRequest,
-  options: ReviewerOptions = {},
-): Promise<AdmissionResponse> {
-  const judged = reviewerOf(options)(Buffer.from(JSON.stringify(admissionReview(request))));
-  const { body } = await judged.complete(CALLER);
+  holds: (right: AskedRight) => boolean,
+  options: Omit<ReviewerOptions, 'holds'> = {},
+) {
+  const asked: AskedRight[] = [];
+  const review = reviewerOf({
+    ...options,
+    holds(right) {
+      asked.push(right);
+      return holds(right);
+    },
+  });
+  const { body } = await review(Buffer.from(JSON.stringify(admissionReview(request)))).complete(CALLER);
   const { response }: { response: AdmissionResponse } = JSON.parse(body);
-  return response;
+  const { allowed, status } = response;
+  return { asked, allowed, message: status?.message };
 }
 
 /** The fields of all violations that refuse the request. */

@@ -7,20 +7,9 @@ import { type AdmissionApp, createAdmissionApp } from '../../src/app/admission-a
 import { loadAdmission, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { freePort } from './free-port.ts';
-import { type Authority, createAuthority } from './tls/authority.ts';
+import { createAuthority } from './tls/authority.ts';
 
-export interface AdmissionWebhook {
-  readonly port: number;
-  readonly authority: Authority;
-  readonly configFile: string;
-  readonly caFile: string;
-  /** What it logged so far, a line each. */
-  readonly logged: string[];
-  readonly app: AdmissionApp;
-  stop(): Promise<void>;
-  /** At the same address. */
-  start(): Promise<void>;
-}
+export type AdmissionWebhook = Awaited<ReturnType<typeof startAdmissionWebhook>>;
 
 /**
  * Ends with the test.
@@ -35,7 +24,7 @@ export async function startAdmissionWebhook(
     files = {},
     ...sections
   }: { readonly files?: Readonly<Record<string, string>>; readonly [name: string]: unknown } = {},
-): Promise<AdmissionWebhook> {
+) {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
   const port = await freePort();
@@ -74,11 +63,13 @@ export async function startAdmissionWebhook(
     authority,
     configFile,
     caFile: join(folder, 'ca.crt'),
+    /** What it logged so far, a line each. */
     logged,
     get app() {
       return app;
     },
     stop: () => app.close(),
+    /** At the same address. */
     async start() {
       app = await start();
     },

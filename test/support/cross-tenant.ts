@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { JsonObject } from './apiserver/json.ts';
 import { printedManifests, seedManifests } from './manifests.ts';
-import { POLICY_WEBHOOK } from './policies.ts';
+import { abacLine, POLICY_WEBHOOK } from './policies.ts';
 import type { Testbed } from './testbed.ts';
 
 const PROVISIONER_TOKEN = 'provisioner-token';
@@ -35,21 +35,7 @@ export interface AbacLine {
   readonly readonly?: boolean;
 }
 
-export interface CrossTenant {
-  /** Writes the configuration and the policy file anew, and gives Stonegate the rights for it. */
-  configure(options: CrossTenantOptions): Promise<void>;
-  /** Writes the policy file anew, and nothing else. */
-  writePolicyFile(lines: readonly AbacLine[]): Promise<void>;
-  /** A CrossTenantPolicy of the tenant, as an administrator there created it; created anew if it exists. */
-  policy(tenant: string, name: string, spec: object): void;
-  /** A TenantAdministration of the system tenant. */
-  administration(name: string, spec: object): void;
-  remove(kind: 'crosstenantpolicies' | 'tenantadministrations', tenant: string, name: string): void;
-  /** The object of a tenant as it is stored; undefined if there is none. */
-  object(resource: RbacResource | TenancyResource, tenant: string, name: string): JsonObject | undefined;
-  /** Names of the roles and bindings that Stonegate made from policies: `acme/clusterroles/NAME`. */
-  provisioned(): readonly string[];
-}
+export type CrossTenant = Awaited<ReturnType<typeof prepareCrossTenant>>;
 
 type RbacResource = 'clusterroles' | 'clusterrolebindings' | 'rolebindings';
 type TenancyResource = 'crosstenantpolicies' | 'tenantadministrations';
@@ -58,10 +44,7 @@ const TENANCY = 'tenancy.stonegate.dev/v1alpha1';
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** Before Stonegate is started. */
-export async function prepareCrossTenant(
-  testbed: Testbed,
-  options: CrossTenantOptions,
-): Promise<CrossTenant> {
+export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantOptions) {
   const { apiServer, configFile } = testbed;
   const { seed, cluster } = apiServer;
   const folder = dirname(configFile);
@@ -70,9 +53,11 @@ export async function prepareCrossTenant(
   await applyManifests(testbed, ['crds']);
   registerWebhook(testbed);
 
+  /** Writes the policy file anew, and nothing else. */
   const writePolicyFile = (lines: readonly AbacLine[]): Promise<void> =>
     writeFile(join(folder, 'policies.jsonl'), lines.map(lineOf).join(''));
 
+  /** Writes the configuration and the policy file anew, and gives Stonegate the rights for it. */
   async function configure({
     abac,
     authorization = {},
@@ -104,12 +89,22 @@ export async function prepareCrossTenant(
   return {
     configure,
     writePolicyFile,
-    policy: (tenant, name, spec) => create('CrossTenantPolicy', 'crosstenantpolicies', tenant, name, spec),
-    administration: (name, spec) =>
+    /** A CrossTenantPolicy of the tenant, as an administrator there created it; created anew if it exists. */
+    policy: (tenant: string, name: string, spec: object) =>
+      create('CrossTenantPolicy', 'crosstenantpolicies', tenant, name, spec),
+    /** A TenantAdministration of the system tenant. */
+    administration: (name: string, spec: object) =>
       create('TenantAdministration', 'tenantadministrations', 'system', name, spec),
-    remove: (resource, tenant, name) => void cluster.remove(locationOf(resource, tenant, name)),
-    object: (resource, tenant, name) =>
+    remove: (resource: TenancyResource, tenant: string, name: string) =>
+      void cluster.remove(locationOf(resource, tenant, name)),
+    /** The object of a tenant as it is stored; undefined if there is none. */
+    object: (
+      resource: RbacResource | TenancyResource,
+      tenant: string,
+      name: string,
+    ): JsonObject | undefined =>
       cluster.store.list({ resource, tenant, name }).map(({ object }) => object)[0],
+    /** Names of the roles and bindings that Stonegate made from policies: `acme/clusterroles/NAME`. */
     provisioned: () =>
       cluster.store
         .list({ group: RBAC })
@@ -118,11 +113,8 @@ export async function prepareCrossTenant(
   };
 }
 
-function lineOf({ name, tenant, space, ...rest }: AbacLine): string {
-  const { user, group, namespace = '*', apiGroup = '*', resource = '*', readonly = false } = rest;
-  const subject = { ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
-  const spec = { ...subject, name, tenant, space, namespace, apiGroup, resource, readonly };
-  return `${JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec })}\n`;
+function lineOf(line: AbacLine): string {
+  return `${abacLine({ namespace: '*', apiGroup: '*', resource: '*', readonly: false, ...line })}\n`;
 }
 
 /**

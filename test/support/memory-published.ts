@@ -5,12 +5,7 @@
 import { type PublishingRules, planPublishing } from '../../src/features/publishing/plan.ts';
 import type { PublishingConfiguration } from '../../src/features/publishing/publishing-configuration.ts';
 import { readPublishing } from '../../src/features/publishing/read-state.ts';
-import {
-  KINDS,
-  type Place,
-  type PolicyRule,
-  type StoredObject,
-} from '../../src/kubernetes/kubernetes-object.ts';
+import { KINDS, type Place, type StoredObject } from '../../src/kubernetes/kubernetes-object.ts';
 import {
   NAMESPACED_KINDS,
   PUBLISHED,
@@ -18,7 +13,8 @@ import {
   TENANT_KINDS,
 } from '../../src/kubernetes/published-objects.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
-import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
+import { createRulesCheck } from '../../src/rbac/granted-rules.ts';
+import { createMemoryObjects } from './memory-objects.ts';
 
 export type Mode = 'arktos' | 'shared';
 
@@ -39,43 +35,26 @@ export async function publish(site: PublishingSite, withdraw = false) {
   return { plan, applied: await applyPlan(plan, { objects, signal }) };
 }
 
-export interface PublishingSite {
-  readonly objects: MemoryObjects;
-  readonly configuration: PublishingConfiguration;
-  readonly rules: PublishingRules;
-  /** Where the sources are. */
-  readonly home: Place;
-  /** Puts an annotated object into the namespace `shared`, or into none. */
-  publish(resource: string, name: string, fields: object, annotation?: string, more?: object): void;
-  /** Of a copy in a tenant (arktos) or its namespace (shared), both called so. */
-  copy(resource: string, name: string, tenant: string): StoredObject | undefined;
-  /** Makes a tenant, with its namespace in shared mode. */
-  tenant(name: string, labels?: Readonly<Record<string, string>>): void;
-}
+export type PublishingSite = ReturnType<typeof publishingSite>;
 
 export interface SiteOptions {
   readonly mode?: Mode;
-  readonly mayGrant?: (rules: readonly PolicyRule[]) => boolean;
   readonly configuration?: Partial<PublishingConfiguration>;
 }
 
 /** Two tenants, acme and globex, and the namespace `shared` whose objects are published. */
-export function publishingSite({
-  mode = 'arktos',
-  mayGrant,
-  configuration,
-}: SiteOptions = {}): PublishingSite {
+export function publishingSite({ mode = 'arktos', configuration }: SiteOptions = {}) {
   const objects = createMemoryObjects();
   const system: Place = mode === 'arktos' ? { tenant: 'system' } : {};
   const home = { ...system, namespace: 'shared' };
   const rules: PublishingRules = {
     mode,
-    mayGrant: mayGrant ?? ((given) => given.every(({ resources = [] }) => !resources.includes('nodes'))),
+    checkRules: createRulesCheck([]),
     mayPublishName: (_kind, name) => name.startsWith('shared') || name.endsWith('.example.com'),
     namespaces: configuration?.namespaces ?? ['shared'],
     systemTenant: 'system',
   };
-  const site: PublishingSite = {
+  const site = {
     objects,
     rules,
     home,
@@ -86,20 +65,23 @@ export function publishingSite({
       interval: 300_000,
       ...configuration,
     },
-    publish(resource, name, fields, annotation = 'all', more = {}) {
+    /** Puts an annotated object into the namespace `shared`, or into none. */
+    publish(resource: string, name: string, fields: object, annotation = 'all', more: object = {}) {
       const kind = kindOf(resource);
       objects.put(kind, kind.namespaced ? home : system, {
         ...fields,
         metadata: { name, ...more, annotations: { [PUBLISHED]: annotation, ...annotationsIn(more) } },
       });
     },
-    copy(resource, name, tenant) {
+    /** Of a copy in a tenant (arktos) or its namespace (shared), both called so. */
+    copy(resource: string, name: string, tenant: string): StoredObject | undefined {
       const kind = kindOf(resource);
       const namespace = mode === 'arktos' ? 'shared' : tenant;
       const place = { ...(mode === 'arktos' && { tenant }), ...(kind.namespaced && { namespace }) };
       return objects.find(kind, place, name);
     },
-    tenant(name, labels = {}) {
+    /** Makes a tenant, with its namespace in shared mode. */
+    tenant(name: string, labels: Readonly<Record<string, string>> = {}) {
       if (mode === 'arktos') objects.put(TENANTS, {}, { metadata: { name, labels } });
       else {
         const own = { 'managed-by': 'stonegate', 'project-id': `p-${name}`, 'domain-id': name };

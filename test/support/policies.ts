@@ -127,8 +127,6 @@ const POLICY_SETTINGS: PolicySettings = {
   systemTenant: 'system',
   tenantOfDomain: (domain) => DOMAINS[domain] ?? (/^[a-z]+$/.test(domain) ? domain : undefined),
   grantable: [],
-  crossTenantPolicies: true,
-  tenantAdministrations: true,
   administrationsMustEnd: false,
 };
 

@@ -66,7 +66,7 @@ function some<T>(value: fc.Arbitrary<T>, maxLength = 3): fc.Arbitrary<T[]> {
 
 const tenant = mostly(TENANTS, ODD_TENANTS);
 const policyName = fc.constantFrom('p1', 'p2', 'p3', 'p4', 'p5');
-const end = fc.option(fc.constantFrom(NOW - 1, NOW, NOW + HOUR), { nil: undefined });
+const end = fc.constantFrom(...[NOW - 1, NOW, NOW + HOUR].map((at) => new Date(at).toISOString()));
 
 /** Of `access.grantable`. */
 export const grantable: fc.Arbitrary<readonly PolicyRule[]> = fc.constantFrom<readonly PolicyRule[]>(
@@ -118,62 +118,50 @@ export function abacFile(granted: readonly PolicyRule[]) {
 }
 
 const crossTenant: fc.Arbitrary<CrossTenantPolicy> = fc
-  .record({
-    name: policyName,
-    tenant,
-    subjects: some(
-      fc.oneof(
-        fc.record({ kind: fc.constant('User' as const), tenant, name: mostly(USERS, ODD_USERS) }),
-        fc.record({ kind: fc.constant('Group' as const), tenant, name: mostly(GROUPS, ODD_GROUPS) }),
+  .record(
+    {
+      name: policyName,
+      tenant,
+      subjects: some(
+        fc.oneof(
+          fc.record({ kind: fc.constant('User' as const), tenant, name: mostly(USERS, ODD_USERS) }),
+          fc.record({ kind: fc.constant('Group' as const), tenant, name: mostly(GROUPS, ODD_GROUPS) }),
+        ),
       ),
-    ),
-    namespaces: places,
-    rules: some(rule, 2),
-    notAfter: end,
-  })
-  .map(({ name, tenant: of, notAfter, ...spec }) =>
-    crossTenantPolicy(
-      { ...spec, ...(notAfter !== undefined && { notAfter: new Date(notAfter).toISOString() }) },
-      { name, tenant: of },
-    ),
-  );
+      namespaces: places,
+      rules: some(rule, 2),
+      notAfter: end,
+    },
+    { requiredKeys: ['name', 'tenant', 'subjects', 'namespaces', 'rules'] },
+  )
+  .map(({ name, tenant: of, ...spec }) => crossTenantPolicy(spec, { name, tenant: of }));
 
-const administrationFields = fc.record({
-  name: policyName,
-  groups: some(mostly(GROUPS, ODD_GROUPS), 2),
-  domain: fc.option(fc.constantFrom('Default', 'Partner', 'No tenant'), { nil: undefined }),
-  tenants: fc.constantFrom(
-    { names: ['*'] },
-    { names: ['globex', 'acme'] },
-    { names: ['system'] },
-    { matchLabels: { region: 'eu' } },
-    { domains: ['Partner'] },
-    {},
-  ),
-  clusterRole: fc.constantFrom(...CLUSTER_ROLES.keys(), 'of-system', 'everything', 'nosuch'),
-  notAfter: end,
-});
+const administrationFields = fc.record(
+  {
+    name: policyName,
+    groups: some(mostly(GROUPS, ODD_GROUPS), 2),
+    domain: fc.constantFrom('Default', 'Partner', 'No tenant'),
+    tenants: fc.constantFrom(
+      { names: ['*'] },
+      { names: ['globex', 'acme'] },
+      { names: ['system'] },
+      { matchLabels: { region: 'eu' } },
+      { domains: ['Partner'] },
+      {},
+    ),
+    clusterRole: fc.constantFrom(...CLUSTER_ROLES.keys(), 'of-system', 'everything', 'nosuch'),
+    notAfter: end,
+  },
+  { requiredKeys: ['name', 'groups', 'tenants', 'clusterRole'] },
+);
 
 export const configuredAdministrations: fc.Arbitrary<AdministrationConfiguration[]> = fc.uniqueArray(
-  administrationFields.map(({ domain, notAfter, ...fields }) => ({
-    ...fields,
-    ...(domain !== undefined && { domain }),
-    ...(notAfter !== undefined && { notAfter: new Date(notAfter).toISOString() }),
-    reason: 'r',
-  })),
+  administrationFields.map((fields) => ({ ...fields, reason: 'r' })),
   { maxLength: 2, selector: ({ name }) => name },
 );
 
 const administrationObject: fc.Arbitrary<TenantAdministration> = administrationFields.map(
-  ({ name, domain, notAfter, ...spec }) =>
-    administration(
-      {
-        ...spec,
-        ...(domain !== undefined && { domain }),
-        ...(notAfter !== undefined && { notAfter: new Date(notAfter).toISOString() }),
-      },
-      name,
-    ),
+  ({ name, ...spec }) => administration(spec, name),
 );
 
 export const facts: fc.Arbitrary<PolicyFacts> = fc

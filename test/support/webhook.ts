@@ -32,17 +32,9 @@ export interface ReviewAsk {
   readonly contentType?: string;
 }
 
-export interface WebhookClient {
-  /** @param body text as it is, anything else as JSON */
-  post(body: unknown, ask?: ReviewAsk): Promise<ReviewReply>;
-  reviewToken(token: string, version?: 'v1' | 'v1beta1'): Promise<ReviewReply>;
-  /** @param spec with `groups`, which `v1beta1` calls `group` */
-  reviewAccess(spec: Readonly<Record<string, unknown>>, version?: 'v1' | 'v1beta1'): Promise<ReviewReply>;
-  close(): void;
-}
-
-export function createWebhookClient({ port, ca, own }: WebhookClientOptions): WebhookClient {
+export function createWebhookClient({ port, ca, own }: WebhookClientOptions) {
   const agent = new Agent({ ca, ...own, keepAlive: true });
+  /** @param body text as it is, anything else as JSON */
   const post = (body: unknown, ask: ReviewAsk = {}) =>
     new Promise<ReviewReply>((resolve, reject) => {
       const { method = 'POST', path = '/webhook', contentType = 'application/json' } = ask;
@@ -58,9 +50,10 @@ export function createWebhookClient({ port, ca, own }: WebhookClientOptions): We
     });
   return {
     post,
-    reviewToken: (token, version = 'v1') =>
+    reviewToken: (token: string, version: 'v1' | 'v1beta1' = 'v1') =>
       post({ apiVersion: `authentication.k8s.io/${version}`, kind: 'TokenReview', spec: { token } }),
-    reviewAccess({ groups, ...spec }, version = 'v1') {
+    /** @param spec with `groups`, which `v1beta1` calls `group` */
+    reviewAccess({ groups, ...spec }: Readonly<Record<string, unknown>>, version: 'v1' | 'v1beta1' = 'v1') {
       const own = { [version === 'v1' ? 'groups' : 'group']: groups };
       const kind = 'SubjectAccessReview';
       return post({ apiVersion: `authorization.k8s.io/${version}`, kind, spec: { ...spec, ...own } });

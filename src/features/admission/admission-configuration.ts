@@ -8,19 +8,12 @@ import { file, serverCertificate } from '../../lib/schema-files.ts';
 
 const KIND = 'a resource as kubectl names it: resourcequotas, ingresses.networking.k8s.io';
 
-const podSecurity = {
+const levelAndMode = {
   level: z
     .enum(['privileged', 'baseline', 'restricted'])
     .exactOptional()
     .describe(
       'The level. Default: `baseline` in arktos mode, `privileged` (nothing is refused) in shared mode.',
-    ),
-  version: z
-    .string()
-    .regex(/^v1\.(0|[1-9][0-9]?)$/, { error: 'a version such as v1.36' })
-    .exactOptional()
-    .describe(
-      "The version of the standards, not newer than the API server's. Default: `v1.15` in arktos mode; required in shared mode.",
     ),
   mode: z
     .enum(['enforce', 'warn'])
@@ -52,9 +45,16 @@ export const admissionSchema = z.strictObject({
     ),
   podSecurity: z
     .strictObject({
-      ...podSecurity,
+      ...levelAndMode,
+      version: z
+        .string()
+        .regex(/^v1\.(0|[1-9][0-9]?)$/, { error: 'a version such as v1.36' })
+        .exactOptional()
+        .describe(
+          "The version of the standards, not newer than the API server's. Default: `v1.15` in arktos mode; required in shared mode.",
+        ),
       tenants: z
-        .record(tenant, z.strictObject(podSecurity))
+        .record(tenant, z.strictObject(levelAndMode))
         .default({})
         .describe('Tenant → what differs for its pods.'),
     })

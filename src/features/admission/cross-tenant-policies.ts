@@ -10,7 +10,7 @@ import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { type ObjectReader, readerOf } from './object-reader.ts';
 import { type Judgement, NO_OBJECTION, type RequiredRight, type Right } from './required-rights.ts';
-import { type Violation, violation } from './violation.ts';
+import type { Violation } from './violation.ts';
 
 const KIND = { group: TENANCY_GROUP, resource: 'crosstenantpolicies' };
 /** Reviews that one policy may need. */
@@ -36,23 +36,19 @@ export function judgePolicy(
   const [policy, old] = [readerOf(object), readerOf(oldObject)];
   const isSame = (field: string) => isEqual(policy.value(field), old.value(field));
   if (byTenant && (subresource === 'status' || !isSame('status')))
-    return refused('status', 'only Stonegate writes it');
+    return refused('status: only Stonegate writes it');
   if (subresource !== '') return NO_OBJECTION;
   if (sizeOf(policy) > Math.max(MAX_SIZE, sizeOf(old)))
-    return refused('metadata', `the policy is larger than ${MAX_SIZE} characters`);
+    return refused(`metadata: the policy is larger than ${MAX_SIZE} characters`);
   if (operation === 'UPDATE' && isSame('spec')) return NO_OBJECTION;
-  if (!isTenants) return refused('metadata.tenant', 'no policy lets users into the system tenant');
+  if (!isTenants) return refused('metadata.tenant: no policy lets users into the system tenant');
   const problem = problemOf(object, tenant);
-  if (problem !== undefined) {
-    // Messages about a field begin with it.
-    const [path] = /^(?:spec|metadata)[\w.[\]]*/.exec(problem) ?? ['spec'];
-    return refused(path, problem);
-  }
+  if (problem !== undefined) return refused(problem);
   const spec = policy.object('spec');
   const count = countRights(spec);
   if (count > MAX_RIGHTS) {
     const why = `it grants ${count} rights: more than ${MAX_RIGHTS} cannot be reviewed, so use several policies`;
-    return refused('spec.rules', why);
+    return refused(`spec.rules: ${why}`);
   }
   const name = policy.object('metadata').text('name') ?? '';
   const sufficient = { verb: 'escalate', ...KIND, ...(name !== '' && { name }) };
@@ -99,7 +95,8 @@ function rightsIn(spec: ObjectReader): RequiredRight[] {
             verbs.map((verb) => {
               const [resource = '', subresource] = full.split('/');
               const right = { verb, group, resource, ...given({ subresource, namespace, name }) };
-              return { right, violation: refusal(rule.path, `${describe(right)}, which the author may not`) };
+              const why = `${rule.path}: ${describe(right)}, which the author may not`;
+              return { right, violation: refusal(why) };
             }),
           ),
         ),
@@ -122,12 +119,12 @@ function describe({ verb, group, resource, subresource, namespace, name }: Right
   return `it lets users ${verb} ${kind}${which} in ${where}`;
 }
 
-function refused(path: string, why: string): Judgement {
-  return { violations: [refusal(path, why)], required: [] };
+function refused(message: string): Judgement {
+  return { violations: [refusal(message)], required: [] };
 }
 
-/** @param why may begin with the path */
-function refusal(path: string, why: string): Violation {
-  const [prefix, text] = why.startsWith(path) ? ['', why] : [path, why];
-  return { ...violation('crossTenantPolicies', prefix, undefined, text), path };
+/** @param message begins with the field that it is about */
+function refusal(message: string): Violation {
+  const [path] = /^(?:spec|metadata|status)[\w.[\]]*/.exec(message) ?? ['spec'];
+  return { rule: 'crossTenantPolicies', path, value: undefined, message };
 }

@@ -21,7 +21,7 @@ import { createAccessReviewsRule } from './access-reviews.ts';
 import { createAdmissionReviewer } from './admission-reviewer.ts';
 import { createAdmissionWebhook, type ReviewRule } from './admission-webhook.ts';
 import { createDefinitionScopeRule } from './definition-scope.ts';
-import { podSecurityRulesOf } from './pod-security.ts';
+import { podSecurityRuleOf } from './pod-security.ts';
 import { createReviewDecision } from './review-decision.ts';
 import { createRightsReview, type IsAllowed } from './rights-review.ts';
 import { createRoleBindingsRule } from './role-bindings.ts';
@@ -86,7 +86,7 @@ export function createConfiguredAdmission(
   const decide = createReviewDecision({
     ...admission,
     tenants,
-    podSecurity: podSecurityRulesOf(admission.podSecurity, tenancy.mode),
+    podSecurity: podSecurityRuleOf(admission.podSecurity, tenancy.mode),
     isArktos: tenancy.mode === 'arktos',
     policyProblem: createPolicyProblem({ ...tenancy, grantable: access?.grantable, clock: runtime.clock }),
     publishedKinds: new Set(

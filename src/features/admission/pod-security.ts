@@ -22,32 +22,30 @@ const DEFAULTS: Readonly<Record<'arktos' | 'shared', PodSecurityRule>> = {
 };
 
 /**
- * @returns the rules of a tenant, at least one, all of one mode. A known tenant has one. For an unknown
- * tenant (a service account in shared mode) all that are enforced hold, since a user could otherwise leave a
- * tenant's rule by one; if none is enforced, all that warn
+ * @returns the rule of a tenant. For an unknown one (a service account in shared mode) the strictest that is
+ * enforced holds, since a user could otherwise leave a tenant's rule by one; if none is enforced, the
+ * strictest that warns
  */
-export function podSecurityRulesOf(
+export function podSecurityRuleOf(
   { tenants, ...given }: AdmissionConfiguration['podSecurity'],
   tenancyMode: keyof typeof DEFAULTS,
-): (tenant: string | undefined) => readonly PodSecurityRule[] {
+): (tenant: string | undefined) => PodSecurityRule {
   const general = { ...DEFAULTS[tenancyMode], ...given };
   const exceptions = new Map(
     Object.entries(tenants).map(([tenant, changes]) => [tenant, { ...general, ...changes }]),
   );
-  const all = [general, ...exceptions.values()];
-  const enforced = all.filter(({ level, mode }) => mode === 'enforce' && level !== 'privileged');
-  const warned = all.filter(({ mode }) => mode === 'warn');
-  const ofUnknown = strictestOfVersions([enforced, warned].find(({ length }) => length > 0) ?? [general]);
-  return (tenant) => (tenant === undefined ? ofUnknown : [exceptions.get(tenant) ?? general]);
+  const byStrictness = [general, ...exceptions.values()].sort(
+    (one, other) =>
+      MODES.indexOf(one.mode) - MODES.indexOf(other.mode) ||
+      LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level),
+  );
+  const ofUnknown = byStrictness.find(({ level }) => level !== 'privileged') ?? general;
+  return (tenant) => (tenant === undefined ? ofUnknown : (exceptions.get(tenant) ?? general));
 }
 
-const LEVELS: readonly PodSecurityLevel[] = ['privileged', 'baseline', 'restricted'];
-
-/** Within one version a level refuses what a lower one does. Between versions there is no such order. */
-function strictestOfVersions(rules: readonly PodSecurityRule[]): readonly PodSecurityRule[] {
-  const byLevel = rules.toSorted((one, other) => LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level));
-  return [...new Map(byLevel.map((rule) => [rule.version, rule])).values()];
-}
+/** The strictest first: within one version a level refuses what a lower one does. */
+const MODES: readonly PodSecurityRule['mode'][] = ['enforce', 'warn'];
+const LEVELS: readonly PodSecurityLevel[] = ['restricted', 'baseline', 'privileged'];
 
 /** @returns every field that violates the rule; and those of a wrong type, which no check can judge */
 export function podSecurityViolations(

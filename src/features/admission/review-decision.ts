@@ -22,8 +22,7 @@ export interface ReviewDecisionOptions {
   readonly systemKinds: readonly string[];
   /** Labels of nodes that tenants may select by. */
   readonly nodeLabels: readonly string[];
-  /** At least one rule; all are of one mode. */
-  readonly podSecurity: (tenant: string | undefined) => readonly PodSecurityRule[];
+  readonly podSecurity: (tenant: string | undefined) => PodSecurityRule;
   /** Arktos: pods have more fields, and bindings are not compared with the roles of the tenant. */
   readonly isArktos: boolean;
   /** Kinds whose objects are published to tenants, as `group/resource`. */
@@ -85,14 +84,13 @@ function judgeContent(
   const found = (evaluate: (one: unknown) => Violation[]) => newViolations(evaluate, object, oldObject);
   if (isDefinition(group, resource))
     return refused(subresource === '' ? found(definitionScopeViolations) : []);
-  const rules = podSecurity(tenant);
-  const byRules = (evaluate: (one: unknown, rule: PodSecurityRule) => Violation[]) => {
-    const violations = rules.flatMap((rule) => found((one) => evaluate(one, rule)));
-    const areWarnings = rules.every(({ mode }) => mode === 'warn');
-    return areWarnings ? { violations: [], warnings: violations } : refused(violations);
+  const rule = podSecurity(tenant);
+  const byRule = (evaluate: (one: unknown) => Violation[]) => {
+    const violations = found(evaluate);
+    return rule.mode === 'warn' ? { violations: [], warnings: violations } : refused(violations);
   };
   if (group === '' && resource === 'persistentvolumes')
-    return byRules((volume, { level }) => persistentVolumeViolations(volume, level, isArktos));
+    return byRule((volume) => persistentVolumeViolations(volume, rule.level, isArktos));
   const part = podPartOf(group, resource, object);
   if (part === undefined || !POD_SUBRESOURCES.has(subresource)) return refused([]);
   const before = podPartOf(group, resource, oldObject);
@@ -102,7 +100,7 @@ function judgeContent(
     const pod = one === object ? part : before;
     return pod === undefined ? [] : evaluate(pod);
   };
-  const security = byRules((one, rule) =>
+  const security = byRule((one) =>
     inPod(one, (pod) => [
       ...podSecurityViolations(pod, rule),
       ...(isArktos ? arktosFieldViolations(pod, rule.level) : []),

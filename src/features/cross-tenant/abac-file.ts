@@ -24,7 +24,6 @@ import type { Policy } from './policy.ts';
 const MAX_LINE_LENGTH = 4_096;
 const MAX_LINES = 10_000;
 const JSON_LIMITS = { depth: 4, nodes: 64 };
-const LINE_FEED = 0x0a;
 
 export interface AbacFile {
   readonly policies: readonly Policy[];
@@ -67,7 +66,8 @@ export function checkAbacFile(
 }
 
 export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
-  const lines = linesOf(content);
+  // One character for each byte. The last line may end with a line break.
+  const lines = content.toString('latin1').replace(/\n$/, '').split('\n');
   if (lines.length > MAX_LINES)
     return {
       policies: [],
@@ -75,87 +75,70 @@ export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
     };
   const policies = new Map<string, Policy>();
   const problems: AbacFile['problems'][number][] = [];
-  for (const [index, bytes] of lines.entries()) {
+  for (const [index, text] of lines.entries()) {
+    if (isSkipped(text)) continue;
     const line = index + 1;
-    if (isSkipped(bytes)) continue;
-    const read = readLine(bytes, line, rules);
-    const taken = 'policy' in read ? policies.get(read.policy.name) : undefined;
-    const found =
-      'policy' in read
-        ? taken === undefined
-          ? []
-          : refused(['spec', 'name'], `expected a name of its own, found the one of ${taken.source}`).findings
-        : read.findings;
-    problems.push(...found.map(({ path, message }) => ({ path: formatPath(path), message, line })));
-    if ('policy' in read && taken === undefined) policies.set(read.policy.name, read.policy);
+    const refuse: Refuse = (path, message) => void problems.push({ path: formatPath(path), message, line });
+    const source = `authorization.abacPolicyFile line ${line}`;
+    const spec = specIn(Buffer.from(text, 'latin1'), refuse);
+    const policy = spec && policyOf(spec, source, rules, refuse);
+    if (policy === undefined) continue;
+    const taken = policies.get(policy.name);
+    if (taken !== undefined)
+      refuse(['spec', 'name'], `expected a name of its own, found the one of ${taken.source}`);
+    policies.set(policy.name, taken ?? policy);
   }
   return { policies: problems.length === 0 ? [...policies.values()] : [], problems };
 }
 
-/** The last line may end without a line break. */
-function linesOf(content: Buffer): Buffer[] {
-  const lines: Buffer[] = [];
-  for (let from = 0; from < content.length; ) {
-    const end = content.indexOf(LINE_FEED, from);
-    lines.push(content.subarray(from, end === -1 ? content.length : end));
-    if (end === -1) break;
-    from = end + 1;
-  }
-  return lines;
-}
-
 /** A blank line or a comment. */
-function isSkipped(bytes: Buffer): boolean {
-  const text = bytes.subarray(0, MAX_LINE_LENGTH).toString('latin1').trimStart();
-  return text.startsWith('#') || (text === '' && bytes.length <= MAX_LINE_LENGTH);
+function isSkipped(line: string): boolean {
+  return /^[ \t\r]*(?:#|$)/.test(line);
 }
 
-type ReadLine = { readonly policy: Policy } | { readonly findings: readonly Finding[] };
+type Refuse = (path: Path, message: string) => undefined;
 
-function readLine(bytes: Buffer, line: number, rules: AbacFileRules): ReadLine {
+/** @returns undefined for a line that is refused */
+function specIn(bytes: Buffer, refuse: Refuse): AbacLine['spec'] | undefined {
   if (bytes.length > MAX_LINE_LENGTH)
-    return refused([], `expected at most ${MAX_LINE_LENGTH} bytes, found ${bytes.length}`);
+    return refuse([], `expected at most ${MAX_LINE_LENGTH} bytes, found ${bytes.length}`);
   let data: unknown;
   try {
     data = parseStrictJSON(bytes, JSON_LIMITS);
   } catch (error) {
-    if (error instanceof SyntaxError) return refused([], `expected one JSON object: ${error.message}`);
+    if (error instanceof SyntaxError) return refuse([], `expected one JSON object: ${error.message}`);
     throw error;
   }
   if (isJSONObject(data) && !('apiVersion' in data) && !('kind' in data))
-    return refused(
+    return refuse(
       [],
       `expected apiVersion ${ABAC_API_VERSION} and kind Policy, found neither: in lines without them a missing field would stand for everything`,
     );
   const result = abacLineSchema.safeParse(data, { reportInput: true });
-  if (!result.success) return { findings: result.error.issues.flatMap(problemsOfIssue) };
-  const findings = placeProblems(result.data.spec, rules.systemTenant);
-  if (findings.length > 0) return { findings };
-  return policyOf(result.data, line, rules.grantable);
+  for (const { path, message } of (result.error?.issues ?? []).flatMap(problemsOfIssue))
+    refuse(path, message);
+  return result.data?.spec;
 }
 
-function placeProblems({ tenant, space }: AbacLine['spec'], systemTenant: string): Finding[] {
-  const findings: Finding[] = [];
-  const enters = 'expected the name of one tenant that users of others may enter';
+/** @returns undefined for a line that is refused */
+function policyOf(
+  { name, tenant, space, user, group, namespace, ...pattern }: AbacLine['spec'],
+  source: string,
+  { systemTenant, grantable }: AbacFileRules,
+  refuse: Refuse,
+): Policy | undefined {
   if (!isOneTenant(tenant))
-    findings.push({
-      path: ['spec', 'tenant'],
-      message: `expected the name of one tenant, found "${tenant}"`,
-    });
-  if (!isEnterable(space, systemTenant))
-    findings.push({ path: ['spec', 'space'], message: `${enters}, found "${space}"` });
-  else if (space === tenant)
-    findings.push({ path: ['spec', 'space'], message: `${enters}, found that of the user` });
-  return findings;
-}
-
-function policyOf({ spec }: AbacLine, line: number, grantable: readonly GrantableRule[]): ReadLine {
-  const { name, tenant, space, user, group, namespace, ...pattern } = spec;
+    return refuse(['spec', 'tenant'], `expected the name of one tenant, found "${tenant}"`);
+  if (!isEnterable(space, systemTenant) || space === tenant)
+    return refuse(
+      ['spec', 'space'],
+      `expected the name of one tenant that users of others may enter, found "${space}"`,
+    );
   const problem = patternProblem(pattern);
-  if (problem !== undefined) return refused(['spec', 'readonly'], problem);
+  if (problem !== undefined) return refuse(['spec', 'readonly'], problem);
   const rules = rulesOfPattern(pattern, grantable);
   if (rules.length === 0)
-    return refused(
+    return refuse(
       ['spec', 'resource'],
       'expected something that policies may grant: rules of stonegate:manage or of access.grantable',
     );
@@ -165,18 +148,12 @@ function policyOf({ spec }: AbacLine, line: number, grantable: readonly Grantabl
     ? { tenant, user: '*' }
     : { tenant, ...(user !== undefined && { user }), ...(group !== undefined && { group }) };
   return {
-    policy: {
-      form: 'abac',
-      name,
-      source: `authorization.abacPolicyFile line ${line}`,
-      subjects: [subject],
-      tenants: new Set([space]),
-      namespaces: namespace === '*' ? 'all' : new Set([namespace]),
-      rules,
-    },
+    form: 'abac',
+    name,
+    source,
+    subjects: [subject],
+    tenants: new Set([space]),
+    namespaces: namespace === '*' ? 'all' : new Set([namespace]),
+    rules,
   };
-}
-
-function refused(path: Path, message: string): { readonly findings: readonly Finding[] } {
-  return { findings: [{ path, message }] };
 }

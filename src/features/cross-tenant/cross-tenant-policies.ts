@@ -117,18 +117,13 @@ export function createPolicyProblem({
   grantable,
   clock,
 }: PolicyProblemOptions): (object: unknown, tenant: string) => string | undefined {
-  const checkRules = createRulesCheck(grantable);
-  const crossTenantPolicy = createCrossTenantPolicies({ systemTenant, checkRules });
-  // The webhook that asks is registered, and the object is new.
-  const webhook = { registered: true, since: 0 } as const;
+  const rules = { systemTenant, checkRules: createRulesCheck(grantable) };
   return (object, tenant) => {
-    const policy = readCrossTenantPolicy(object);
-    if (policy === undefined) return 'it is no CrossTenantPolicy of a known version';
-    const now = clock.now();
-    const creationTimestamp = new Date(now).toISOString();
-    const stored = { ...policy, metadata: { ...policy.metadata, tenant, creationTimestamp } };
+    const written = readCrossTenantPolicy(object);
+    if (written === undefined) return 'it is no CrossTenantPolicy of a known version';
     try {
-      crossTenantPolicy(stored, { webhook, now });
+      const policy = policyIn({ ...written, metadata: { ...written.metadata, tenant } }, rules);
+      checkEnd(policy.notAfter, clock.now());
       return undefined;
     } catch (error) {
       if (error instanceof InvalidPolicy) return error.message;

@@ -24,9 +24,7 @@ export interface MembershipEvent {
   readonly reason: string | undefined;
 }
 
-export interface MembershipLog {
-  membershipChanged(event: MembershipEvent): void;
-}
+export type MembershipLog = (event: MembershipEvent) => void;
 
 interface MembershipLogOptions {
   readonly sink: AuditSink;
@@ -35,33 +33,31 @@ interface MembershipLogOptions {
 }
 
 export function createMembershipLog({ sink, clock, random }: MembershipLogOptions): MembershipLog {
-  return {
-    membershipChanged({ verb, administration, tenant, reason }) {
-      const now = microTime(clock.now());
-      const event = {
-        kind: 'Event',
-        apiVersion: 'audit.k8s.io/v1',
-        level: 'Metadata',
-        auditID: random.uuid(),
-        stage: 'ResponseComplete',
-        requestURI: '',
-        verb,
-        user: { username: USER },
-        objectRef: {
-          resource: 'tenantadministrations',
-          name: foreignText(administration, MAX_TEXT),
-          apiGroup: TENANCY_GROUP,
-          apiVersion: TENANCY_VERSION,
-        },
-        requestReceivedTimestamp: now,
-        stageTimestamp: now,
-        annotations: {
-          'stonegate.dev/entered-tenant': foreignText(tenant, MAX_TEXT),
-          'stonegate.dev/policy': `administration:${foreignText(administration, MAX_TEXT)}`,
-          ...(reason !== undefined && { 'stonegate.dev/reason': foreignText(reason, MAX_TEXT) }),
-        },
-      };
-      sink.write(asciiJSON(JSON.stringify(event)));
-    },
+  return ({ verb, administration, tenant, reason }) => {
+    const now = microTime(clock.now());
+    const event = {
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level: 'Metadata',
+      auditID: random.uuid(),
+      stage: 'ResponseComplete',
+      requestURI: '',
+      verb,
+      user: { username: USER },
+      objectRef: {
+        resource: 'tenantadministrations',
+        name: foreignText(administration, MAX_TEXT),
+        apiGroup: TENANCY_GROUP,
+        apiVersion: TENANCY_VERSION,
+      },
+      requestReceivedTimestamp: now,
+      stageTimestamp: now,
+      annotations: {
+        'stonegate.dev/entered-tenant': foreignText(tenant, MAX_TEXT),
+        'stonegate.dev/policy': `administration:${foreignText(administration, MAX_TEXT)}`,
+        ...(reason !== undefined && { 'stonegate.dev/reason': foreignText(reason, MAX_TEXT) }),
+      },
+    };
+    sink.write(asciiJSON(JSON.stringify(event)));
   };
 }

@@ -57,7 +57,7 @@ export function createPolicyController(
           const wanted = wantedNow(updates, { systemTenant, grantable: access.grantable });
           return { ...wanted, forms: new Set(managed.filter((form) => wanted.forms.has(form))) };
         },
-        onMembership: (change) => memberships.membershipChanged(change),
+        onMembership: memberships,
       });
       return createController({
         ...runtime,

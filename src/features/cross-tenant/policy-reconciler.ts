@@ -21,7 +21,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import { type DesiredPolicyObject, POLICY_LABELS, REASON } from './desired-rbac.ts';
-import type { MembershipEvent } from './membership-log.ts';
+import type { MembershipLog } from './membership-log.ts';
 import type { PolicyStatus } from './resolve.ts';
 import { conditionsWith } from './status-conditions.ts';
 import {
@@ -47,7 +47,7 @@ export interface PolicyReconcilerOptions {
   readonly systemTenant: string;
   readonly wanted: () => WantedPolicies;
   /** Called after the binding was created or deleted. */
-  readonly onMembership: (change: MembershipEvent) => void;
+  readonly onMembership: MembershipLog;
   readonly clock: Clock;
 }
 
@@ -115,10 +115,7 @@ function isOwned({ kind, metadata }: WrittenObject): boolean {
   return hasManagedLabel(metadata) && form.test(metadata.name);
 }
 
-function reportMemberships(
-  { done }: ApplyResult,
-  onMembership: PolicyReconcilerOptions['onMembership'],
-): void {
+function reportMemberships({ done }: ApplyResult, onMembership: MembershipLog): void {
   for (const { action, kind, place, object } of done) {
     const { labels = {}, annotations = {} } = object.metadata;
     const { [POLICY_LABELS.form]: form, [POLICY_LABELS.policy]: administration } = labels;

@@ -103,9 +103,8 @@ export class PolicyUpdates {
     this.#logConfiguration(resolved.statuses);
     const previous = this.#snapshot;
     this.#snapshot = { ...resolved, facts, forms };
-    const arePoliciesSame = isDeepStrictEqual(resolved.policies, previous?.policies);
-    if (!arePoliciesSame) inForce.replace(createPolicySet(resolved.policies));
-    if (!arePoliciesSame || previous === undefined || !isSame(this.#snapshot, previous))
+    inForce.replace(createPolicySet(resolved.policies));
+    if (previous === undefined || !isDeepStrictEqual(controlledBy(this.#snapshot), controlledBy(previous)))
       for (const call of [...this.#callbacks]) call();
     this.#resolvedAt = clock.now();
     for (const moment of [resolved.nextEnd, source.expiresAt()])
@@ -149,18 +148,13 @@ export class PolicyUpdates {
   }
 }
 
-/** Whether the controller would do the same, apart from the policies. */
-function isSame(one: PolicySnapshot, other: PolicySnapshot): boolean {
-  return isDeepStrictEqual(controlledBy(one), controlledBy(other));
-}
-
-/** An object whose status was written is not a change. */
-function controlledBy({ forms, facts, statuses }: PolicySnapshot) {
+/** What the controller acts on. An object whose status was written is not a change. */
+function controlledBy({ policies, forms, facts, statuses }: PolicySnapshot) {
   const tenants = facts.tenants.map(({ name }) => name);
   const states = statuses.map(({ object, ...state }) => [
     state,
     object?.metadata.tenant,
     object?.metadata.generation,
   ]);
-  return [forms, tenants, states];
+  return [policies, forms, tenants, states];
 }

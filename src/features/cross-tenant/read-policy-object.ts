@@ -2,10 +2,11 @@
  * Reads the objects from which policies follow out of the API server's JSON. The policies' own code
  * validates a spec and reports to its author.
  */
+import { z } from 'zod';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
 import type { TenantFacts, WebhookRegistration } from './policy.ts';
 import {
   type CrossTenantPolicy,
@@ -43,17 +44,36 @@ export function readTenant(value: unknown): TenantFacts | undefined {
   return deletionTimestamp === undefined ? { name, labels } : undefined;
 }
 
+const texts = z.array(z.string());
+const selectsAll = z.strictObject({}).optional();
+/** A webhook without whose consent nothing is written that one of its rules covers. */
+const strictWebhookSchema = z.object({
+  failurePolicy: z.literal('Fail'),
+  namespaceSelector: selectsAll,
+  objectSelector: selectsAll,
+  matchConditions: z.tuple([]).optional(),
+  rules: z.array(
+    z.object({
+      operations: texts,
+      apiGroups: texts,
+      apiVersions: texts,
+      resources: texts,
+      scope: z.string().default('*'),
+    }),
+  ),
+});
+type WebhookRule = z.output<typeof strictWebhookSchema>['rules'][number];
+
 /** @returns undefined for a configuration that is not Stonegate's too */
 export function readRegistration(value: unknown): WebhookRegistration | undefined {
   if (!isJSONObject(value) || !isMeta(value.metadata) || value.metadata.name !== POLICY_REGISTRATION)
     return undefined;
   const { webhooks, metadata } = value;
   const since = parseTimestamp(metadata.creationTimestamp ?? '');
-  const checks =
-    Array.isArray(webhooks) &&
-    ['CREATE', 'UPDATE'].every((operation) =>
-      webhooks.some((webhook: unknown) => isCheck(webhook, operation)),
-    );
+  const rules = (Array.isArray(webhooks) ? webhooks : []).flatMap(
+    (webhook) => strictWebhookSchema.safeParse(webhook).data?.rules ?? [],
+  );
+  const checks = ['CREATE', 'UPDATE'].every((operation) => rules.some((rule) => covers(rule, operation)));
   return checks && since !== undefined ? { registered: true, since } : { registered: false };
 }
 
@@ -69,35 +89,16 @@ function isOfKind<T extends CrossTenantPolicy | TenantAdministration>(
   );
 }
 
-/** Whether no CrossTenantPolicy can be created, or changed, without the webhook's consent. */
-function isCheck(webhook: unknown, operation: string): boolean {
-  if (!isJSONObject(webhook) || webhook.failurePolicy !== 'Fail') return false;
-  const { namespaceSelector, objectSelector, matchConditions, rules } = webhook;
-  const isUnconditional =
-    selectsAll(namespaceSelector) &&
-    selectsAll(objectSelector) &&
-    (matchConditions === undefined || (Array.isArray(matchConditions) && matchConditions.length === 0));
-  if (!isUnconditional || !Array.isArray(rules)) return false;
-  return rules.some((rule: unknown) => isJSONObject(rule) && covers(rule, operation));
-}
-
 function covers(
-  { operations, apiGroups, apiVersions, resources, scope = '*' }: JSONObject,
+  { operations, apiGroups, apiVersions, resources, scope }: WebhookRule,
   operation: string,
-) {
+): boolean {
+  const names = (list: readonly string[], name: string) => list.includes(name) || list.includes('*');
   return (
     scope === '*' &&
     names(operations, operation) &&
     names(apiGroups, TENANCY_GROUP) &&
     names(apiVersions, TENANCY_VERSION) &&
-    (names(resources, 'crosstenantpolicies') || names(resources, '*/*'))
+    (names(resources, 'crosstenantpolicies') || resources.includes('*/*'))
   );
-}
-
-function names(list: unknown, name: string): boolean {
-  return Array.isArray(list) && (list.includes(name) || list.includes('*'));
-}
-
-function selectsAll(selector: unknown): boolean {
-  return selector === undefined || (isJSONObject(selector) && Object.keys(selector).length === 0);
 }

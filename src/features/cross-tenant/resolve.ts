@@ -24,15 +24,13 @@ export interface WrittenPolicies {
   readonly abac: readonly Policy[];
   /** The administrations of the configuration. */
   readonly administrations: readonly AdministrationConfiguration[];
-  /** Empty where nothing is current. */
+  /** Empty where nothing is current, or the configuration does not enable it. */
   readonly facts: PolicyFacts;
 }
 
 export interface PolicySettings extends AdministrationSettings {
   /** `access.grantable`. */
   readonly grantable: readonly PolicyRule[];
-  readonly crossTenantPolicies: boolean;
-  readonly tenantAdministrations: boolean;
 }
 
 export interface PolicyStatus {
@@ -67,7 +65,7 @@ export function createPolicyResolver(
     const checks = { ...settings, checkRules, crossTenantPolicy, now };
     const results = [
       ...resolveAdministrations(administrations, facts, checks),
-      ...(settings.crossTenantPolicies ? resolveCrossTenantPolicies(facts, checks) : []),
+      ...resolveCrossTenantPolicies(facts, checks),
     ];
     const found = results.flatMap(({ policy }) => (policy === undefined ? [] : [policy]));
     const policies = [...abac, ...found].sort(inOrder);
@@ -110,7 +108,6 @@ function resolveAdministrations(
       return administrationPolicy(administration, `authorization.administrations[${at}]`, rules);
     }),
   );
-  if (!checks.tenantAdministrations) return ofConfiguration;
   const objects = facts.administrations.filter(
     ({ metadata: { tenant = checks.systemTenant, deletionTimestamp } }) =>
       tenant === checks.systemTenant && deletionTimestamp === undefined,

@@ -17,7 +17,7 @@ const READY = 'Ready';
 
 /**
  * @param now milliseconds since the epoch
- * @returns all conditions of the object; undefined if they say it already
+ * @returns the conditions of the object; undefined if they say it already
  */
 export function conditionsWith(
   { metadata, status: written }: CrossTenantPolicy | TenantAdministration,
@@ -25,8 +25,7 @@ export function conditionsWith(
   now: number,
 ): readonly Condition[] | undefined {
   const { generation } = metadata;
-  const existing = readConditions(written);
-  const before = existing.find(({ type }) => type === READY);
+  const before = readyIn(written);
   const status = ready ? 'True' : 'False';
   const isSame =
     before?.status === status &&
@@ -42,13 +41,15 @@ export function conditionsWith(
     lastTransitionTime: before?.status === status ? before.lastTransitionTime : timestamp(now),
     ...(generation !== undefined && { observedGeneration: generation }),
   };
-  return [...existing.filter(({ type }) => type !== READY), condition];
+  return [condition];
 }
 
 const isCondition = (value: unknown): value is Condition => conditionSchema.safeParse(value).success;
 
-/** The valid conditions; another client may have written anything else. */
-function readConditions(status: unknown): readonly Condition[] {
+/** Another client may have written anything else. */
+function readyIn(status: unknown): Condition | undefined {
   const conditions: unknown = isJSONObject(status) ? status.conditions : undefined;
-  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+  return Array.isArray(conditions)
+    ? conditions.filter(isCondition).find(({ type }) => type === READY)
+    : undefined;
 }

@@ -8,7 +8,6 @@ import {
   CRD_SHARING_POLICY,
   objectKey,
   type Place,
-  type PolicyRule,
   placeOf,
   policyRuleSchema,
   type RBACSubject,
@@ -21,11 +20,13 @@ import { kindProblem, type PublishedKind, resourceName } from '../../kubernetes/
 import { AUTHENTICATED, TENANT_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import type { createRulesCheck } from '../../rbac/granted-rules.ts';
+import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
 
 export interface ContentRules {
   readonly mode: 'arktos' | 'shared';
-  /** Whether the provisioner may grant all of the rules. */
-  readonly mayGrant: (rules: readonly PolicyRule[]) => boolean;
+  /** Throws InvalidPolicy unless the provisioner may grant all of the rules. */
+  readonly checkRules: ReturnType<typeof createRulesCheck>;
 }
 
 interface Candidate {
@@ -50,8 +51,6 @@ export function contentOf(
   { kind, object }: Candidate,
   rules: ContentRules,
 ): { readonly fields: JSONObject } | { readonly refused: string } {
-  const never = kindProblem(kind);
-  if (never !== undefined) return { refused: `its kind ${never}` };
   const refused = problemOf(resourceName(kind), object, rules);
   return refused === undefined ? { fields: fieldsOf(kind, object) } : { refused };
 }
@@ -75,7 +74,7 @@ function problemOf(resource: string, object: StoredObject, rules: ContentRules):
       return secretProblem(object);
     case 'roles.rbac.authorization.k8s.io':
     case 'clusterroles.rbac.authorization.k8s.io':
-      return roleProblem(object, rules.mayGrant);
+      return roleProblem(object, rules.checkRules);
     case 'rolebindings.rbac.authorization.k8s.io':
     case 'clusterrolebindings.rbac.authorization.k8s.io':
       return bindingProblem(object, rules.mode);
@@ -112,22 +111,21 @@ function definitionProblem({ spec, metadata }: StoredObject): string | undefined
 type Mode = 'arktos' | 'shared';
 
 const GROUP = 'rbac.authorization.k8s.io';
-const MAX_RULES = 200;
 
 /** @returns why the role cannot be published; undefined if it can */
-function roleProblem(
-  object: StoredObject,
-  mayGrant: (rules: readonly PolicyRule[]) => boolean,
-): string | undefined {
+function roleProblem(object: StoredObject, checkRules: ContentRules['checkRules']): string | undefined {
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
     return "it has an aggregationRule, by which a tenant's own roles would count";
   const { data: rules } = z.array(policyRuleSchema).safeParse(object.rules ?? []);
   if (rules === undefined) return 'its rules cannot be read';
-  if (rules.length > MAX_RULES) return `it has more than ${MAX_RULES} rules`;
-  const index = rules.findIndex((rule) => !isConcrete(rule) || !mayGrant([rule]));
-  return index < 0
-    ? undefined
-    : `rules[${index}] grants more than the rules of stonegate:manage and access.grantable`;
+  if (rules.length === 0) return undefined;
+  try {
+    checkRules(rules, 'rules');
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidPolicy) return error.message;
+    throw error;
+  }
 }
 
 /** @returns why the binding cannot be published, whatever roles there are; undefined if it can */
@@ -208,10 +206,4 @@ function subjectsOf({ subjects }: StoredObject): readonly RBACSubject[] | undefi
   })
     ? data
     : undefined;
-}
-
-/** Grants something, by name. */
-function isConcrete({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }: PolicyRule): boolean {
-  const isNamed = [apiGroups, resources, verbs].every((list) => list.length > 0 && !list.includes('*'));
-  return isNamed && nonResourceURLs.length === 0;
 }

@@ -4,6 +4,7 @@
  */
 
 import {
+  isBindingKind,
   KINDS,
   type NamedObjectMeta,
   objectKey,
@@ -11,7 +12,7 @@ import {
   type StoredObject,
 } from '../../kubernetes/kubernetes-object.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
-import { PUBLISHED_FROM, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
+import { type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Comparison, Desired, Target } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
@@ -101,15 +102,15 @@ export class Copy implements Desired {
     const { kind, systemFirst, namespace } = source;
     if (existing.metadata.deletionTimestamp !== undefined) return { refused: 'it is being deleted' };
     const candidates = namespace === undefined ? [] : [namespace];
-    const isCopy = hasSourceOf(object, existing) || sourceOfCopy(kind, existing, candidates) !== undefined;
+    const isCopy = sourceOfCopy(kind, existing, candidates) !== undefined;
     if (!isCopy && hasManagedLabel(existing.metadata))
       return { refused: 'it is there and belongs to Stonegate, as no copy' };
     if (!isCopy && !systemFirst) return { refused: 'it is there and no copy: it is not overwritten' };
     if (isCopy && isSame(kind, object, existing)) return { action: 'none' };
-    const fixed = fixedField(kind, object, existing);
-    if (fixed === 'scope')
+    if (kind.resource === 'customresourcedefinitions' && scopeOf(object) !== scopeOf(existing))
       return { refused: 'it has another scope, and its custom resources would be deleted' };
-    if (fixed !== undefined) return { action: 'update', object, replaces: identityOf(existing) };
+    if (mustBeReplaced(kind, object, existing))
+      return { action: 'update', object, replaces: identityOf(existing) };
     return { action: 'update', object: updated(kind, object, existing) };
   }
 }
@@ -141,14 +142,6 @@ export function identityOf({ apiVersion, kind, metadata }: StoredObject): Stored
   return { apiVersion, kind, metadata: rest };
 }
 
-/** Whether an object of the same name is such a copy; it computes no digest. */
-function hasSourceOf(copy: StoredObject, existing: StoredObject): boolean {
-  return (
-    hasManagedLabel(existing.metadata) &&
-    existing.metadata.labels?.[PUBLISHED_FROM] === copy.metadata.labels?.[PUBLISHED_FROM]
-  );
-}
-
 function isSame(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): boolean {
   const { labels = {}, annotations = {}, finalizers = [], ownerReferences = [] } = existing.metadata;
   return (
@@ -160,27 +153,13 @@ function isSame(kind: PublishedKind, wanted: StoredObject, existing: StoredObjec
   );
 }
 
-/** @returns the field that differs and that no update can change */
-function fixedField(kind: PublishedKind, wanted: StoredObject, existing: StoredObject) {
+/** Whether no update can make the existing object the wanted one: then it is replaced. */
+function mustBeReplaced(kind: PublishedKind, wanted: StoredObject, existing: StoredObject): boolean {
   const isDifferent = (field: string) => !isEqual(wanted[field] ?? null, existing[field] ?? null);
-  switch (resourceName(kind)) {
-    case 'rolebindings.rbac.authorization.k8s.io':
-    case 'clusterrolebindings.rbac.authorization.k8s.io':
-      return isDifferent('roleRef') ? 'roleRef' : undefined;
-    case 'secrets':
-      if (isDifferent('type')) return 'type';
-      return existing.immutable === true && isDifferentContent(kind, wanted, existing) ? 'data' : undefined;
-    case 'configmaps':
-      return existing.immutable === true && isDifferentContent(kind, wanted, existing) ? 'data' : undefined;
-    case 'customresourcedefinitions.apiextensions.k8s.io':
-      return scopeOf(wanted) === scopeOf(existing) ? undefined : 'scope';
-    default:
-      return undefined;
-  }
-}
-
-function isDifferentContent(kind: PublishedKind, one: StoredObject, other: StoredObject): boolean {
-  return !isEqual(fieldsOf(kind, one), fieldsOf(kind, other));
+  if (isBindingKind(kind)) return isDifferent('roleRef');
+  if (!['secrets', 'configmaps'].includes(resourceName(kind))) return false;
+  const isImmutable = existing.immutable === true;
+  return isDifferent('type') || (isImmutable && !isEqual(fieldsOf(kind, wanted), fieldsOf(kind, existing)));
 }
 
 function scopeOf({ spec }: StoredObject): unknown {

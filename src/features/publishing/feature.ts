@@ -12,7 +12,6 @@ import { type Controller, createController, type Reconciler } from '../../kubern
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
-import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createControllerLease } from '../controller-lease.ts';
 import { type PublishingRules, planPublishing } from './plan.ts';
@@ -84,12 +83,11 @@ function publishingOptions(
 ): PublishingOptions {
   const { publishing, tenancy, access } = configuration;
   const section = publishing ?? withoutSection(tenancy.mode);
-  const check = createRulesCheck(access.grantable);
   const rules: PublishingRules = {
     mode: tenancy.mode,
     systemTenant: tenancy.systemTenant,
     namespaces: section.namespaces,
-    mayGrant: (given) => mayGrant(() => check(given, 'rules')),
+    checkRules: createRulesCheck(access.grantable),
     mayPublishName: (kind, name) =>
       section.clusterScoped.some(
         (one) =>
@@ -105,16 +103,6 @@ function publishingOptions(
 function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   const clusterScoped = mode === 'arktos' ? TENANT_KINDS.map((kind) => ({ kind, names: '*' })) : [];
   return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
-}
-
-function mayGrant(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch (error) {
-    if (error instanceof InvalidPolicy) return false;
-    throw error;
-  }
 }
 
 /** Plans one run and applies it, for `stonegate publish`. */

@@ -115,10 +115,10 @@ function sourceFingerprint(value: unknown): string | undefined {
   return JSON.stringify([name, uid, resourceVersion, deletionTimestamp !== undefined]);
 }
 
-/** Changes with what publishing reads of a Tenant. */
-export function tenantFingerprint(value: unknown): string | undefined {
+/** Changes with what publishing reads of a Tenant. The API server sorts labels. */
+function tenantFingerprint(value: unknown): string {
   const { name, uid, labels, deletionTimestamp } = metadataOf(value);
-  return JSON.stringify([name, uid, deletionTimestamp !== undefined, sorted(textsIn(labels))]);
+  return JSON.stringify([name, uid, deletionTimestamp !== undefined, labels]);
 }
 
 /**
@@ -131,16 +131,7 @@ export function namespaceFingerprint(
 ): string | undefined {
   const { name, tenant, uid, labels, deletionTimestamp } = metadataOf(value);
   const isOfSources = typeof name === 'string' && namespaces.includes(name);
-  const guarded = mode === 'shared' ? sorted(guardedLabels(textsIn(labels))) : [];
-  if (!isOfSources && !guarded.some(([key]) => key === MANAGED_BY)) return undefined;
+  const guarded = mode === 'shared' && isJSONObject(labels) ? guardedLabels(labels) : {};
+  if (!isOfSources && !Object.hasOwn(guarded, MANAGED_BY)) return undefined;
   return JSON.stringify([tenant, name, uid, deletionTimestamp !== undefined, guarded]);
-}
-
-function textsIn(map: unknown): Readonly<Record<string, string>> {
-  const entries = isJSONObject(map) ? Object.entries(map) : [];
-  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
-}
-
-function sorted(map: Readonly<Record<string, string>>): (readonly [string, string])[] {
-  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }

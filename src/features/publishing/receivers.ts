@@ -78,7 +78,7 @@ export function isGuardedLabel(key: string): boolean {
   return GUARDED_LABEL.test(key);
 }
 
-export function guardedLabels(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function guardedLabels<T>(labels: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => isGuardedLabel(key)));
 }
 

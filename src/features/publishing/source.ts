@@ -18,7 +18,7 @@ import { OWN_RBAC_NAME } from '../../kubernetes/reserved-names.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { isGuardedLabel } from './receivers.ts';
-import { parseTenantSelector, type TenantSelector } from './tenant-selector.ts';
+import { parseTenantSelector, SELECTOR_FORMS, type TenantSelector } from './tenant-selector.ts';
 
 /** An object of a kind and in a place that may be published. */
 export interface SourceObject {
@@ -68,7 +68,7 @@ export function readSource(
   if (problem !== undefined) return { refused: problem };
   if (labels[PUBLISHED_FROM] !== undefined) return { refused: 'it is a copy itself' };
   const selector = parseTenantSelector(annotations[PUBLISHED] ?? '');
-  if ('problem' in selector) return { refused: `${PUBLISHED}: ${selector.problem}` };
+  if (selector === undefined) return { refused: `${PUBLISHED}: ${SELECTOR_FORMS}` };
   const unguarded = rules.mode === 'shared' ? unguardedLabel(selector) : undefined;
   if (unguarded !== undefined)
     return { refused: `${PUBLISHED}: tenants may set the label ${unguarded} of their namespaces` };

@@ -22,32 +22,24 @@ const MAX_PARTS = 100;
 const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const LABEL_NAME = '[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?';
 const LABEL = new RegExp(`^((?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?/)?${LABEL_NAME})=(${LABEL_NAME})$`);
-const FORMS = 'expected all, or names of tenants as a,b, or labels as key=value,key=value';
+/** What a selector must be. */
+export const SELECTOR_FORMS =
+  'expected all, or names of tenants as a,b, or labels as key=value,key=value, nothing twice';
 
-/** @returns the selector, or why the value is none */
-export function parseTenantSelector(value: string): TenantSelector | { readonly problem: string } {
+/** @returns undefined if the value is no selector */
+export function parseTenantSelector(value: string): TenantSelector | undefined {
   if (value === 'all') return { all: true };
   const parts = value.split(',');
-  if (parts.length > MAX_PARTS) return { problem: `${FORMS}; found more than ${MAX_PARTS} of them` };
-  if (parts.includes('all')) return { problem: `${FORMS}; found all among others` };
-  if (parts.every((part) => NAME.test(part)))
-    return new Set(parts).size === parts.length
-      ? { names: new Set(parts) }
-      : { problem: `${FORMS}; found a name twice` };
-  const labels = new Map<string, string>();
-  for (const part of parts) {
-    const [, key, label] = LABEL.exec(part) ?? [];
-    if (key === undefined || label === undefined)
-      return { problem: `${FORMS}; found ${JSON.stringify(firstFault(parts, part).slice(0, 100))}` };
-    if (labels.has(key)) return { problem: `${FORMS}; found the label ${key} twice` };
-    labels.set(key, label);
-  }
-  return { labels };
-}
-
-/** @returns the part that would be wrong among others too, or else the given one, which is so among these */
-function firstFault(parts: readonly string[], among: string): string {
-  return parts.find((part) => !NAME.test(part) && !LABEL.test(part)) ?? among;
+  const names = new Set(parts);
+  if (parts.length > MAX_PARTS || names.size < parts.length || names.has('all')) return undefined;
+  if (parts.every((part) => NAME.test(part))) return { names };
+  const labels = new Map(
+    parts.flatMap((part) => {
+      const [, key, label] = LABEL.exec(part) ?? [];
+      return key === undefined || label === undefined ? [] : [[key, label] as const];
+    }),
+  );
+  return labels.size < parts.length ? undefined : { labels };
 }
 
 export function selectsTenant(selector: TenantSelector, { name, labels }: SelectedTenant): boolean {

@@ -16,23 +16,16 @@ import { placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import { memoizeByReference } from '../../lib/memoize.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createProjectSynchronizer, type ProjectSynchronizer } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild } from '../build.ts';
 import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
-import type { KeystoneSync, Live } from './keystone-auth-configuration.ts';
-import { type AccessPolicy, createKeystonePolicy } from './keystone-policy.ts';
+import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configuration.ts';
 import { type KeystonePolicy, type ParseResult, readPolicy } from './policy-file.ts';
 import { syncReader } from './sync-file.ts';
-import {
-  createKeystoneGroups,
-  createTokenReviewHandler,
-  type KeystoneGroups,
-  type ProjectSync as WebhookProjectSync,
-} from './token-review.ts';
+import { createGroupNames, createTokenReviewer, type GroupNames } from './token-review.ts';
 import { createWebhook } from './webhook.ts';
 
 export interface ConfiguredWebhook {
@@ -51,9 +44,8 @@ export interface InForce {
   readonly syncRules: Live<KeystoneSync> | undefined;
 }
 
-/** Rules with their source: `check` is undefined if they were read with the configuration. */
-interface Rules<T> {
-  readonly live?: Live<T>;
+interface Rules<T> extends Live<T> {
+  /** Undefined if they were read with the configuration. */
   readonly check?: ReadinessCheck;
 }
 
@@ -103,16 +95,16 @@ export function createConfiguredWebhook(
     ...build.runtime,
     path: webhook.path,
     bodyTimeout: server.timeouts.body,
-    policy: policy.live && livePolicy(policy.live),
-    tokens: createTokenReviewHandler({
+    policy,
+    reviewToken: createTokenReviewer({
       identities: createIdentitySource([authenticator], mode),
-      legacy: webhook.usernames === 'legacy' ? createGroups(build, keystone) : undefined,
-      rules: sync.live,
-      sync: createSync(build, sync.live, mode, inForce),
+      groupNames: webhook.usernames === 'legacy' ? createKeystoneGroups(build, keystone) : undefined,
+      rules: sync,
+      sync: createSync(build, sync, mode, inForce),
     }),
   });
-  const checks = [policy.check, sync.check].filter((check) => check !== undefined);
-  return { serve, checks, syncRules: sync.live };
+  const checks = [policy?.check, sync?.check].filter((check) => check !== undefined);
+  return { serve, checks, syncRules: sync };
 }
 
 interface RulesReading<T> {
@@ -128,24 +120,23 @@ function createRules<T>(
   { source, key, read }: RulesReading<T>,
   interval: WebhookConfiguration['configMapInterval'],
   inForce: () => InForce,
-): Rules<T> {
-  if (source === undefined) return {};
+): Rules<T> | undefined {
+  if (source === undefined) return undefined;
   if ('file' in source) {
     const found = read(loaded.file(source.file).toString('utf8'));
     // Loading refuses such a configuration.
     if (!found.ok) throw new Error(`${source.file}: ${found.problems.join(', ')}`);
-    return { live: { current: found.value } };
+    return { current: found.value };
   }
   const { configMap: reference } = source;
   const { bindings, tenancy } = loaded.configuration;
   // The fields by which `read` decides.
   const readBy = [bindings.credential !== undefined, tenancy.mode];
   const fetcher = () => inForce().upstream;
-  const rules = generation.component(type, {
+  return generation.component(type, {
     fingerprint: [reference, interval, readBy],
     create: () => createConfigMapRules({ ...runtime, fetcher, reference, key, read, interval }),
   });
-  return { live: rules, check: rules.check };
 }
 
 /**
@@ -157,9 +148,9 @@ function createSync(
   rules: Live<KeystoneSync> | undefined,
   mode: TenancyMode,
   inForce: () => InForce,
-): WebhookProjectSync {
+): ((member: ProjectMember) => void) | undefined {
   const fetcher = build.provisioningUpstream;
-  if (fetcher === undefined || rules === undefined) return { request() {} };
+  if (fetcher === undefined || rules === undefined) return undefined;
   const sync = build.generation.component(PROJECT_SYNC, {
     fingerprint: [mode.name],
     uses: [fetcher],
@@ -171,31 +162,20 @@ function createSync(
         placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
       }),
   });
-  return {
+  return (member) => {
     // Bindings in the system tenant would hold in every tenant.
-    request(member) {
-      if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
-    },
+    if (member.tenant === undefined || !mode.isSystem(member.tenant)) sync.request(member);
   };
 }
 
-function createGroups(
+function createKeystoneGroups(
   { generation, loaded, runtime }: Build,
   keystone: KeystoneConfiguration,
-): KeystoneGroups {
+): GroupNames {
   const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
   const client = generation.component(GROUP_NAMES, {
     fingerprint: [options],
     create: () => createKeystoneGroupNames({ ...runtime, ...options }),
   });
-  return createKeystoneGroups((userID, token) => client.list(userID, token));
-}
-
-function livePolicy(policies: Live<KeystonePolicy>): Live<AccessPolicy> {
-  const policyOf = memoizeByReference(createKeystonePolicy);
-  return {
-    get current() {
-      return policies.current && policyOf(policies.current);
-    },
-  };
+  return createGroupNames((userID, token) => client.list(userID, token));
 }

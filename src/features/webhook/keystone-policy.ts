@@ -26,26 +26,18 @@ interface PolicySubject {
   readonly domains: readonly string[];
 }
 
-export interface AccessPolicy {
-  /** Whether an entry allows what is asked; false says nothing but that none does. */
-  allows(question: SubjectAccessReviewSpec): boolean;
-}
-
-export function createKeystonePolicy(policy: KeystonePolicy): AccessPolicy {
-  return {
-    allows(question) {
-      const subject = subjectOf(question);
-      if (subject === undefined) return false;
-      const { resourceAttributes, nonResourceAttributes } = question;
-      return policy.some(
-        (entry) =>
-          concerns(entry.users, subject) &&
-          (resourceAttributes === undefined
-            ? allowsPath(entry, subject, nonResourceAttributes)
-            : allowsObject(entry, subject, resourceAttributes)),
-      );
-    },
-  };
+/** Whether an entry allows what is asked; false says nothing but that none does. */
+export function policyAllows(policy: KeystonePolicy, question: SubjectAccessReviewSpec): boolean {
+  const subject = subjectOf(question);
+  if (subject === undefined) return false;
+  const { resourceAttributes, nonResourceAttributes } = question;
+  return policy.some(
+    (entry) =>
+      concerns(entry.users, subject) &&
+      (resourceAttributes === undefined
+        ? allowsPath(entry, subject, nonResourceAttributes)
+        : allowsObject(entry, subject, resourceAttributes)),
+  );
 }
 
 /** @returns undefined for whom Keystone has not vouched for */
@@ -105,15 +97,22 @@ function allowsPath(
   { path = '', verb = '' }: NonResourceAttributes = {},
 ): boolean {
   const { nonResourcePermissions, nonresource, match } = entry;
+  if (path === '') return false;
   if (nonResourcePermissions !== undefined) {
     const verbs = nonResourcePermissions.get(path);
-    return verbs !== undefined && allowsNonResource({ path, verbs }, { path, verb });
+    return verbs !== undefined && hasVerb(verbs, verb);
   }
   return (
     nonresource !== undefined &&
-    allowsNonResource(nonresource, { path, verb }, { prefixes: true }) &&
+    hasVerb(nonresource.verbs, verb) &&
+    coversPath(nonresource.path, path) &&
     matches(match, subject)
   );
+}
+
+/** A final `*` of the pattern stands for any rest; without a pattern no path is covered. */
+function coversPath(pattern: string | undefined, path: string): boolean {
+  return pattern?.endsWith('*') ? path.startsWith(pattern.replace(/\*+$/, '')) : path === pattern;
 }
 
 function matches(conditions: PolicyEntry['match'], subject: PolicySubject): boolean {
@@ -147,17 +146,6 @@ function allowsResource(permission: ResourcePermission, asked: ResourceAttribute
     coversNamespace(permission.namespaces, namespace) &&
     coversResource(permission.resources, resource, subresource)
   );
-}
-
-/** @param prefixes whether a final `*` of the path stands for any rest */
-function allowsNonResource(
-  { path, verbs }: NonNullable<PolicyEntry['nonresource']>,
-  asked: Required<NonResourceAttributes>,
-  { prefixes = false } = {},
-): boolean {
-  if (path === undefined || asked.path === '' || !hasVerb(verbs, asked.verb)) return false;
-  const rest = prefixes && path.endsWith('*');
-  return rest ? asked.path.startsWith(path.replace(/\*+$/, '')) : asked.path === path;
 }
 
 function hasVerb(verbs: ReadonlySet<string>, verb: string): boolean {

@@ -47,7 +47,6 @@ const resource = z
   .strictObject({ verbs, resources: names, version: z.string(), namespace: z.string() })
   .transform(({ version, ...rest }) => ({ ...rest, apiGroup: version }));
 
-/** A final `*` of the path matches any rest; without a path it matches none. */
 const nonresource = z
   .strictObject({ verbs, path: z.string().nullish() })
   .transform(({ path, verbs }) => ({ verbs, path: path ?? undefined }));
@@ -59,8 +58,8 @@ const resourcePermissions = z.record(z.string(), verbs).transform((permissions, 
     // Requests are compared in lower case.
     const isRepeated = seen.has(key.toLowerCase());
     seen.add(key.toLowerCase());
-    if (!('problem' in read) && !isRepeated) return [{ ...read, verbs: allowed }];
-    const message = 'problem' in read ? read.problem : 'a key that is not written twice, in whichever case';
+    if (read !== undefined && !isRepeated) return [{ ...read, verbs: allowed }];
+    const message = read === undefined ? RESOURCE_KEY : 'a key that is not written twice, in whichever case';
     context.addIssue({ code: 'custom', message, path: [key], input: key });
     return [];
   });
@@ -122,32 +121,17 @@ export function checked<T>(schema: z.ZodType<T>, document: unknown): ParseResult
   };
 }
 
-type ResourceKey =
-  | { readonly namespaces: NamePattern; readonly resources: NamePattern }
-  /** The expectation. */
-  | { readonly problem: string };
-
 const NAMESPACE = /^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?)$/;
 const RESOURCE = /^(\*|[a-z0-9][a-z0-9.-]*(\/(\*|[a-z0-9][a-z0-9.-]*))?)$/;
+const RESOURCE_KEY =
+  "NAMESPACE/RESOURCE, each a name, *, !name, ['a','b'] or !['a','b']; a subresource as in default/pods/exec";
 
-/**
- * A key of `resource_permissions`: `namespace/resource`, each a name, `*`, `!name`, `['a','b']` or
- * `!['a','b']`. A further `/` names a subresource: `default/pods/exec`, `default/['pods','pods/log']`.
- */
-function readResourceKey(key: string): ResourceKey {
-  const slash = key.indexOf('/');
-  if (slash === -1) return { problem: 'NAMESPACE/RESOURCE' };
-  const namespaces = readPattern(key.slice(0, slash), NAMESPACE);
-  const resources = readPattern(key.slice(slash + 1), RESOURCE);
-  if (namespaces === undefined) {
-    return { problem: "a namespace, *, !name, ['a','b'] or !['a','b'] before the first /" };
-  }
-  if (resources === undefined) {
-    return {
-      problem: "a resource such as pods or pods/exec, *, !name, ['a','b'] or !['a','b'] behind the /",
-    };
-  }
-  return { namespaces, resources };
+/** @returns undefined if the text is no key of `resource_permissions` */
+function readResourceKey(key: string): Omit<ResourcePermission, 'verbs'> | undefined {
+  const [namespace = '', ...resource] = key.split('/');
+  const namespaces = readPattern(namespace, NAMESPACE);
+  const resources = readPattern(resource.join('/'), RESOURCE);
+  return namespaces && resources && { namespaces, resources };
 }
 
 /** @returns undefined if the text is not a pattern */

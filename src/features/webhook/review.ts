@@ -37,7 +37,7 @@ export interface AccessReviewStatus {
 
 const reviewSchema = z.object({ apiVersion: goTextSchema, kind: goTextSchema, spec: z.unknown() });
 
-const tokenSchema = z.object({ token: z.string().min(1), audiences: goTextsSchema });
+const tokenSchema = z.object({ token: z.string().min(1) });
 
 const accessSchema = z.object({
   user: goTextSchema,

@@ -12,56 +12,42 @@ import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configur
 import type { TokenReviewStatus } from './review.ts';
 import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';
 
-export interface KeystoneGroups {
-  /**
-   * The names of the user's groups in Keystone, requested with the user's own token.
-   *
-   * @throws StatusError KeystoneUnavailable, CredentialInvalid
-   */
-  namesOf(identity: Identity, token: string): Promise<readonly string[]>;
-}
+/**
+ * The names of the user's groups in Keystone, requested with the user's own token.
+ *
+ * @throws StatusError KeystoneUnavailable, CredentialInvalid
+ */
+export type GroupNames = (identity: Identity, token: string) => Promise<readonly string[]>;
 
-export interface ProjectSync {
-  /** Creates missing objects in the background. Never throws; failures are logged. */
-  request(member: ProjectMember): void;
-}
-
-export interface TokenReviewHandlerOptions {
+export interface TokenReviewerOptions {
   /** The Keystone authenticator, without any other. */
   readonly identities: IdentitySource;
   /** Given if user names are legacy names (`webhook.usernames`). */
-  readonly legacy: KeystoneGroups | undefined;
+  readonly groupNames: GroupNames | undefined;
   /** Given if there is a synchronisation file. */
   readonly rules: Live<KeystoneSync> | undefined;
-  readonly sync: ProjectSync;
+  /** Creates missing objects in the background. Never throws; failures are logged. */
+  readonly sync: ((member: ProjectMember) => void) | undefined;
 }
 
-export interface TokenReviewHandler {
-  /**
-   * @param source the API server's address
-   * @throws StatusError if the token cannot be validated: KeystoneUnavailable, CredentialRateExceeded, …
-   */
-  review(token: string, source: string): Promise<TokenReviewStatus>;
-}
+/**
+ * @param source the API server's address
+ * @throws StatusError if the token cannot be validated: KeystoneUnavailable, CredentialRateExceeded, …
+ */
+export type TokenReviewer = (token: string, source: string) => Promise<TokenReviewStatus>;
 
-export function createTokenReviewHandler(options: TokenReviewHandlerOptions): TokenReviewHandler {
-  return {
-    async review(token, source) {
-      try {
-        const identity = await options.identities.authenticate({ kind: 'bearer', token }, source);
-        return { authenticated: true, user: await userOf(identity, token, options) };
-      } catch (error) {
-        return refusal(error);
-      }
-    },
+export function createTokenReviewer(options: TokenReviewerOptions): TokenReviewer {
+  return async (token, source) => {
+    try {
+      const identity = await options.identities.authenticate({ kind: 'bearer', token }, source);
+      return { authenticated: true, user: await userOf(identity, token, options) };
+    } catch (error) {
+      return refusal(error);
+    }
   };
 }
 
-async function userOf(
-  identity: Identity,
-  token: string,
-  options: TokenReviewHandlerOptions,
-): Promise<UserInfo> {
+async function userOf(identity: Identity, token: string, options: TokenReviewerOptions): Promise<UserInfo> {
   const { rules, sync } = options;
   const project = projectOf(identity);
   const { tenant, user } = await kubernetesUser(identity, token, project.id, options);
@@ -71,7 +57,7 @@ async function userOf(
   }
   const reviewed = applyRoleMappings(user, project.roles, rules.current);
   const member = projectMember(identity, project, reviewed.username, tenant);
-  if (member !== undefined) sync.request(member);
+  if (member !== undefined) sync?.(member);
   return reviewed;
 }
 
@@ -79,11 +65,11 @@ async function kubernetesUser(
   identity: Identity,
   token: string,
   projectID: string,
-  { identities, legacy }: TokenReviewHandlerOptions,
+  { identities, groupNames }: TokenReviewerOptions,
 ): Promise<{ readonly user: UserInfo; readonly tenant?: TenantName }> {
   // A legacy name has no tenant, so the domain need not map to one.
-  if (legacy !== undefined) {
-    return { user: legacyUser(identity, await legacy.namesOf(identity, token), projectID) };
+  if (groupNames !== undefined) {
+    return { user: legacyUser(identity, await groupNames(identity, token), projectID) };
   }
   const { tenant, user } = identities.describe(identity);
   return { tenant, user: qualifiedUser(user, projectID) };
@@ -102,18 +88,16 @@ function refusal(error: unknown): TokenReviewStatus {
  *
  * @param list calls Keystone; a failure is not cached
  */
-export function createKeystoneGroups(
+export function createGroupNames(
   list: (userID: string, token: string) => Promise<readonly string[]>,
-): KeystoneGroups {
+): GroupNames {
   const lists = new WeakMap<Identity, Promise<readonly string[]>>();
-  return {
-    namesOf(identity, token) {
-      const cached = lists.get(identity);
-      if (cached !== undefined) return cached;
-      const names = list(identity.uid, token);
-      lists.set(identity, names);
-      names.catch(() => lists.delete(identity));
-      return names;
-    },
+  return (identity, token) => {
+    const cached = lists.get(identity);
+    if (cached !== undefined) return cached;
+    const names = list(identity.uid, token);
+    lists.set(identity, names);
+    names.catch(() => lists.delete(identity));
+    return names;
   };
 }

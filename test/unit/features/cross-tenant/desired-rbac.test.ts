@@ -6,7 +6,6 @@ import {
   abacPolicies,
   administration,
   crossTenantPolicy,
-  NOW,
   POD_READER,
   policyFacts,
   resolvedPolicies,
@@ -94,9 +93,4 @@ t.test('an administration is written into each tenant of its set, with its end a
 
 t.test('nothing is written into a tenant that does not exist', async (t) => {
   t.same(desired({ abac: abacPolicies(ALICE_READS_PODS) }, ['acme', 'system']), []);
-});
-
-t.test('a policy that is not in force is written nowhere', async (t) => {
-  const ended = crossTenantPolicy({ notAfter: new Date(NOW).toISOString() });
-  t.same(desired({ facts: policyFacts({ crossTenantPolicies: [ended] }) }), []);
 });

@@ -58,12 +58,6 @@ t.test('the same name or group in another tenant matches nothing', async (t) => 
   t.same(set.admitting(entry('dana', { home: 'initech', groups: ['devs'] }), NOW), []);
 });
 
-t.test('discovery needs any policy that lets the user in', async (t) => {
-  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS) });
-  t.match(set.permits(entry('alice'), { isResourceRequest: false }, NOW), { policy: { name: 'alice-pods' } });
-  t.equal(set.permits(entry('bob'), { isResourceRequest: false }, NOW), undefined);
-});
-
 t.test('D339 of two policies for one user the first that allows the request counts', async (t) => {
   const secrets = { ...POD_READER, resources: ['secrets'] };
   const facts = policyFacts({
@@ -102,14 +96,6 @@ t.test('a policy of some namespaces covers neither others nor what has no namesp
     t.ok(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
   for (const namespace of ['', 'default', 'Web', 'web2'])
     t.notOk(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
-});
-
-t.test('a rule with names covers no list without a name', async (t) => {
-  const rules = [{ ...POD_READER, resourceNames: ['one'] }];
-  const set = setOfOne({ rules });
-  t.ok(set.permits(DEV, attributes('get', 'pods', { name: 'one' }), NOW));
-  t.notOk(set.permits(DEV, attributes('get', 'pods', { name: 'two' }), NOW));
-  t.notOk(set.permits(DEV, attributes('list', 'pods'), NOW));
 });
 
 t.test('D336 a policy ends by itself, and a permit says when', async (t) => {

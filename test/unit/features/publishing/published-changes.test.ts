@@ -2,7 +2,6 @@ import t, { type Test } from 'tap';
 import {
   createPublishedChanges,
   namespaceFingerprint,
-  tenantFingerprint,
 } from '../../../../src/features/publishing/published-changes.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
@@ -102,11 +101,5 @@ t.test('a namespace that comes, changes hands or goes causes one', (t) => {
     labelled({}),
   ].map((object) => namespaceFingerprint(object, rules));
   t.equal(new Set(fingerprints).size, fingerprints.length);
-  t.end();
-});
-
-t.test('labels of a tenant count, in any order', (t) => {
-  t.equal(tenantFingerprint(labelled({ a: '1', b: '2' })), tenantFingerprint(labelled({ b: '2', a: '1' })));
-  t.not(tenantFingerprint(labelled({ a: '1' })), tenantFingerprint(labelled({ a: '2' })));
   t.end();
 });

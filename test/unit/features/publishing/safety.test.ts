@@ -109,16 +109,6 @@ t.test('of the objects of all tenants, what they contain is not held in memory',
   t.notMatch(JSON.stringify(state.existing), /bGFyZ2U=/);
 });
 
-t.test('a copy of an object without content is restored too', async (t) => {
-  const site = publishingSite();
-  site.publish('secrets', 'empty', { type: 'Opaque' });
-  await publish(site);
-  const copy = site.copy('secrets', 'empty', 'acme');
-  site.objects.put(SECRETS, { tenant: 'acme', namespace: 'shared' }, { ...copy, data: { a: 'eA==' } });
-  await publish(site);
-  t.equal(site.copy('secrets', 'empty', 'acme')?.data, undefined);
-});
-
 t.test('shared: what a tenant sets on its namespace during a run does not delay its copies', async (t) => {
   const site = publishingSite({ mode: 'shared' });
   site.publish('secrets', 'registry', DATA);

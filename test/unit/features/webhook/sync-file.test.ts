@@ -37,14 +37,7 @@ role-mappings:
   });
 });
 
-t.test('an empty one does nothing', async (t) => {
-  t.match(readSync(''), {
-    ok: true,
-    value: { projects: false, roleAssignments: false, namespaceFormat: '%i', roleMappings: [] },
-  });
-});
-
-for (const format of ['%n', '!@#$%i', '-%i', '%i-', 'My-%i', 'a_%i', '%i.%n', '']) {
+for (const format of ['%n', '-%i', '%i-', 'a_%i']) {
   t.test(`C235 the namespace format ${JSON.stringify(format)} is refused`, async (t) => {
     t.match(problemsOf({ 'namespace-format': format }), [/^namespace-format: expected a format with %i/]);
   });
@@ -118,10 +111,6 @@ t.test('in arktos mode no user is mapped to a bare name, which contains no tenan
     checkWebhookFiles(arktos, () => Buffer.from(`role-mappings: [{ keystone-role: r, ${mapping} }]`));
   t.match(problems('username: u'), [{ message: /role-mappings: expected no username/ }]);
   t.same(problems('groups: [g]'), []);
-});
-
-t.test('what is in a ConfigMap is no file', async (t) => {
-  t.same(filesProblems('policy: { configMap: { name: p } }', 'nonsense'), []);
 });
 
 t.test('a source is one of the two', async (t) => {

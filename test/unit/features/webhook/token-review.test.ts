@@ -5,9 +5,9 @@ import type {
   ProjectMember,
 } from '../../../../src/features/webhook/keystone-auth-configuration.ts';
 import {
-  createKeystoneGroups,
-  createTokenReviewHandler,
-  type TokenReviewHandlerOptions,
+  createGroupNames,
+  createTokenReviewer,
+  type TokenReviewerOptions,
 } from '../../../../src/features/webhook/token-review.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
@@ -24,10 +24,10 @@ const RULES: KeystoneSync = {
   roleMappings: [],
 };
 
-function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewHandlerOptions> = {}) {
+function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {
   const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
   const requested: ProjectMember[] = [];
-  const { review } = createTokenReviewHandler({
+  const review = createTokenReviewer({
     identities: {
       async authenticate() {
         if (identity instanceof StatusError) throw identity;
@@ -38,9 +38,9 @@ function reviewer(identity: Identity | StatusError, changes: Partial<TokenReview
         return { tenant, user: mode.userOf(each, tenant) };
       },
     },
-    legacy: undefined,
+    groupNames: undefined,
     rules: undefined,
-    sync: { request: (member) => void requested.push(member) },
+    sync: (member) => void requested.push(member),
     ...changes,
   });
   return { requested, review: () => review('gAAAAA', '192.0.2.1') };
@@ -71,18 +71,18 @@ for (const kind of ['domain', 'system', 'unscoped'] as const) {
 }
 
 t.test('with legacy names the Keystone groups count, and a failure to list them is an error', async (t) => {
-  const legacy = { namesOf: async () => ['developers'] };
-  t.match(await reviewer(ALICE, { legacy }).review(), {
+  const groupNames = async () => ['developers'];
+  t.match(await reviewer(ALICE, { groupNames }).review(), {
     user: { username: 'alice', groups: ['developers', 'p1'] },
   });
-  const down = { namesOf: async () => Promise.reject(new StatusError('KeystoneUnavailable', 'later')) };
-  await t.rejects(reviewer(ALICE, { legacy: down }).review(), { code: 'KeystoneUnavailable' });
+  const down = async () => Promise.reject(new StatusError('KeystoneUnavailable', 'later'));
+  await t.rejects(reviewer(ALICE, { groupNames: down }).review(), { code: 'KeystoneUnavailable' });
 });
 
 t.test('with legacy names the domain need not be a tenant', async (t) => {
   const identity = { ...keystoneIdentity('alice', { home: 'Default' }), scope: PROJECT };
   t.match(await reviewer(identity).review(), { authenticated: false, error: /Default/ });
-  t.match(await reviewer(identity, { legacy: { namesOf: async () => [] } }).review(), {
+  t.match(await reviewer(identity, { groupNames: async () => [] }).review(), {
     authenticated: true,
   });
 });
@@ -104,27 +104,24 @@ t.test('no token is reviewed before the mapping rules are read', async (t) => {
 
 t.test('group names are requested once for each validated token', async (t) => {
   const asked: string[] = [];
-  const groups = createKeystoneGroups(async (userID) => {
+  const namesOf = createGroupNames(async (userID) => {
     asked.push(userID);
     return ['developers'];
   });
   const alice = keystoneIdentity('alice');
-  t.same(await Promise.all([groups.namesOf(alice, 't'), groups.namesOf(alice, 't')]), [
-    ['developers'],
-    ['developers'],
-  ]);
-  await groups.namesOf(keystoneIdentity('alice'), 't');
+  t.same(await Promise.all([namesOf(alice, 't'), namesOf(alice, 't')]), [['developers'], ['developers']]);
+  await namesOf(keystoneIdentity('alice'), 't');
   t.equal(asked.length, 2);
 });
 
 t.test('a failed request for group names is not cached', async (t) => {
   let down = true;
-  const groups = createKeystoneGroups(async () => {
+  const namesOf = createGroupNames(async () => {
     if (down) throw new Error('down');
     return [];
   });
   const alice = keystoneIdentity('alice');
-  await t.rejects(groups.namesOf(alice, 't'));
+  await t.rejects(namesOf(alice, 't'));
   down = false;
-  t.same(await groups.namesOf(alice, 't'), []);
+  t.same(await namesOf(alice, 't'), []);
 });
