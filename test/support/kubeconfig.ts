@@ -1,4 +1,5 @@
-/** A kubeconfig for one server and one user. */
+/** Kubeconfigs for one server, for an unmodified kubectl. */
+import { stringify } from 'yaml';
 import type { KeyPair } from './tls/authority.ts';
 
 /** Who makes a request: a client certificate, a token, or neither. */
@@ -9,11 +10,14 @@ export interface Credential {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** In JSON, which is YAML too. `ca` is PEM. */
-export function kubeconfigOf(
-  { url, ca }: { readonly url: string; readonly ca: string },
-  { token, certificate }: Credential,
-): string {
+interface Server {
+  readonly url: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+/** In JSON, which is YAML too. */
+export function kubeconfigOf({ url, ca }: Server, { token, certificate }: Credential): string {
   const user = {
     ...(token !== undefined && { token }),
     ...(certificate && {
@@ -29,4 +33,21 @@ export function kubeconfigOf(
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   });
+}
+
+/** @param tokens context → the token that it sends; the first context is the current one */
+export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
+  const names = Object.keys(tokens);
+  const cluster = { server: url, 'certificate-authority-data': base64(ca) };
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'stonegate', cluster }],
+      users: names.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: names.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      'current-context': names[0],
+    },
+    { lineWidth: 0 },
+  );
 }
