@@ -13,7 +13,7 @@ import {
   type SelfAccessRules,
 } from '../features/access-rules/access-rules-v1alpha1.ts';
 import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf, missingNamespace } from './destination.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE]
@@ -42,13 +42,8 @@ export function access(argv: readonly string[], io: CommandIO, env = process.env
     const { namespace } = values;
     const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`;
     const destination = await destinationOf(values, env);
-    const rules = await askFor<SelfAccessRules>(
-      'SelfAccessRules',
-      destination,
-      SELF_ACCESS_RULES_PATH + query,
-    );
+    const rules = await askFor<SelfAccessRules>(destination, SELF_ACCESS_RULES_PATH + query);
     await print(rules, format, () => tableOf(rules), io.stdout);
-    for (const warning of await missingNamespace(namespace, destination)) note(warning);
     const { incomplete, incompleteReason } = rules.status;
     if (incomplete) note(`this may be incomplete: ${incompleteReason}`);
   });

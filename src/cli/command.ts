@@ -33,9 +33,6 @@ export type Commands = Readonly<Record<string, ListedCommand>>;
 
 export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 
-/** A wrong command line. The message states the mistake. */
-export class UsageError extends Error {}
-
 /** Each remark is a line below the message. */
 export class ErrorWithRemarks extends Error {
   readonly remarks: readonly string[];
@@ -45,6 +42,9 @@ export class ErrorWithRemarks extends Error {
     this.remarks = remarks;
   }
 }
+
+/** A wrong command line. The message states the mistake. */
+export class UsageError extends ErrorWithRemarks {}
 
 /** The message consists of lines that name their place: they are printed without the command's name. */
 export class ConfigurationError extends Error {
@@ -111,7 +111,7 @@ export async function runCommand<const Declared extends Options>(
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
     else if (!isUsageError(error)) note(reasonOf(error), error);
     if (!isUsageError(error)) return EXIT.failed;
-    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`);
+    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`, error);
     io.stderr(`See: ${nameIn(usage)} --help\n`);
     return EXIT.usage;
   }
@@ -185,6 +185,15 @@ export function columns(rows: readonly (readonly string[])[]): string {
     )
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
+}
+
+/** A row for each value of a fact, the first with the fact's name; nothing for empty values. */
+export function factRows(facts: readonly (readonly [name: string, values: readonly string[]])[]): string {
+  return columns(
+    facts.flatMap(([name, values]) =>
+      values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
+    ),
+  );
 }
 
 /** Untrusted text that cannot control the terminal. */

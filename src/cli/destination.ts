@@ -2,13 +2,12 @@
  * Which running Stonegate a command calls, and with which credential: from flags or from a context of the
  * user's kubeconfig.
  */
-
 import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
 import { type OptionValues, OUTPUT_OPTION, UsageError } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
 import { kubeconfigFiles } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
-import { askStonegate, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
+import type { StonegateAddress } from './stonegate-api.ts';
 
 /** The options of every command that asks a running Stonegate. */
 export const DESTINATION_OPTIONS = {
@@ -97,23 +96,3 @@ function impersonatedOf(
 }
 
 const NO_USER: ImpersonatedUser = { username: '', uid: '', groups: [], extra: {} };
-
-/**
- * Asks, as the user, whether a namespace exists: a question about it is answered in any case, which would
- * hide a mistyped name. Stonegate does not tell a user who may not `get` the namespace.
- *
- * @returns a remark if there is no such namespace
- */
-export async function missingNamespace(
-  namespace: string | undefined,
-  address: StonegateAddress,
-): Promise<string[]> {
-  if (namespace === undefined) return [];
-  try {
-    await askStonegate(address, `/api/v1/namespaces/${encodeURIComponent(namespace)}`);
-  } catch (error) {
-    if (!(error instanceof StonegateAPIError)) throw error;
-    if (error.status === 404) return [`there is no namespace ${JSON.stringify(namespace)}`];
-  }
-  return [];
-}

@@ -11,6 +11,7 @@ import {
 import {
   type CommandIO,
   columns,
+  factRows,
   type OptionValues,
   OUTPUT_OPTION,
   outputFormat,
@@ -129,7 +130,7 @@ async function askServer(
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
+  return askFor<Explanation>(destination, EXPLANATIONS_PATH, question);
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
@@ -143,24 +144,23 @@ const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
 
 function explanationTable({ spec, status }: Explanation): string {
   const { method, path } = spec.request;
-  const asked = [
-    ['Request', `${method} ${path}`],
-    ['Credential', status.credential],
-  ];
   const stages = status.stages.flatMap(({ name, decision, reason, parts = [] }) => [
     [name, WORDS[decision], reason],
     ...parts.map((part) => [`  ${part.name}`, WORDS[part.decision], part.reason]),
   ]);
   return [
-    columns(asked),
+    factRows([
+      ['Request', [`${method} ${path}`]],
+      ['Credential', [status.credential]],
+    ]),
     columns([['STAGE', 'DECISION', 'REASON'], ...stages]),
-    columns(resultRows(status)),
+    factRows(resultFacts(status)),
   ].join('\n');
 }
 
-function resultRows(status: Explanation['status']) {
+function resultFacts(status: Explanation['status']): [name: string, values: readonly string[]][] {
   const { refusal, user, tenant, upstreamPath, headers = [] } = status;
-  const rows: (readonly [string, readonly string[]])[] = [
+  return [
     ['Outcome', [outcomeWords(status)]],
     ['Answer', refusal === undefined ? [] : [`${refusal.httpStatus} ${refusal.code}: ${refusal.message}`]],
     ['Cause', refusal?.cause === undefined ? [] : [refusal.cause]],
@@ -170,7 +170,6 @@ function resultRows(status: Explanation['status']) {
     ['Path', upstreamPath === undefined ? [] : [upstreamPath]],
     ['Headers', headers.map(({ name, value }) => (value === undefined ? name : `${name}: ${value}`))],
   ];
-  return rows.flatMap(([name, values]) => values.map((value, at) => [at === 0 ? name : '', value]));
 }
 
 function outcomeWords({ outcome, refusal, stages }: Explanation['status']): string {

@@ -54,8 +54,6 @@ const OPTIONS = {
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const apiVersion = 'stonegate.dev/v1alpha1';
 
-type Answer<T> = T & { readonly kind: string; readonly apiVersion: string };
-
 /** @param argv what follows `invite` */
 export function invite(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
@@ -78,11 +76,10 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
     if (given !== undefined) {
       const spec = { ...(given.role !== undefined && { namespace: destination.namespace }), ...given };
       const body = { kind: 'Invitation', apiVersion, spec };
-      const made = await askFor<Answer<ShownInvitation>>('Invitation', destination, INVITATIONS_PATH, body);
+      const made = await askFor<ShownInvitation>(destination, INVITATIONS_PATH, body);
       await print(made, format, () => `${made.status.link}\n`, io.stdout);
     } else if (subject === undefined) {
-      const list = await askFor<Answer<{ readonly items: readonly ShownInvitation[] }>>(
-        'InvitationList',
+      const list = await askFor<{ readonly items: readonly ShownInvitation[] }>(
         destination,
         INVITATIONS_PATH,
       );
@@ -98,12 +95,7 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
     } else {
       const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
       const body = { kind: 'InvitationAcceptance', apiVersion, spec };
-      const answer = await askFor<Answer<{ readonly status: Offer }>>(
-        'InvitationAcceptance',
-        destination,
-        ACCEPTANCES_PATH,
-        body,
-      );
+      const answer = await askFor<{ readonly status: Offer }>(destination, ACCEPTANCES_PATH, body);
       const { status } = answer;
       const what = `${status.inviter} invites you to ${targetText(status)}`;
       await print(answer, format, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);

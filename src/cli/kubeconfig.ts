@@ -12,7 +12,7 @@ import {
 } from '../kubernetes/kubeconfig-v1.ts';
 import { type CommandIO, EXIT, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
-import { assertNamesFree, mergeEntries } from './kubeconfig/entries.ts';
+import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
@@ -25,7 +25,6 @@ import {
   readServer,
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
-import type { Undecided } from './kubeconfig/server-setup.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
 import type { Note } from './make-token.ts';
 
@@ -116,13 +115,7 @@ export function kubeconfig(
       throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
     if (scopes.length === 0 && values['token-expires'] !== undefined)
       throw new UsageError('--token-expires wants --token-scope beside it');
-    const connection = await connect(values, argv.slice(end + 1), server, parts);
-    if ('choices' in connection) {
-      note(connection.problem);
-      io.stderr(connection.choices);
-      return EXIT.usage;
-    }
-    const { login, ca } = connection;
+    const { login, ca } = await connect(values, argv.slice(end + 1), server, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
@@ -130,10 +123,7 @@ export function kubeconfig(
     const entriesWith = await planEntries(values, { server, ca }, login, parts, note);
     let entries = entriesWith(undefined);
     const names = entries.contexts.map(({ name }) => name);
-    const files = kubeconfigFiles(values.kubeconfig, parts.env);
-    const file = await fileToChange(files);
-    const others = force ? [] : files.filter((other) => other !== file);
-    for (const other of others) assertNamesFree(await readKubeconfigFile(other), entries, other);
+    const file = await fileToChange(kubeconfigFiles(values.kubeconfig, parts.env));
     const merge = (text: string | undefined) =>
       mergeEntries(text, entries, { force, use: use ? names[0] : undefined }, file);
     if (print) {
@@ -157,7 +147,7 @@ async function connect(
   loginWords: readonly string[],
   server: URL,
   parts: KubeconfigParts,
-): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined } | Undecided> {
+): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined }> {
   const { provider, 'ca-file': file, 'ca-fingerprint': given } = values;
   const fingerprint = readFingerprint(given);
   const stated = loginWords.length === 0 ? undefined : readLoginArguments(loginWords, parts);
@@ -172,8 +162,8 @@ async function connect(
   const { chooseLogin, readServerSetup } = await import('./kubeconfig/server-setup.ts');
   const setup = await readServerSetup(server, { ca, fingerprint, question: parts.question });
   if (stated !== undefined) return { login: stated, ca: setup.ca };
-  const chosen = await chooseLogin(setup.spec, provider, parts);
-  return 'choices' in chosen ? chosen : { login: readLoginArguments(chosen.words, parts), ca: setup.ca };
+  const words = await chooseLogin(setup.spec, provider, parts);
+  return { login: readLoginArguments(words, parts), ca: setup.ca };
 }
 
 interface Server {

@@ -59,8 +59,6 @@ const OPTIONS = {
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const IDENTITY = { kind: 'Member', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-type Answer = Member & typeof IDENTITY;
-
 /** @param argv what follows `members` */
 export function members(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
@@ -72,7 +70,7 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       throw new UsageError(`--type is ${Object.keys(TYPES).join(', ')}`);
     const destination = { ...(await destinationOf(values, env)), onWarning: note };
     const namespace = values.namespace ?? destination.namespace;
-    const list = () => askFor<MemberList>('MemberList', destination, membersPath(namespace));
+    const list = () => askFor<MemberList>(destination, membersPath(namespace));
     if (action === undefined) {
       const listed = await list();
       await print(listed, format, () => tableOf(listed.items), io.stdout);
@@ -88,7 +86,7 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       const path = membersPath(namespace, id);
       const member = { ...IDENTITY, metadata: { namespace, ...(id && { name: id }) }, spec };
       const method = id === undefined ? 'POST' : 'PUT';
-      const changed = await askFor<Answer>('Member', destination, path, member, method);
+      const changed = await askFor<Member>(destination, path, member, method);
       await print(changed, format, () => tableOf([changed]), io.stdout);
     };
     if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });

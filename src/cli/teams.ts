@@ -13,7 +13,7 @@ import {
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -42,16 +42,6 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
-/** How often a change is made that another client prevents. */
-const ATTEMPTS = 5;
-
-type Answer = ShownTeam & typeof IDENTITY;
-
-interface TeamList {
-  readonly kind: 'TeamList';
-  readonly apiVersion: string;
-  readonly items: readonly ShownTeam[];
-}
 
 /** @param argv what follows `teams` */
 export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
@@ -66,7 +56,7 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
     if (action === 'delete') refuseWords(users);
     const destination = await destinationOf(values, env);
     if (name === undefined) {
-      const list = await askFor<TeamList>('TeamList', destination, TEAMS_PATH);
+      const list = await askFor<{ readonly items: readonly ShownTeam[] }>(destination, TEAMS_PATH);
       await print(list, format, () => tableOf(list.items), io.stdout);
     } else if (action === 'delete') {
       await askStonegate(destination, pathOf(name), undefined, 'DELETE');
@@ -75,7 +65,7 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
       const { description, managers } = values;
       const changed =
         action === 'create'
-          ? await askFor<Answer>('Team', destination, TEAMS_PATH, {
+          ? await askFor<ShownTeam>(destination, TEAMS_PATH, {
               ...IDENTITY,
               metadata: { name },
               spec: { ...(description !== undefined && { description }), members: users },
@@ -93,17 +83,10 @@ async function change(
   name: string,
   field: 'members' | 'managers',
   changed: (users: readonly string[]) => readonly string[],
-): Promise<Answer> {
-  for (let attempt = 1; ; attempt += 1) {
-    const team = await askFor<Answer>('Team', destination, pathOf(name));
-    const spec = { ...team.spec, [field]: changed(team.spec[field]) };
-    try {
-      return await askFor<Answer>('Team', destination, pathOf(name), { ...team, spec }, 'PUT');
-    } catch (error) {
-      const isConflict = error instanceof StonegateAPIError && error.status === 409;
-      if (!isConflict || attempt === ATTEMPTS) throw error;
-    }
-  }
+): Promise<ShownTeam> {
+  const team = await askFor<ShownTeam>(destination, pathOf(name));
+  const spec = { ...team.spec, [field]: changed(team.spec[field]) };
+  return askFor<ShownTeam>(destination, pathOf(name), { ...team, spec }, 'PUT');
 }
 
 /** A user may be named without the prefix of the tenant or of the source. */

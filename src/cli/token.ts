@@ -19,8 +19,8 @@ import {
   UsageError,
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
-import { type AnsweredToken, makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
-import { askFor, askStonegate, StonegateAPIError, type TypeMeta } from './stonegate-api.ts';
+import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
+import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
                               [--description TEXT]
@@ -79,7 +79,7 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
         refuseWords(words);
         const format = outputFormat(values.output);
         const destination = await destinationOf(values, env);
-        const list = await askFor<TokenList>('AccessTokenList', destination, ACCESS_TOKENS_PATH);
+        const list = await askFor<TokenList>(destination, ACCESS_TOKENS_PATH);
         await print(list, format, () => tableOf(list), io.stdout);
       });
     case 'rotate':
@@ -116,7 +116,7 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
 /** @returns the new secret */
 async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
   const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return secretIn(await askFor<AnsweredToken>(body.kind, destination, ROTATIONS_PATH, body), note);
+  return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */
@@ -132,7 +132,7 @@ async function revoke(destination: Destination, name: string, note: Note): Promi
   }
 }
 
-interface TokenList extends TypeMeta {
+interface TokenList {
   readonly items: readonly ShownToken[];
 }
 

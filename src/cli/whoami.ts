@@ -4,7 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
-import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, factRows, outputFormat, print, refuseWords, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
@@ -26,7 +26,7 @@ export function whoami(argv: readonly string[], io: CommandIO, env = process.env
     refuseWords(words);
     const format = outputFormat(values.output);
     const destination = await destinationOf(values, env);
-    const answer = await askFor<SelfIdentity>('SelfIdentity', destination, SELF_IDENTITY_PATH);
+    const answer = await askFor<SelfIdentity>(destination, SELF_IDENTITY_PATH);
     await print(answer, format, () => tableOf(answer, systemClock.now()), io.stdout);
   });
 }
@@ -34,7 +34,7 @@ export function whoami(argv: readonly string[], io: CommandIO, env = process.env
 function tableOf({ status }: SelfIdentity, now: number): string {
   const { user, tenant, authenticator, scope, roles, accessToken, expirationTimestamp } = status;
   const end = Date.parse(expirationTimestamp);
-  const facts: (readonly [string, readonly string[]])[] = [
+  return factRows([
     ['User', [user.username]],
     ['UID', [user.uid]],
     ['Tenant', [tenant]],
@@ -53,12 +53,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
       'Until',
       isLastInstant(end) ? [] : [`${expirationTimestamp} (${inWords(Math.floor((end - now) / 60_000))})`],
     ],
-  ];
-  return columns(
-    facts.flatMap(([name, values]) =>
-      values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
-    ),
-  );
+  ]);
 }
 
 /** The extra without the keys that repeat Keystone's scope and roles. */
