@@ -109,10 +109,6 @@ t.test('the tour shows every step right and exits 0', async (t) => {
     'API server saw GET /api/v1/tenants/globex/namespaces/default/pods as globex:bob\n',
     '< 403 Forbidden: ',
     'acme-alice < "name":"news", on the watch',
-    '< 200 shop, staging\n',
-    'API server saw GET /api/v1/tenants/acme/namespaces/staging/pods as acme:dave\n',
-    'acme:dave (readers)',
-    '< 101 "hello\\n", then {"metadata":{},"status":"Success"}\n',
     'All of it was right.',
   ])
     t.match(demo.output, telling);
@@ -151,9 +147,6 @@ t.test('the demo is ready for each of its users', async (t) => {
       t.equal(owner, name.split('-')[0]);
     }
     t.match(await run('acme-alice', 'version'), 'Server Version: v0.9.0');
-    t.equal(await run('acme-dave', 'get', 'ns', '-o', 'name'), 'namespace/shop\nnamespace/staging\n');
-    t.equal(await run('acme-dave', 'get', 'pods', '-A', '-o', 'name'), 'pod/till\npod/till\n');
-    await t.rejects(run('acme-dave', 'get', 'secrets', '-A'), { message: /secrets is forbidden/ });
   });
 
   t.test('with a browser, at the portal that it prints', async (t) => {
@@ -181,23 +174,14 @@ t.test('the demo is ready for each of its users', async (t) => {
 
   t.test('with the commands of Stonegate that it prints', async (t) => {
     const [, words = ''] = /explain (.*)$/m.exec(demo.output) ?? [];
-    const explained = await promisify(execFile)(process.execPath, [
-      'src/main.ts',
-      'explain',
-      ...words.split(' '),
-    ]);
-    t.match(
-      explained.stdout,
-      /accessReview +REFUSED.*RoleBinding readers grants `get,list,watch pods`, not `delete`/,
-    );
     const kubeconfig = ['--kubeconfig', join(folder, 'kubeconfig')];
     const run = async (...words: string[]) =>
-      (await promisify(execFile)(process.execPath, ['src/main.ts', ...words, ...kubeconfig])).stdout;
-    t.match(await run('access', '--context', 'acme-dave'), /^shop,staging +configmaps /m);
+      (await promisify(execFile)(process.execPath, ['src/main.ts', ...words])).stdout;
     t.match(
-      await run('who-can', 'list', 'pods', '-n', 'shop'),
-      /acme:dave +namespace shop +RoleBinding readers/,
+      await run('explain', ...words.split(' ')),
+      /accessReview +REFUSED.*RoleBinding readers grants `get,list,watch pods`, not `delete`/,
     );
+    t.match(await run('access', '--context', 'acme-dave', ...kubeconfig), /^shop,staging +configmaps /m);
   });
 
   t.test('with the commands of README.md', { skip: kubectl === undefined && NO_KUBECTL }, async (t) => {

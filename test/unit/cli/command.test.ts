@@ -12,8 +12,6 @@ async function run(...argv: string[]) {
 
 const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = [
   [['--fource'], "Unknown option '--fource'; did you mean --force?"],
-  [['get', 'pods', '-n', 'web', '-w'], "Unknown option '-w'"],
-  [['--force', '--password=hush'], "Unknown option '--password'"],
   [['-phush'], "Unknown option '-p'"],
   [['-n'], "Option '-n, --name <value>' argument missing"],
 ];

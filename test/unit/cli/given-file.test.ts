@@ -10,8 +10,6 @@ t.test('a token may have lines and blanks around it', async (t) => {
 
 const NO_TOKENS: Readonly<Record<string, string | Buffer>> = {
   'a private key': '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n',
-  'two tokens': 'hush\nhush\n',
-  'a line of a password file': 'hush alice',
   'bytes that are no text': Buffer.from([0x68, 0x75, 0x73, 0x68, 0x00, 0xff]),
 };
 for (const [what, content] of Object.entries(NO_TOKENS)) {
@@ -21,10 +19,3 @@ for (const [what, content] of Object.entries(NO_TOKENS)) {
     await t.rejects(readGivenToken('--token-file', file), { message });
   });
 }
-
-t.test('an empty file is told as such', async (t) => {
-  const file = join(t.testdir({ it: ' \n' }), 'it');
-  await t.rejects(readGivenToken('--token-file', file), {
-    message: /^--token-file: .* is empty$/,
-  });
-});

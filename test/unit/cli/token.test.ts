@@ -54,10 +54,7 @@ t.test('wrong usage is refused before anything is sent', async (t) => {
     [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
     [['create', '--rules', join(folder, 'map'), '--expires', '1h'], /--rules wants a list/],
     [['rotate'], /which token\?/],
-    [['rotate', 'a', 'b'], /unexpected argument "b"/],
     [['revoke'], /which tokens\?/],
-    [['list', '--scope', 'read'], /Unknown option '--scope'/],
-    [['make'], /expected: token create/],
   ] as const)
     t.match(await run(...words), { code: 2, stdout: '', stderr: mistake }, words.join(' '));
   t.same(asked, []);
