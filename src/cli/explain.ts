@@ -14,7 +14,6 @@ import {
   factRows,
   type OptionValues,
   OUTPUT_OPTION,
-  outputFormat,
   print,
   runCommand,
   UsageError,
@@ -96,7 +95,6 @@ type Values = OptionValues<typeof OPTIONS>;
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const { config, server, context } = values;
     if ([config, server, context].filter((value) => value !== undefined).length > 1)
       throw new UsageError('--config, --server and --context exclude each other');
@@ -104,7 +102,7 @@ export function explain(argv: readonly string[], io: CommandIO, explainWith: Exp
     const explanation = await (config === undefined
       ? askServer(words, values, token)
       : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
-    await print(explanation, format, () => explanationTable(explanation), io.stdout);
+    await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
     for (const warning of explanation.status.warnings ?? []) note(warning);
   });
 }

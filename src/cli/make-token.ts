@@ -31,10 +31,10 @@ export async function makeToken(
   option = '--expires',
 ): Promise<string> {
   const spec = {
-    ...(description !== undefined && { description }),
+    description,
     scopes,
-    ...(rules !== undefined && { rules: await readRules(rules) }),
-    ...(expires !== undefined && { expirationSeconds: secondsIn(option, expires) }),
+    rules: rules === undefined ? undefined : await readRules(rules),
+    expirationSeconds: expires === undefined ? undefined : secondsIn(option, expires),
   };
   const body = { kind: 'AccessToken', apiVersion: 'stonegate.dev/v1alpha1', spec };
   try {

@@ -138,8 +138,7 @@ async function needsOfOptions(
   const chosen = mode ?? otherwise;
   if (config !== undefined || chosen === undefined)
     throw new UsageError('expected either --config or --mode');
-  if (chosen !== 'arktos' && chosen !== 'shared') throw new UsageError('--mode is arktos or shared');
-  return needsOfMode(chosen);
+  return needsOfMode(chosen === 'shared' ? chosen : 'arktos');
 }
 
 function definitionsText(mode: Needs['mode']): string {
@@ -159,11 +158,7 @@ function needsOfMode(mode: Needs['mode']): Needs {
   return {
     mode,
     keystone: true,
-    tokenReview: false,
-    index: false,
-    quota: false,
     extraKeys: [CREDENTIAL_ID_KEY],
-    constrained: false,
     configMaps: [],
     credentials: { stonegate: undefined, 'stonegate-provisioner': undefined },
     createRoles: true,
@@ -199,7 +194,6 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },
-    constrained: false,
     extraKeys: [
       ...optionalExtraKeysOf(authentication),
       ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),

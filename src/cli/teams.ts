@@ -2,15 +2,7 @@
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
 import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
@@ -46,7 +38,6 @@ const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const
 /** @param argv what follows `teams` */
 export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [action, name, ...users] = words;
     const isKnown = ACTIONS.some((known) => known === action);
     if (action !== undefined && (!isKnown || name === undefined))
@@ -57,7 +48,7 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
     const destination = await destinationOf(values, env);
     if (name === undefined) {
       const list = await askFor<{ readonly items: readonly ShownTeam[] }>(destination, TEAMS_PATH);
-      await print(list, format, () => tableOf(list.items), io.stdout);
+      await print(list, values.output, () => tableOf(list.items), io.stdout);
     } else if (action === 'delete') {
       await askStonegate(destination, pathOf(name), undefined, 'DELETE');
       note(`the team ${name} is deleted`);
@@ -68,12 +59,12 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
           ? await askFor<ShownTeam>(destination, TEAMS_PATH, {
               ...IDENTITY,
               metadata: { name },
-              spec: { ...(description !== undefined && { description }), members: users },
+              spec: { description, members: users },
             })
           : await change(destination, name, managers === true ? 'managers' : 'members', (present) =>
               action === 'add' ? [...present, ...users] : without(present, users),
             );
-      await print(changed, format, () => tableOf([changed]), io.stdout);
+      await print(changed, values.output, () => tableOf([changed]), io.stdout);
     }
   });
 }

@@ -8,16 +8,7 @@ import {
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  EXIT,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, EXIT, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
 import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
@@ -68,36 +59,29 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
   const command = { usage: USAGE, argv: rest, io };
   switch (action) {
     case 'create':
-      return runCommand({ ...command, options: OPTIONS.create }, async (values, words, note) => {
-        refuseWords(words);
-        const { scope: scopes } = values;
-        const destination = await destinationOf(values, env);
-        io.stdout(`${await makeToken(destination, { ...values, scopes }, note)}\n`);
+      return runCommand({ ...command, options: OPTIONS.create }, async (values, _words, note) => {
+        const request = { ...values, scopes: values.scope };
+        io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
       });
     case 'list':
-      return runCommand({ ...command, options: OPTIONS.list }, async (values, words) => {
-        refuseWords(words);
-        const format = outputFormat(values.output);
+      return runCommand({ ...command, options: OPTIONS.list }, async (values) => {
         const destination = await destinationOf(values, env);
         const list = await askFor<TokenList>(destination, ACCESS_TOKENS_PATH);
-        await print(list, format, () => tableOf(list), io.stdout);
+        await print(list, values.output, () => tableOf(list), io.stdout);
       });
     case 'rotate':
       return runCommand(
-        { ...command, options: OPTIONS.rotate },
+        { ...command, options: OPTIONS.rotate, words: [] },
         async ({ overlap, ...values }, words, note) => {
           const [name, ...more] = words;
           if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
           refuseWords(more);
-          const spec = {
-            name,
-            ...(overlap !== undefined && { overlapSeconds: secondsIn('--overlap', overlap) }),
-          };
+          const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
           io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
         },
       );
     case 'revoke':
-      return runCommand({ ...command, options: OPTIONS.revoke }, async (values, names, note) => {
+      return runCommand({ ...command, options: OPTIONS.revoke, words: [] }, async (values, names, note) => {
         if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
         const destination = await destinationOf(values, env);
         let code: number = EXIT.fine;

@@ -8,7 +8,6 @@ import {
   type CommandIO,
   columns,
   type OptionValues,
-  outputFormat,
   print,
   refuseWords,
   runCommand,
@@ -68,13 +67,12 @@ type Values = OptionValues<typeof OPTIONS>;
 /** @param argv what follows `who-can` */
 export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [verb, target] = questionIn(words, values);
     const destination = await destinationOf(values, env);
     const { kind, path, spec } = await reviewOf(verb, target, values, destination, note);
     const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
     const answer = await askFor<WhoCanReview>(destination, path, review);
-    await print(answer, format, () => tableOf(answer), io.stdout);
+    await print(answer, values.output, () => tableOf(answer), io.stdout);
     for (const warning of warningsOf(answer)) note(warning);
   });
 }

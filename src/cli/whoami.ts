@@ -4,7 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
-import { type CommandIO, factRows, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, factRows, print, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
@@ -22,12 +22,10 @@ Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 
 /** @param argv what follows `whoami` */
 export function whoami(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values, words) => {
-    refuseWords(words);
-    const format = outputFormat(values.output);
+  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values) => {
     const destination = await destinationOf(values, env);
     const answer = await askFor<SelfIdentity>(destination, SELF_IDENTITY_PATH);
-    await print(answer, format, () => tableOf(answer, systemClock.now()), io.stdout);
+    await print(answer, values.output, () => tableOf(answer, systemClock.now()), io.stdout);
   });
 }
 
