@@ -81,13 +81,6 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     t.notMatch(warnings, ofWebhook);
     restore();
   });
-
-  await t.test('not if the configuration does not have them', async (t) => {
-    const restore = change(WEBHOOKS, 'stonegate-policies', (object) => ({ ...object, webhooks: [] }));
-    await testbed.configure({});
-    t.notMatch(await run(), /olicies/);
-    restore();
-  });
 });
 
 t.test('check warns if a tenant’s group is bound in a namespace that admission leaves out', async (t) => {

@@ -47,13 +47,13 @@ async function seed(keystone: RealKeystone) {
   );
   const credential = made.application_credential;
   const id = typeof credential === 'object' && credential !== null && 'id' in credential ? credential.id : '';
-  return { web, token, credential: String(id) };
+  return { token, credential: String(id) };
 }
 
 t.test('a real Keystone', { skip }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
-  const { web, token, credential } = await seed(keystone);
+  const { token, credential } = await seed(keystone);
   const folder = t.testdir();
   const stonegate = await startStonegate(t, {
     folder: join(folder, 'stonegate'),
@@ -114,15 +114,6 @@ t.test('a real Keystone', { skip }, async (t) => {
     const exchanged = await runLogin(['--keystone', '--unscoped'], env);
     t.match(exchanged, { code: 0, stderr: '' });
     t.notMatch(exchanged.stdout, token);
-  });
-
-  await t.test('kubectl reaches the pods of the tenant', async (t) => {
-    const config = join(kubectl.folder, 'pods');
-    const env = personWith({ auth: { ...alice, project_id: web } });
-    writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: ['--keystone'], env }));
-    t.match(await kubectl.run(['--kubeconfig', config, 'get', 'pods', '-o', 'name']), {
-      stdout: 'pod/web\n',
-    });
   });
 
   await t.test('C255 a wrong password, and a project in which the user has no role', async (t) => {

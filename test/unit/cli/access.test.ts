@@ -1,11 +1,10 @@
 /**
  * `stonegate access` as it is typed: what it asks, what it prints, and which mistakes it names.
  */
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { access } from '../../../src/cli/access.ts';
-import { printedIO } from '../../support/printed-io.ts';
-import { type RecordedResponse, startRecordedServer } from '../../support/recorded-server.ts';
+import { askCommand } from '../../support/ask-command.ts';
+import type { RecordedResponse } from '../../support/recorded-server.ts';
 
 const PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 const NONE = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
@@ -18,14 +17,8 @@ function rulesOf(status: object) {
   };
 }
 
-async function run(t: Test, words: string, rules: RecordedResponse = { body: rulesOf({}) }) {
-  const server = await startRecordedServer(t, () => rules);
-  const tokenFile = join(t.testdir({ token: 'the-token' }), 'token');
-  const { io, printed } = printedIO();
-  const address = ['--server', server.url, '--token-file', tokenFile];
-  const code = await access([...words.split(' ').filter((word) => word !== ''), ...address], io, {});
-  return { code, ...printed, asked: server.asked };
-}
+const run = (t: Test, words: string, rules: RecordedResponse = { body: rulesOf({}) }) =>
+  askCommand(t, access, words.split(' ').filter(Boolean), () => rules);
 
 const VIEW = ['get', 'list', 'watch'];
 const rule = (resources: string[], more: object = {}) => ({

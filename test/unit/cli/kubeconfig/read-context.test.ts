@@ -98,14 +98,6 @@ t.test('of several files the first to name a thing counts, and missing ones do n
   t.equal((await (await read(folder, 'none', 'empty', 'a', 'b')).credential()).authorization, 'Bearer first');
 });
 
-t.test('another context by its name', async (t) => {
-  const contexts = [{ name: 'there', context: { cluster: 'c', user: 'u' } }];
-  const folder = t.testdir({ config: config({ token: 'tok' }, {}, { contexts }) });
-  const there = await readContext([join(folder, 'config')], 'there');
-  t.equal((await there.credential()).authorization, 'Bearer tok');
-  await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
-});
-
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
   ['without a current context', '{}', /no current context in .*--context/],

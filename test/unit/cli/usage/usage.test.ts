@@ -134,7 +134,7 @@ t.test('a file without records is named as such', async (t) => {
 t.test('wrong usage', async (t) => {
   for (const [mistake, ...words] of [
     ['which files?'],
-    ['-o is table, csv, json', 'a', '-o', 'yaml'],
+    ['--output is table, csv, json', 'a', '-o', 'yaml'],
     ['--from is a day or a time', 'a', '--from', 'yesterday'],
     ['--from is before --to', 'a', '--from', '2026-11-02', '--to', '2026-11-01'],
   ] as const) {
