@@ -86,17 +86,6 @@ t.test('a client with a secret', async (t) => {
   t.match(decodeJwt(token), { sub: 'carol' });
 });
 
-t.test('a client with a wrong secret', async (t) => {
-  const { source } = await scene(t, { clientSecret: 'of the client' });
-  const file = join(t.testdir(), 'secret');
-  await writeFile(file, 'another');
-  const terminal = withBrowser(t, CAROL);
-  await t.rejects(source({ 'client-secret-file': file }).obtain(terminal, undefined), {
-    message: /the provider does not accept the client: check its id and its secret \(invalid_client/,
-  });
-  t.match((await terminal.page()).text, 'Not logged in');
-});
-
 t.test('a login that no user completes times out', async (t) => {
   const { source } = await scene(t);
   const terminal = createFakeTerminal({ browser: () => undefined });
@@ -121,16 +110,6 @@ t.test('--device-code opens no browser', async (t) => {
   t.same(terminal.opened, []);
   terminal.interrupt();
   await t.rejects(login);
-});
-
-t.test('a device code is polled until it expires', async (t) => {
-  const { source } = await scene(t);
-  const terminal = createFakeTerminal();
-  const login = source({ 'device-code': true }).obtain(terminal, undefined);
-  const ended = t.rejects(login, { message: /the code has expired before it was confirmed/ });
-  await eventually(() => terminal.said.length === 3);
-  terminal.clock.advance(60 * 60_000);
-  await ended;
 });
 
 t.test('the user refuses the device code', async (t) => {

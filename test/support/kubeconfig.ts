@@ -16,15 +16,18 @@ interface Server {
   readonly ca: string;
 }
 
-/** In JSON, which is YAML too. */
-export function kubeconfigOf({ url, ca }: Server, { token, certificate }: Credential): string {
-  const user = {
+export function kubeconfigOf(server: Server, { token, certificate }: Credential): string {
+  return kubeconfigFor(server, {
     ...(token !== undefined && { token }),
     ...(certificate && {
       'client-certificate-data': base64(certificate.cert),
       'client-key-data': base64(certificate.key),
     }),
-  };
+  });
+}
+
+/** In JSON, which is YAML too. */
+export function kubeconfigFor({ url, ca }: Server, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',

@@ -63,32 +63,6 @@ t.test('files are found from the kubeconfig that names them, and a token file be
   t.equal((await context.credential()).authorization, 'Bearer from-file');
 });
 
-t.test(
-  'a user may be a certificate, a name with a password, and what kubectl would send beside it',
-  async (t) => {
-    const data = Buffer.from('CERT').toString('base64');
-    const pair = { 'client-certificate-data': data, 'client-key': 'key' };
-    const folder = t.testdir({
-      key: 'KEY',
-      alone: config(pair),
-      both: config({ ...pair, token: 'tok' }),
-      password: config({ username: 'erin', password: 'p' }),
-    });
-    const certificate = { cert: 'CERT', key: 'KEY' };
-    for (const [name, wanted] of [
-      ['alone', { certificate, authorization: undefined }],
-      ['both', { certificate, authorization: 'Bearer tok' }],
-      ['password', { certificate: undefined, authorization: 'Basic ZXJpbjpw' }],
-    ] as const) {
-      const context = await read(folder, name);
-      t.strictSame(
-        { certificate: context.certificate, authorization: (await context.credential()).authorization },
-        wanted,
-      );
-    }
-  },
-);
-
 t.test('of several files the first to name a thing counts, and missing ones do not matter', async (t) => {
   const folder = t.testdir({
     a: JSON.stringify({ users: [{ name: 'u', user: { token: 'first' } }] }),
