@@ -65,7 +65,7 @@ export async function destinationOf(
     const address = { url: server, ca, serverName: undefined, authorization, certificate: undefined };
     return { ...address, impersonated: impersonatedOf(flags), namespace: DEFAULT_NAMESPACE };
   }
-  if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
+  if (caFile !== undefined) throw new UsageError('--ca-file needs --server');
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
   const { namespace = DEFAULT_NAMESPACE } = context;
   const there = { ...context, namespace, impersonated: impersonatedOf(flags, context.impersonated) };
@@ -89,8 +89,7 @@ function impersonatedOf(
     extra: configured.extra,
   };
   if (user.username !== '') return user;
-  if (asUID !== undefined || asGroup.length > 0)
-    throw new UsageError('--as-uid and --as-group want --as beside them');
+  if (asUID !== undefined || asGroup.length > 0) throw new UsageError('--as-uid and --as-group need --as');
   if (user.uid === '' && user.groups.length === 0 && Object.keys(user.extra).length === 0) return undefined;
   throw new Error('the user of the context has as-uid, as-groups or as-user-extra without as');
 }

@@ -112,7 +112,7 @@ export function kubeconfig(
     if (scopes.length > 0 && (print || values.projects !== undefined))
       throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
     if (scopes.length === 0 && values['token-expires'] !== undefined)
-      throw new UsageError('--token-expires wants --token-scope beside it');
+      throw new UsageError('--token-expires needs --token-scope');
     const { login, ca } = await connect(values, argv.slice(end + 1), server, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');

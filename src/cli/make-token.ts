@@ -69,5 +69,5 @@ export function secondsIn(option: string, text: string): number {
 async function readRules(file: string): Promise<unknown> {
   const { data } = readYAML(await readGiven('--rules', file), file);
   if (Array.isArray(data)) return data;
-  throw new UsageError('--rules wants a list of rules: verbs, apiGroups, resources, namespaces');
+  throw new UsageError('--rules must be a list of rules: verbs, apiGroups, resources, namespaces');
 }

@@ -142,7 +142,7 @@ t.test('a real Keystone', { skip }, async (t) => {
     t.same([code, stdout], [1, '']);
     t.match(
       stderr,
-      /one proof is not enough: Keystone wants (?:external with password|password with external) of heidi .*application credential create/,
+      /one proof is not enough: Keystone asks for (?:external with password|password with external) of heidi .*application credential create/,
     );
   });
 });

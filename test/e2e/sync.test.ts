@@ -95,7 +95,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.same(ours(), []);
   });
 
-  t.test(`${mode}: what the API server does not allow is told, and the rest is done`, async (t) => {
+  t.test(`${mode}: what the API server does not allow is reported, and the rest is done`, async (t) => {
     const { sync, apiServer, directory, alice, ours } = await setUp(t, { mode });
     directory.assign(alice, 'member', { project: directory.project('initech', 'api') });
     apiServer.breakNext('403', ({ method, url = '' }) => method === 'POST' && url.endsWith('/namespaces'));

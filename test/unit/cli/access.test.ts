@@ -70,7 +70,7 @@ t.test('-n asks about one namespace, whatever its name', async (t) => {
   t.match(asked, [{ path: `${PATH}?namespace=a%26verb%3D*` }]);
 });
 
-t.test('a user who may do nothing is told so', async (t) => {
+t.test('a user who may do nothing sees a sentence that says so', async (t) => {
   t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' });
 });
 
@@ -90,5 +90,5 @@ t.test('--as asks as another user', async (t) => {
     ['impersonate-group', 'a'],
     ['impersonate-group', 'b'],
   ]);
-  t.match(await run(t, '--as-group a'), { code: 2, stderr: /--as-uid and --as-group want --as/, asked: [] });
+  t.match(await run(t, '--as-group a'), { code: 2, stderr: /--as-uid and --as-group need --as/, asked: [] });
 });

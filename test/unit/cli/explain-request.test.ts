@@ -43,9 +43,9 @@ const WRONG: readonly (readonly [string, object, RegExp])[] = [
   ['', {}, /what is to be explained/],
   ['sing pods', {}, /unknown verb "sing"/],
   ['get widgets', {}, /RESOURCE\.VERSION\.GROUP/],
-  ['get pods', { subresource: 'status' }, /wants the name/],
+  ['get pods', { subresource: 'status' }, /needs the name/],
   ['exec a b', {}, /one pod/],
-  ['get pods', { method: 'GET' }, /wants --path/],
+  ['get pods', { method: 'GET' }, /needs --path/],
   ['get pods', { path: '/x' }, /not both/],
   ['get pods', { header: ['bad name: x'] }, /Name: value/],
 ];

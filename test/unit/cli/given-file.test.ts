@@ -13,7 +13,7 @@ const NO_TOKENS: Readonly<Record<string, string | Buffer>> = {
   'bytes that are no text': Buffer.from([0x68, 0x75, 0x73, 0x68, 0x00, 0xff]),
 };
 for (const [what, content] of Object.entries(NO_TOKENS)) {
-  t.test(`${what}: the file holds no token, and nothing of it is told`, async (t) => {
+  t.test(`${what}: the file contains no token, and the error quotes nothing of it`, async (t) => {
     const file = join(t.testdir({ it: content }), 'it');
     const message = /^--token-file: (?!.*hush).* holds no token$/;
     await t.rejects(readGivenToken('--token-file', file), { message });

@@ -197,7 +197,7 @@ t.test('files of the login are named so that kubectl finds them from everywhere'
   });
 });
 
-t.test('an authority that is none is reported before kubectl stumbles', async (t) => {
+t.test('a file without a certificate is refused before kubectl fails on it', async (t) => {
   for (const [content, message] of [
     [undefined, /--ca-file: no such file: ca\.crt/],
     ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', /holds no certificate/],
@@ -211,15 +211,15 @@ t.test('an authority that is none is reported before kubectl stumbles', async (t
 const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [LOGIN, /--server URL is required/],
   ...['http://s', 'https://me@s', 'https://s/foo'].map(
-    (server) => [['--server', server, ...LOGIN], /--server wants an https address without user/] as const,
+    (server) => [['--server', server, ...LOGIN], /--server must be an https address without user/] as const,
   ),
   [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /--namespace: "/],
   [[...SERVER, '--tenant', 'globex/api', ...LOGIN], /--tenant: "/],
-  [[...SERVER, '--ca-fingerprint', 'ab:cd', ...LOGIN], /--ca-fingerprint wants the SHA-256/],
+  [[...SERVER, '--ca-fingerprint', 'ab:cd', ...LOGIN], /--ca-fingerprint must be the SHA-256/],
   [[...SERVER, '--ca-file', 'x', '--ca-fingerprint', 'a'.repeat(64)], /give one of them/],
   [[...SERVER, '--keystone', '--os-cloud', 'acme'], /Unknown option '--keystone'\n/],
-  [[...SERVER, '--name', 'p_2', ...LOGIN], /--name wants letters, digits and dashes/],
-  [[...SERVER, '--projects', ',', '--', '--keystone'], /--projects wants "all", or names or ids/],
+  [[...SERVER, '--name', 'p_2', ...LOGIN], /--name must be of letters, digits and dashes/],
+  [[...SERVER, '--projects', ',', '--', '--keystone'], /--projects must be "all", or names or ids/],
   [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
   [[...SERVER, '--', '--keystone', '--os-password', 'hush'], /--os-password is not accepted/],
   [

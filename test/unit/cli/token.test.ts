@@ -42,7 +42,7 @@ t.test('the overlap of a rotation is the server’s, or the one given', async (t
 t.test('wrong usage is refused before anything is sent', async (t) => {
   for (const [words, stderr] of [
     [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
-    [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules wants a list/],
+    [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules must be a list/],
     [['rotate'], /which token\?/],
     [['revoke'], /which tokens\?/],
   ] as const)

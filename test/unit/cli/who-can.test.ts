@@ -119,7 +119,7 @@ User   a\ufffd[31m\ufffdb                                       namespace web  R
   );
 });
 
-t.test('what is not in the table is told on standard error: the exit code is 0', async (t) => {
+t.test('warnings are on standard error, and the exit code is 0', async (t) => {
   const status = {
     otherTenants: 2,
     evaluationError: 'role.rbac.authorization.k8s.io "gone" not found',

@@ -85,7 +85,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
 ];
 for (const [what, text, message] of WRONG) {
-  t.test(`a kubeconfig ${what} is told as such`, async (t) => {
+  t.test(`a kubeconfig ${what} is an error that says so`, async (t) => {
     const folder = t.testdir({ config: text });
     const reading = read(folder).then((context) => context.credential());
     await t.rejects(reading, { message });
@@ -117,14 +117,14 @@ const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
   [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
   [credential({ clientCertificateData: 'secret' }), /gave no token$/],
 ];
-t.test('a plugin that is not there is told, with how to install it', async (t) => {
+t.test('an error about a missing plugin says how to install it', async (t) => {
   const exec = { command: './absent', installHint: 'install it:\napt install it' };
   const message = /cannot be run: .*ENOENT$/;
   await t.rejects(runPlugin(t, '', exec), { message, remarks: ['install it:', 'apt install it'] });
 });
 
 for (const [at, [script, message]] of BAD_PLUGINS.entries()) {
-  t.test(`a plugin that fails (${at + 1}) is told, without what it printed`, async (t) => {
+  t.test(`an error about a plugin that fails (${at + 1}) does not quote its output`, async (t) => {
     const failure: unknown = await runPlugin(t, script).catch((error: unknown) => error);
     t.match(String(failure), message);
     t.notMatch(String(failure), /secret/);
