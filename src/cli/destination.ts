@@ -62,8 +62,8 @@ export async function destinationOf(
   if (server !== undefined) {
     if (authorization === undefined) throw new UsageError(`--server needs ${tokenOption}`);
     const ca = caFile === undefined ? undefined : await readGiven('--ca-file', caFile);
-    const address = { url: server, ca, serverName: undefined, authorization, certificate: undefined };
-    return { ...address, impersonated: impersonatedOf(flags), namespace: DEFAULT_NAMESPACE };
+    const impersonated = impersonatedOf(flags);
+    return { url: server, ca, authorization, impersonated, namespace: DEFAULT_NAMESPACE };
   }
   if (caFile !== undefined) throw new UsageError('--ca-file needs --server');
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);

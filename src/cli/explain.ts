@@ -117,10 +117,10 @@ async function askServer(
   values: Values,
   token: string | undefined,
 ): Promise<Explanation> {
-  const { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile } = values;
+  const { server, 'admin-token-file': tokenFile } = values;
   // A mistake in the words is reported before anyone logs in.
   requestOf(words, values);
-  const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
+  const flags = { ...values, 'token-file': tokenFile };
   const destination = await destinationOf(flags, process.env, '--admin-token-file');
   const [, own] = /^Bearer (.*)/.exec(destination.authorization ?? '') ?? [];
   if (server === undefined && token === undefined && own === undefined)
