@@ -3,7 +3,7 @@
  * runs the tour and ends with exit code 0 if all checks passed, else 1.
  */
 import { resolve } from 'node:path';
-import { parseArgs, styleText } from 'node:util';
+import { parseArgs } from 'node:util';
 import { claimFolder } from './claim-folder.ts';
 import { openPlayground, type Playground } from './playground.ts';
 import { takeTour } from './tour.ts';
@@ -49,7 +49,6 @@ async function guide({ url, testbed, tokens, folder }: Playground): Promise<numb
     ca: testbed.authority.cert,
     requests: testbed.apiServer.requests,
     print,
-    paint: (line, right) => styleText(right ? 'bold' : 'red', line),
   });
   print('');
   if (wrong.length > 0) print(`Wrong: ${wrong.join('; ')}. Logs: ${folder}`);

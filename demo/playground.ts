@@ -5,12 +5,12 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Seed } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
+import { contextsOf } from '../test/support/kubeconfig.ts';
 import { printedManifests, seedManifests } from '../test/support/manifests.ts';
 import { createTestbed, type Testbed } from '../test/support/testbed.ts';
 import { quotaConfiguration, seedQuota } from './seed-quota.ts';
@@ -70,7 +70,9 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     },
     onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
-  const stopTalking = keepTalking([testbed.log, ...seedDemo(testbed.apiServer.seed)]);
+  const { seed } = testbed.apiServer;
+  const stopTalking = keepTalking([testbed.log, ...seedTenants(seed)]);
+  seedReader(seed);
   const closeTestbed = async (): Promise<void> => {
     stopTalking();
     await testbed.close();
@@ -80,7 +82,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   try {
     await writeFile(join(folder, 'service-password'), seedService(testbed.keystone), { mode: 0o600 });
     const roles = await printedManifests('roles', '--mode', 'arktos');
-    for (const tenant of Object.keys(TENANTS)) seedManifests(testbed.apiServer.seed, roles, {}, { tenant });
+    for (const tenant of Object.keys(TENANTS)) seedManifests(seed, roles, {}, { tenant });
     await seedQuota(testbed, admissionPort, ACME_PODS);
     const url = `https://127.0.0.1:${stonegate}`;
     const admin = `http://127.0.0.1:${adminPort}`;
@@ -90,7 +92,7 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
       'globex-bob': testbed.keystoneToken('bob'),
       'acme-carol': await testbed.provider.idToken('carol'),
     };
-    const kubeconfig = kubeconfigOf({ server: url, ca: testbed.authority.cert, tokens });
+    const kubeconfig = contextsOf({ url, ca: testbed.authority.cert }, tokens);
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
     await writeFile(join(folder, TOKEN_FILE), tokens['acme-dave'], { mode: 0o600 });
     const { configFile } = testbed;
@@ -171,12 +173,6 @@ function seedReader(seed: Seed): void {
 }
 
 /** @returns the log of a second pod in each tenant */
-function seedDemo(seed: Seed): PodLog[] {
-  const logs = seedTenants(seed);
-  seedReader(seed);
-  return logs;
-}
-
 function seedTenants(seed: Seed): PodLog[] {
   return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
     seed.namespace(namespace, { tenant });
@@ -202,31 +198,6 @@ function keepTalking(logs: readonly PodLog[]): () => void {
     for (const log of logs) log.append(`${new Date().toISOString()} served request ${served}`);
   }, 2_000);
   return () => clearInterval(timer);
-}
-
-interface KubeconfigOptions {
-  readonly server: string;
-  /** PEM. */
-  readonly ca: string;
-  /** Context → the token it sends. The first is the current one. */
-  readonly tokens: Readonly<Record<string, string>>;
-}
-
-/** For an unmodified kubectl. */
-function kubeconfigOf({ server, ca, tokens }: KubeconfigOptions): string {
-  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  const users = Object.keys(tokens);
-  return stringify(
-    {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'stonegate', cluster }],
-      users: users.map((name) => ({ name, user: { token: tokens[name] } })),
-      contexts: users.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
-      'current-context': users[0] ?? '',
-    },
-    { lineWidth: 0 },
-  );
 }
 
 /** Describes a request at the API server: the rewritten path and the impersonated user. */

@@ -22,8 +22,6 @@ export interface TourOptions {
   /** Requests that have reached the API server; grows. */
   readonly requests: readonly LoggedRequest[];
   readonly print: (line: string) => void;
-  /** Colours a line with the result of a step. */
-  readonly paint?: (line: string, right: boolean) => string;
 }
 
 export interface Exchange {
@@ -62,19 +60,19 @@ const CALL_TIMEOUT = 10_000;
  *
  * @returns the titles of the failed steps
  */
-export async function takeTour(options: TourOptions, steps: readonly Step[] = STEPS): Promise<string[]> {
-  const { print, paint = (line) => line } = options;
+export async function takeTour(options: TourOptions): Promise<string[]> {
+  const { print } = options;
   const guide = createGuide(options);
   const wrong: string[] = [];
-  for (const [index, { title, exchanges = [], run }] of steps.entries()) {
+  for (const [index, { title, exchanges = [], run }] of STEPS.entries()) {
     print('');
-    print(paint(`${index + 1}. ${title}`, true));
+    print(`${index + 1}. ${title}`);
     try {
       for (const exchange of exchanges) await guide.exchange(exchange);
       await run?.(guide);
     } catch (error) {
       wrong.push(title);
-      print(paint(`   WRONG: ${error instanceof Error ? error.message : String(error)}`, false));
+      print(`   WRONG: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   guide.close();

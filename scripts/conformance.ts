@@ -16,7 +16,6 @@ interface Case {
 }
 
 interface Reasons {
-  readonly waits: Readonly<Record<string, readonly string[]>>;
   readonly doesNotApply: Readonly<Record<string, readonly string[]>>;
   readonly otherwise: Readonly<Record<string, readonly string[]>>;
 }
@@ -25,8 +24,6 @@ export interface Conformance {
   readonly cases: readonly Case[];
   /** Case id → the files whose tests name it. */
   readonly tested: ReadonlyMap<string, readonly string[]>;
-  /** Case id → why it has no test yet. */
-  readonly waits: ReadonlyMap<string, string>;
   readonly doesNotApply: ReadonlyMap<string, string>;
   /** Case id → how Stonegate intentionally differs from the expectation. */
   readonly otherwise: ReadonlyMap<string, string>;
@@ -40,7 +37,6 @@ export function readConformance(): Conformance {
   return {
     cases,
     tested: testedCases(),
-    waits: byCase(reasons.waits),
     doesNotApply: byCase(reasons.doesNotApply),
     otherwise: byCase(reasons.otherwise),
   };
@@ -66,21 +62,19 @@ function byCase(reasons: Readonly<Record<string, readonly string[]>>): Map<strin
   return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)));
 }
 
-export function conformancePage({ cases, tested, waits, doesNotApply, otherwise }: Conformance): string {
+export function conformancePage({ cases, tested, doesNotApply, otherwise }: Conformance): string {
   const rows = cases.map(({ id, area, given, expect }) => {
     const files = tested.get(id);
     const state =
       files === undefined
-        ? `${waits.has(id) ? 'waits' : 'does not apply'}: ${waits.get(id) ?? doesNotApply.get(id) ?? ''}`
+        ? `does not apply: ${doesNotApply.get(id)}`
         : `${otherwise.has(id) ? `on purpose otherwise (${otherwise.get(id)}), ` : ''}tested: ${files.map((file) => `[${file.replace(/^test\/|\.test\.ts$/g, '')}](../../${file})`).join(', ')}`;
     return `| ${id} | ${area} | ${cell(given)} | ${cell(expect)} | ${state} |`;
   });
-  const count = (has: { has(id: string): boolean }) =>
-    cases.filter(({ id }) => has.has(id) && (has === tested || !tested.has(id))).length;
   return `# Conformance
 
 What the tests, advisories and users of other proxies have taught, case by case. A case counts as tested where a test
-has its id in its name: \`${count(tested)}\` are, \`${count(waits)}\` wait for what is not built yet, \`${count(doesNotApply)}\` do not apply.
+has its id in its name: \`${tested.size}\` are, \`${doesNotApply.size}\` do not apply.
 Where Stonegate does something else than was expected of others, the last column says so and why; "peer" is the project
 the case comes from.
 This page is written by \`npm run conformance\`; a test holds it to the tests.

@@ -12,8 +12,8 @@ import {
   SELF_ACCESS_RULES_PATH,
   type SelfAccessRules,
 } from '../features/access-rules/access-rules-v1alpha1.ts';
-import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf, missingNamespace } from './destination.ts';
+import { type CommandIO, columns, print, runCommand } from './command.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE]
@@ -36,19 +36,12 @@ const OPTIONS = {
 
 /** @param argv what follows `access` */
 export function access(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, words, note) => {
-    refuseWords(words);
-    const format = outputFormat(values.output);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, _words, note) => {
     const { namespace } = values;
     const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`;
     const destination = await destinationOf(values, env);
-    const rules = await askFor<SelfAccessRules>(
-      'SelfAccessRules',
-      destination,
-      SELF_ACCESS_RULES_PATH + query,
-    );
-    await print(rules, format, () => tableOf(rules), io.stdout);
-    for (const warning of await missingNamespace(namespace, destination)) note(warning);
+    const rules = await askFor<SelfAccessRules>(destination, SELF_ACCESS_RULES_PATH + query);
+    await print(rules, values.output, () => tableOf(rules), io.stdout);
     const { incomplete, incompleteReason } = rules.status;
     if (incomplete) note(`this may be incomplete: ${incompleteReason}`);
   });

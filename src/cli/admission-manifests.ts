@@ -9,7 +9,7 @@ import { webhookConfigurations } from '../features/admission/manifests/registrat
 import { RESERVE_RULES } from '../features/quota/rights.ts';
 import { quotaRegistration } from '../features/quota/tenant-quota-manifests.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { readAuthority } from './given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
@@ -49,9 +49,8 @@ export function admissionManifests(
   io: CommandIO,
   sources: LoadSources,
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
     const { config, 'ca-file': caFile, url, user, namespace = 'stonegate' } = values;
-    refuseWords(positionals);
     if (config === undefined || caFile === undefined)
       throw new UsageError('--config FILE and --ca-file FILE are required');
     if (url !== undefined && !/^https:\/\/[^/?#]+$/.test(url))

@@ -17,7 +17,7 @@ export interface CommandIO {
 /** The options and first words that a command accepts, for completion. */
 export interface AcceptedWords {
   readonly options: Options;
-  /** The first words that the command knows; others may be accepted too. */
+  /** The first words that the command knows, of those that it accepts; absent: it accepts none. */
   readonly words?: readonly string[];
 }
 
@@ -33,9 +33,6 @@ export type Commands = Readonly<Record<string, ListedCommand>>;
 
 export const EXIT = { fine: 0, failed: 1, usage: 2 } as const;
 
-/** A wrong command line. The message states the mistake. */
-export class UsageError extends Error {}
-
 /** Each remark is a line below the message. */
 export class ErrorWithRemarks extends Error {
   readonly remarks: readonly string[];
@@ -45,6 +42,9 @@ export class ErrorWithRemarks extends Error {
     this.remarks = remarks;
   }
 }
+
+/** A wrong command line. The message states the mistake. */
+export class UsageError extends ErrorWithRemarks {}
 
 /** The message consists of lines that name their place: they are printed without the command's name. */
 export class ConfigurationError extends Error {
@@ -58,7 +58,7 @@ export class ConfigurationError extends Error {
 
 type Option = NonNullable<ParseArgsConfig['options']>[string];
 
-/** `choices` are all values of an option, which shells complete; without any the option is never accepted. */
+/** `choices` are the values of an option, which shells complete; if empty, the command itself refuses it. */
 type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
 
 type Parsed<Declared extends Options> = ReturnType<typeof parseArgs<{ options: Declared }>>['values'];
@@ -90,7 +90,7 @@ export async function runCommand<const Declared extends Options>(
     note: (line: string, error?: Error) => void,
   ) => Promise<number | undefined>,
 ): Promise<number> {
-  const { usage, options, argv, io } = command;
+  const { usage, options, words, argv, io } = command;
   if (io.describe !== undefined) {
     io.describe(command);
     return EXIT.fine;
@@ -105,13 +105,15 @@ export async function runCommand<const Declared extends Options>(
   }
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    if (words === undefined) refuseWords(positionals);
+    refuseOtherChoices(options, values);
     return (await run(values, positionals, note)) ?? EXIT.fine;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
     else if (!isUsageError(error)) note(reasonOf(error), error);
     if (!isUsageError(error)) return EXIT.failed;
-    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`);
+    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`, error);
     io.stderr(`See: ${nameIn(usage)} --help\n`);
     return EXIT.usage;
   }
@@ -125,6 +127,14 @@ function nameIn(usage: string): string {
 /** @throws UsageError if words are left that the command does not take */
 export function refuseWords([word]: readonly string[]): void {
   if (word !== undefined) throw new UsageError(`unexpected argument ${JSON.stringify(word)}`);
+}
+
+function refuseOtherChoices(options: Options, values: Readonly<Record<string, unknown>>): void {
+  for (const [name, { choices = [] }] of Object.entries(options)) {
+    const value = values[name];
+    if (choices.length > 0 && value !== undefined && !choices.some((choice) => choice === value))
+      throw new UsageError(`--${name} is ${choices.join(', ')}; not ${JSON.stringify(value)}`);
+  }
 }
 
 function isUsageError(error: Error): boolean {
@@ -143,30 +153,22 @@ function suggestion({ message }: Error, options: readonly string[]): string {
   return option === undefined ? '' : didYouMean(option, options).replace('mean ', 'mean --');
 }
 
-const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
-
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
-
 /** The option of commands that print a table, or the object that it is made of. */
-export const OUTPUT_OPTION = { type: 'string', short: 'o', choices: OUTPUT_FORMATS } as const;
+export const OUTPUT_OPTION = { type: 'string', short: 'o', choices: ['table', 'json', 'yaml'] } as const;
 
-/** @throws UsageError */
-export function outputFormat(given: string | undefined): OutputFormat {
-  if (given === undefined || given === 'table') return 'table';
-  if (given === 'json' || given === 'yaml') return given;
-  throw new UsageError(`-o is table, json or yaml, not ${JSON.stringify(given)}`);
-}
-
-/** @param table called only for the format `table` */
+/**
+ * @param format the value of `OUTPUT_OPTION`
+ * @param table called only for a table
+ */
 export async function print(
   value: object,
-  format: OutputFormat,
+  format: string | undefined,
   table: () => string,
   stdout: (text: string) => void,
 ): Promise<void> {
-  if (format === 'table') stdout(table());
-  else if (format === 'json') stdout(`${JSON.stringify(value, undefined, 2)}\n`);
-  else stdout((await import('yaml')).stringify(value, { lineWidth: 0 }));
+  if (format === 'json') stdout(`${JSON.stringify(value, undefined, 2)}\n`);
+  else if (format === 'yaml') stdout((await import('yaml')).stringify(value, { lineWidth: 0 }));
+  else stdout(table());
 }
 
 /**
@@ -185,6 +187,15 @@ export function columns(rows: readonly (readonly string[])[]): string {
     )
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
+}
+
+/** A row for each value of a fact, the first with the fact's name; nothing for empty values. */
+export function factRows(facts: readonly (readonly [name: string, values: readonly string[]])[]): string {
+  return columns(
+    facts.flatMap(([name, values]) =>
+      values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
+    ),
+  );
 }
 
 /** Untrusted text that cannot control the terminal. */

@@ -2,13 +2,12 @@
  * Which running Stonegate a command calls, and with which credential: from flags or from a context of the
  * user's kubeconfig.
  */
-
 import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
 import { type OptionValues, OUTPUT_OPTION, UsageError } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
 import { kubeconfigFiles } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
-import { askStonegate, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
+import type { StonegateAddress } from './stonegate-api.ts';
 
 /** The options of every command that asks a running Stonegate. */
 export const DESTINATION_OPTIONS = {
@@ -63,10 +62,10 @@ export async function destinationOf(
   if (server !== undefined) {
     if (authorization === undefined) throw new UsageError(`--server needs ${tokenOption}`);
     const ca = caFile === undefined ? undefined : await readGiven('--ca-file', caFile);
-    const address = { url: server, ca, serverName: undefined, authorization, certificate: undefined };
-    return { ...address, impersonated: impersonatedOf(flags), namespace: DEFAULT_NAMESPACE };
+    const impersonated = impersonatedOf(flags);
+    return { url: server, ca, authorization, impersonated, namespace: DEFAULT_NAMESPACE };
   }
-  if (caFile !== undefined) throw new UsageError('--ca-file wants --server beside it');
+  if (caFile !== undefined) throw new UsageError('--ca-file needs --server');
   const context = await readContext(kubeconfigFiles(flags.kubeconfig, env), flags.context);
   const { namespace = DEFAULT_NAMESPACE } = context;
   const there = { ...context, namespace, impersonated: impersonatedOf(flags, context.impersonated) };
@@ -90,30 +89,9 @@ function impersonatedOf(
     extra: configured.extra,
   };
   if (user.username !== '') return user;
-  if (asUID !== undefined || asGroup.length > 0)
-    throw new UsageError('--as-uid and --as-group want --as beside them');
+  if (asUID !== undefined || asGroup.length > 0) throw new UsageError('--as-uid and --as-group need --as');
   if (user.uid === '' && user.groups.length === 0 && Object.keys(user.extra).length === 0) return undefined;
   throw new Error('the user of the context has as-uid, as-groups or as-user-extra without as');
 }
 
 const NO_USER: ImpersonatedUser = { username: '', uid: '', groups: [], extra: {} };
-
-/**
- * Asks, as the user, whether a namespace exists: a question about it is answered in any case, which would
- * hide a mistyped name. Stonegate does not tell a user who may not `get` the namespace.
- *
- * @returns a remark if there is no such namespace
- */
-export async function missingNamespace(
-  namespace: string | undefined,
-  address: StonegateAddress,
-): Promise<string[]> {
-  if (namespace === undefined) return [];
-  try {
-    await askStonegate(address, `/api/v1/namespaces/${encodeURIComponent(namespace)}`);
-  } catch (error) {
-    if (!(error instanceof StonegateAPIError)) throw error;
-    if (error.status === 404) return [`there is no namespace ${JSON.stringify(namespace)}`];
-  }
-  return [];
-}

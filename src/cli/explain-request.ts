@@ -70,7 +70,7 @@ function raw(words: readonly string[], { method = 'GET', path = '', upgrade }: R
 function requestOfWords(words: readonly string[], flags: RequestFlags) {
   const [verb, ...operands] = words;
   if (verb === undefined) throw new UsageError('what is to be explained? Words like "get pods", or --path');
-  if (flags.method !== undefined) throw new UsageError('--method wants --path beside it');
+  if (flags.method !== undefined) throw new UsageError('--method needs --path');
   const subresource = POD_WORDS.get(verb);
   if (subresource !== undefined) return podRequest(subresource, operands, flags);
   const method = METHODS.get(verb);
@@ -78,7 +78,7 @@ function requestOfWords(words: readonly string[], flags: RequestFlags) {
     throw new UsageError(`unknown verb ${JSON.stringify(verb)}: one of ${REQUEST_VERBS.join(', ')}`);
   const [type = '', name = ''] = targetOf(operands);
   if (name === '' && flags.subresource !== undefined)
-    throw new UsageError('--subresource wants the name of an object');
+    throw new UsageError('--subresource needs the name of an object');
   const watching = verb === 'watch' ? watchQuery(name) : '';
   const path = pathOf(type, verb === 'watch' ? '' : name, flags);
   return { method, path: `${path}${watching}`, upgrade: flags.upgrade };

@@ -11,9 +11,9 @@ import {
 import {
   type CommandIO,
   columns,
+  factRows,
   type OptionValues,
   OUTPUT_OPTION,
-  outputFormat,
   print,
   runCommand,
   UsageError,
@@ -95,7 +95,6 @@ type Values = OptionValues<typeof OPTIONS>;
 /** @param argv what follows `explain` */
 export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const { config, server, context } = values;
     if ([config, server, context].filter((value) => value !== undefined).length > 1)
       throw new UsageError('--config, --server and --context exclude each other');
@@ -103,7 +102,7 @@ export function explain(argv: readonly string[], io: CommandIO, explainWith: Exp
     const explanation = await (config === undefined
       ? askServer(words, values, token)
       : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
-    await print(explanation, format, () => explanationTable(explanation), io.stdout);
+    await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
     for (const warning of explanation.status.warnings ?? []) note(warning);
   });
 }
@@ -118,10 +117,10 @@ async function askServer(
   values: Values,
   token: string | undefined,
 ): Promise<Explanation> {
-  const { context, kubeconfig, server, 'ca-file': caFile, 'admin-token-file': tokenFile } = values;
+  const { server, 'admin-token-file': tokenFile } = values;
   // A mistake in the words is reported before anyone logs in.
   requestOf(words, values);
-  const flags = { context, kubeconfig, server, 'ca-file': caFile, 'token-file': tokenFile };
+  const flags = { ...values, 'token-file': tokenFile };
   const destination = await destinationOf(flags, process.env, '--admin-token-file');
   const [, own] = /^Bearer (.*)/.exec(destination.authorization ?? '') ?? [];
   if (server === undefined && token === undefined && own === undefined)
@@ -129,7 +128,7 @@ async function askServer(
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
   const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return askFor<Explanation>('Explanation', destination, EXPLANATIONS_PATH, question);
+  return askFor<Explanation>(destination, EXPLANATIONS_PATH, question);
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
@@ -143,24 +142,23 @@ const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
 
 function explanationTable({ spec, status }: Explanation): string {
   const { method, path } = spec.request;
-  const asked = [
-    ['Request', `${method} ${path}`],
-    ['Credential', status.credential],
-  ];
   const stages = status.stages.flatMap(({ name, decision, reason, parts = [] }) => [
     [name, WORDS[decision], reason],
     ...parts.map((part) => [`  ${part.name}`, WORDS[part.decision], part.reason]),
   ]);
   return [
-    columns(asked),
+    factRows([
+      ['Request', [`${method} ${path}`]],
+      ['Credential', [status.credential]],
+    ]),
     columns([['STAGE', 'DECISION', 'REASON'], ...stages]),
-    columns(resultRows(status)),
+    factRows(resultFacts(status)),
   ].join('\n');
 }
 
-function resultRows(status: Explanation['status']) {
+function resultFacts(status: Explanation['status']): [name: string, values: readonly string[]][] {
   const { refusal, user, tenant, upstreamPath, headers = [] } = status;
-  const rows: (readonly [string, readonly string[]])[] = [
+  return [
     ['Outcome', [outcomeWords(status)]],
     ['Answer', refusal === undefined ? [] : [`${refusal.httpStatus} ${refusal.code}: ${refusal.message}`]],
     ['Cause', refusal?.cause === undefined ? [] : [refusal.cause]],
@@ -170,7 +168,6 @@ function resultRows(status: Explanation['status']) {
     ['Path', upstreamPath === undefined ? [] : [upstreamPath]],
     ['Headers', headers.map(({ name, value }) => (value === undefined ? name : `${name}: ${value}`))],
   ];
-  return rows.flatMap(([name, values]) => values.map((value, at) => [at === 0 ? name : '', value]));
 }
 
 function outcomeWords({ outcome, refusal, stages }: Explanation['status']): string {

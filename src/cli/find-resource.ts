@@ -11,8 +11,6 @@ export interface FoundResource {
   readonly resource: string;
   /** Undefined if discovery does not have it. */
   readonly namespaced: boolean | undefined;
-  /** The names of the resource's subresources: `log`, `exec`. */
-  readonly subresources: readonly string[];
   /** If discovery does not have it, the names of the resources that it has. */
   readonly known: readonly string[];
 }
@@ -66,7 +64,7 @@ export async function findResource(
       return found && { apiGroup, ...found };
     },
   );
-  const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined, subresources: [] };
+  const written = { apiGroup: rest.join('.'), resource: name, namespaced: undefined };
   return lists.find((found) => found !== undefined) ?? { ...written, known };
 }
 
@@ -92,9 +90,5 @@ function resourceIn(
     ({ name, singularName, kind, shortNames }) =>
       !name.includes('/') && [name, singularName, kind.toLowerCase(), ...shortNames].includes(word),
   );
-  if (found === undefined) return undefined;
-  const subresources = resources
-    .filter(({ name }) => name.startsWith(`${found.name}/`))
-    .map(({ name }) => name.slice(found.name.length + 1));
-  return { resource: found.name, namespaced: found.namespaced, subresources, known: [] };
+  return found && { resource: found.name, namespaced: found.namespaced, known: [] };
 }

@@ -8,15 +8,7 @@ import {
   type Offer,
   type ShownInvitation,
 } from '../features/members/invitation-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
@@ -54,39 +46,37 @@ const OPTIONS = {
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const apiVersion = 'stonegate.dev/v1alpha1';
 
-type Answer<T> = T & { readonly kind: string; readonly apiVersion: string };
-
 /** @param argv what follows `invite` */
 export function invite(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [action, subject, ...more] = words;
     refuseWords(more);
-    const given = specOf(values);
+    const { namespace, role, team, email } = values;
+    const isNew = [namespace, role, team, email].some((value) => value !== undefined);
     const isKnown = action === undefined || ACTIONS.some((known) => known === action);
     const needsSubject = action !== undefined && action !== 'list';
     if (
       !isKnown ||
       needsSubject === (subject === undefined) ||
-      (action === undefined) !== (given !== undefined) ||
-      (given !== undefined && (given.role === undefined) === (given.team === undefined))
+      (action === undefined) !== isNew ||
+      (isNew && (role === undefined) === (team === undefined))
     )
       throw new UsageError(
         'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
       );
     const destination = await destinationOf(values, env);
-    if (given !== undefined) {
-      const spec = { ...(given.role !== undefined && { namespace: destination.namespace }), ...given };
+    if (isNew) {
+      const place = role === undefined ? namespace : (namespace ?? destination.namespace);
+      const spec = { namespace: place, role, team, email };
       const body = { kind: 'Invitation', apiVersion, spec };
-      const made = await askFor<Answer<ShownInvitation>>('Invitation', destination, INVITATIONS_PATH, body);
-      await print(made, format, () => `${made.status.link}\n`, io.stdout);
+      const made = await askFor<ShownInvitation>(destination, INVITATIONS_PATH, body);
+      await print(made, values.output, () => `${made.status.link}\n`, io.stdout);
     } else if (subject === undefined) {
-      const list = await askFor<Answer<{ readonly items: readonly ShownInvitation[] }>>(
-        'InvitationList',
+      const list = await askFor<{ readonly items: readonly ShownInvitation[] }>(
         destination,
         INVITATIONS_PATH,
       );
-      await print(list, format, () => tableOf(list.items), io.stdout);
+      await print(list, values.output, () => tableOf(list.items), io.stdout);
     } else if (action === 'withdraw') {
       await askStonegate(
         destination,
@@ -98,29 +88,13 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
     } else {
       const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
       const body = { kind: 'InvitationAcceptance', apiVersion, spec };
-      const answer = await askFor<Answer<{ readonly status: Offer }>>(
-        'InvitationAcceptance',
-        destination,
-        ACCEPTANCES_PATH,
-        body,
-      );
+      const answer = await askFor<{ readonly status: Offer }>(destination, ACCEPTANCES_PATH, body);
       const { status } = answer;
       const what = `${status.inviter} invites you to ${targetText(status)}`;
-      await print(answer, format, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);
+      await print(answer, values.output, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);
     }
     return undefined;
   });
-}
-
-/** @returns undefined if no option of an invitation is given */
-function specOf({ namespace, role, team, email }: { [Name in keyof InvitationSpec]?: string | undefined }) {
-  const spec = {
-    ...(namespace !== undefined && { namespace }),
-    ...(role !== undefined && { role }),
-    ...(team !== undefined && { team }),
-    ...(email !== undefined && { email }),
-  };
-  return Object.keys(spec).length === 0 ? undefined : spec;
 }
 
 function tableOf(listed: readonly ShownInvitation[]): string {

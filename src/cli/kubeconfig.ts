@@ -6,13 +6,12 @@ import { resolve } from 'node:path';
 import {
   accessPerProject,
   type KubeconfigAccess,
-  type KubeconfigEntries,
   kubeconfigEntries,
   kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
-import { type CommandIO, EXIT, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, type OptionValues, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
-import { assertNamesFree, mergeEntries } from './kubeconfig/entries.ts';
+import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
@@ -25,7 +24,6 @@ import {
   readServer,
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
-import type { Undecided } from './kubeconfig/server-setup.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
 import type { Note } from './make-token.ts';
 
@@ -105,35 +103,37 @@ export function kubeconfig(
 ): Promise<number> {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const own = argv.slice(0, end);
-  return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, words, note) => {
-    refuseWords(words);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, _words, note) => {
     const server = readServer(values.server);
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
-    readName(values.name, server, values.tenant);
+    const name = readName(values.name, server, values.tenant);
     const { force = false, use = false, print = false, 'token-scope': scopes = [] } = values;
     if (scopes.length > 0 && (print || values.projects !== undefined))
       throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
     if (scopes.length === 0 && values['token-expires'] !== undefined)
-      throw new UsageError('--token-expires wants --token-scope beside it');
-    const connection = await connect(values, argv.slice(end + 1), server, parts);
-    if ('choices' in connection) {
-      note(connection.problem);
-      io.stderr(connection.choices);
-      return EXIT.usage;
-    }
-    const { login, ca } = connection;
+      throw new UsageError('--token-expires needs --token-scope');
+    const { login, ca } = await connect(values, argv.slice(end + 1), server, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
     if (warning !== undefined) note(warning);
-    const entriesWith = await planEntries(values, { server, ca }, login, parts, note);
-    let entries = entriesWith(undefined);
+    const run: LoginRun = {
+      ...{ ...login, ...parts, command: commandOf(values, parts) },
+      stonegate: { url: server.origin, ca },
+    };
+    // Stonegate takes the prefix of a tenant off each path.
+    const address = values.tenant === undefined ? server.origin : `${server.origin}/tenants/${values.tenant}`;
+    const accesses = await planAccesses(values, name, run, note);
+    const entriesWith = (token?: string) =>
+      kubeconfigEntries(
+        { name, server: address, ca },
+        accesses.map((access) => ({ ...access, token })),
+        run.command,
+      );
+    let entries = entriesWith();
     const names = entries.contexts.map(({ name }) => name);
-    const files = kubeconfigFiles(values.kubeconfig, parts.env);
-    const file = await fileToChange(files);
-    const others = force ? [] : files.filter((other) => other !== file);
-    for (const other of others) assertNamesFree(await readKubeconfigFile(other), entries, other);
+    const file = await fileToChange(kubeconfigFiles(values.kubeconfig, parts.env));
     const merge = (text: string | undefined) =>
       mergeEntries(text, entries, { force, use: use ? names[0] : undefined }, file);
     if (print) {
@@ -143,7 +143,7 @@ export function kubeconfig(
     if (scopes.length > 0) {
       // A name that is taken is refused before there is a token.
       merge(await readKubeconfigFile(file));
-      entries = entriesWith(await makeContextToken(values, { server, ca }, login, parts, note));
+      entries = entriesWith(await makeContextToken(values, run, note));
     }
     await changeFile(file, (text) => merge(text).merged);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
@@ -157,7 +157,7 @@ async function connect(
   loginWords: readonly string[],
   server: URL,
   parts: KubeconfigParts,
-): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined } | Undecided> {
+): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined }> {
   const { provider, 'ca-file': file, 'ca-fingerprint': given } = values;
   const fingerprint = readFingerprint(given);
   const stated = loginWords.length === 0 ? undefined : readLoginArguments(loginWords, parts);
@@ -172,81 +172,53 @@ async function connect(
   const { chooseLogin, readServerSetup } = await import('./kubeconfig/server-setup.ts');
   const setup = await readServerSetup(server, { ca, fingerprint, question: parts.question });
   if (stated !== undefined) return { login: stated, ca: setup.ca };
-  const chosen = await chooseLogin(setup.spec, provider, parts);
-  return 'choices' in chosen ? chosen : { login: readLoginArguments(chosen.words, parts), ca: setup.ca };
+  const words = await chooseLogin(setup.spec, provider, parts);
+  return { login: readLoginArguments(words, parts), ca: setup.ca };
 }
 
-interface Server {
-  readonly server: URL;
-  /** PEM. */
-  readonly ca: string | undefined;
-}
-
-/** @returns the entries with the access token of their user; undefined: the user logs in */
-async function planEntries(
-  values: OptionValues<typeof OPTIONS>,
-  { server, ca }: Server,
-  login: LoginArguments,
-  parts: KubeconfigParts,
-  note: Note,
-): Promise<(token: string | undefined) => KubeconfigEntries> {
-  const { tenant, projects, 'token-scope': scopes = [] } = values;
-  const command = commandOf(values, parts);
-  const name = readName(values.name, server, tenant);
-  const scoped = scopes.map((scope) => /^namespace\/([^/]+)\//.exec(scope)?.[1]).find(Boolean);
-  const namespace = values.namespace ?? scoped;
-  // The projects of the own tenant say nothing about another.
-  const asksNamespace = namespace === undefined && tenant === undefined;
-  const options: ProjectsOptions = {
-    ...{ command, ...login, ...parts },
-    stonegate: { url: server.origin, ca },
-    namespaceUnknown(reason) {
-      if (asksNamespace)
-        note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
-    },
-  };
-  const access = [name, kubeconfigName(...scopes)].filter(Boolean).join('-');
-  const accesses = await accessesFor(access, login, projects, asksNamespace, options);
-  // Stonegate takes the prefix of a tenant off each path.
-  const address = tenant === undefined ? server.origin : `${server.origin}/tenants/${tenant}`;
-  return (token) =>
-    kubeconfigEntries(
-      { name, server: address, ca },
-      accesses.map((access) => ({ ...access, ...(asksNamespace ? {} : { namespace }), token })),
-      command,
-    );
-}
+/** How kubectl will log in, and where. */
+type LoginRun = LoginArguments & Omit<ProjectsOptions, 'namespaceUnknown'>;
 
 function commandOf({ command = 'stonegate' }: OptionValues<typeof OPTIONS>, { folder }: KubeconfigParts) {
   return command.includes('/') ? resolve(folder, command) : command;
 }
 
-/** The token is made with the login that kubectl would run. */
-async function makeContextToken(
-  values: OptionValues<typeof OPTIONS>,
-  { server, ca }: Server,
-  { args }: LoginArguments,
-  parts: KubeconfigParts,
+/** The module that talks to Keystone and Stonegate is imported on demand. */
+async function planAccesses(
+  { tenant, projects, namespace: given, 'token-scope': scopes = [] }: OptionValues<typeof OPTIONS>,
+  cluster: string,
+  run: LoginRun,
   note: Note,
-): Promise<string> {
-  const { 'token-scope': scopes, 'token-expires': expires } = values;
-  const { obtainToken } = await import('./kubeconfig/projects.ts');
-  const { makeToken } = await import('./make-token.ts');
-  const authorization = `Bearer ${await obtainToken({ command: commandOf(values, parts), args })}`;
-  const request = { scopes, expires, description: 'stonegate kubeconfig' };
-  return makeToken({ url: server.origin, ca, authorization }, request, note, '--token-expires');
+): Promise<readonly KubeconfigAccess[]> {
+  const { args, way } = run;
+  const name = [cluster, kubeconfigName(...scopes)].filter(Boolean).join('-');
+  const scoped = scopes.map((scope) => /^namespace\/([^/]+)\//.exec(scope)?.[1]).find(Boolean);
+  const namespace = given ?? scoped;
+  // The projects of the own tenant say nothing about another.
+  const asksNamespace = namespace === undefined && tenant === undefined;
+  if (way === 'oidc' || (projects === undefined && !asksNamespace)) return [{ name, args, namespace }];
+  const { chooseProjects, namespaceOfLogin } = await import('./kubeconfig/projects.ts');
+  const options: ProjectsOptions = {
+    ...run,
+    namespaceUnknown(reason) {
+      if (asksNamespace)
+        note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
+    },
+  };
+  if (projects === undefined) return [{ name, args, namespace: await namespaceOfLogin(options) }];
+  const accesses = accessPerProject(name, await chooseProjects(readProjects(projects), options), args);
+  return asksNamespace ? accesses : accesses.map((access) => ({ ...access, namespace }));
 }
 
-/** The module that talks to Keystone and Stonegate is imported on demand. */
-async function accessesFor(
-  name: string,
-  { args, way }: LoginArguments,
-  projects: string | undefined,
-  asksNamespace: boolean,
-  options: ProjectsOptions,
-): Promise<readonly KubeconfigAccess[]> {
-  if (way === 'oidc' || (projects === undefined && !asksNamespace)) return [{ name, args }];
-  const { chooseProjects, namespaceOfLogin } = await import('./kubeconfig/projects.ts');
-  if (projects === undefined) return [{ name, args, namespace: await namespaceOfLogin(options) }];
-  return accessPerProject(name, await chooseProjects(readProjects(projects), options), args);
+/** The token is made with the login that kubectl would run. */
+async function makeContextToken(
+  { 'token-scope': scopes, 'token-expires': expires }: OptionValues<typeof OPTIONS>,
+  run: LoginRun,
+  note: Note,
+): Promise<string> {
+  const { obtainToken } = await import('./kubeconfig/projects.ts');
+  const { makeToken } = await import('./make-token.ts');
+  const authorization = `Bearer ${await obtainToken(run)}`;
+  const request = { scopes, expires, description: 'stonegate kubeconfig' };
+  return makeToken({ ...run.stonegate, authorization }, request, note, '--token-expires');
 }

@@ -3,7 +3,7 @@
  * ExecCredential, or at a terminal who is logged in; messages go to standard error.
  */
 import { systemClock } from '../lib/clock.ts';
-import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, columns, runCommand } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { obtainCredential } from './login/credential.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
@@ -14,8 +14,7 @@ const OPTIONS = { ...LOGIN_OPTIONS, force: { type: 'boolean' }, print: { type: '
 
 /** @param argv what follows `login` */
 export function login(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: LOGIN_USAGE, options: OPTIONS, argv, io }, async (given, words) => {
-    refuseWords(words);
+  return runCommand({ usage: LOGIN_USAGE, options: OPTIONS, argv, io }, async (given) => {
     const { force = false, print = false, ...values } = given;
     const { KUBERNETES_EXEC_INFO: info } = process.env;
     const { apiVersion, mayAsk } = readExecInfo(info);

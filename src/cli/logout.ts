@@ -1,7 +1,7 @@
 /**
  * `stonegate logout`: forgets cached tokens, and ends the session at the provider that the options name.
  */
-import { type CommandIO, columns, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, columns, runCommand } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { LOGIN_OPTIONS } from './login/login-options.ts';
 import { cacheFolder, forgetAll } from './login/token-cache.ts';
@@ -23,8 +23,7 @@ Exit codes: 0 forgotten, 1 not forgotten or not ended, 2 wrong usage.
 
 /** @param argv what follows `logout` */
 export function logout(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: LOGIN_OPTIONS, argv, io }, async (values, words) => {
-    refuseWords(words);
+  return runCommand({ usage: USAGE, options: LOGIN_OPTIONS, argv, io }, async (values) => {
     const { 'cache-dir': folder, ...others } = values;
     if (Object.keys(others).length === 0) {
       const count = await forgetAll(cacheFolder(folder, process.env));

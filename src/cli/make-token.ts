@@ -7,9 +7,8 @@ import { parseDuration } from '../lib/go-time.ts';
 import { UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
 import { readYAML } from './read-yaml.ts';
-import { askFor, type StonegateAddress, StonegateAPIError, type TypeMeta } from './stonegate-api.ts';
+import { askFor, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
 
-export type AnsweredToken = ShownToken & TypeMeta;
 export type Note = (line: string, error?: Error) => void;
 
 export interface TokenRequest {
@@ -32,14 +31,14 @@ export async function makeToken(
   option = '--expires',
 ): Promise<string> {
   const spec = {
-    ...(description !== undefined && { description }),
+    description,
     scopes,
-    ...(rules !== undefined && { rules: await readRules(rules) }),
-    ...(expires !== undefined && { expirationSeconds: secondsIn(option, expires) }),
+    rules: rules === undefined ? undefined : await readRules(rules),
+    expirationSeconds: expires === undefined ? undefined : secondsIn(option, expires),
   };
   const body = { kind: 'AccessToken', apiVersion: 'stonegate.dev/v1alpha1', spec };
   try {
-    return secretIn(await askFor<AnsweredToken>('AccessToken', address, ACCESS_TOKENS_PATH, body), note);
+    return secretIn(await askFor<ShownToken>(address, ACCESS_TOKENS_PATH, body), note);
   } catch (error) {
     // The longest life depends on the scopes and on the server, which says it.
     if (expires !== undefined || !(error instanceof StonegateAPIError)) throw error;
@@ -48,7 +47,7 @@ export async function makeToken(
 }
 
 /** @returns the secret; what else is known of the token becomes notes */
-export function secretIn({ metadata, status }: AnsweredToken, note: Note): string {
+export function secretIn({ metadata, status }: ShownToken, note: Note): string {
   const { token, expirationTimestamp, notes = [] } = status;
   if (token === undefined) throw new StonegateAPIError('the server sent no secret');
   note(`access token ${metadata.name}, valid until ${expirationTimestamp}. Its secret is not shown again`);
@@ -70,5 +69,5 @@ export function secondsIn(option: string, text: string): number {
 async function readRules(file: string): Promise<unknown> {
   const { data } = readYAML(await readGiven('--rules', file), file);
   if (Array.isArray(data)) return data;
-  throw new UsageError('--rules wants a list of rules: verbs, apiGroups, resources, namespaces');
+  throw new UsageError('--rules must be a list of rules: verbs, apiGroups, resources, namespaces');
 }

@@ -27,7 +27,7 @@ import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
-import { type CommandIO, refuseWords, runCommand, UsageError } from './command.ts';
+import { type CommandIO, type OptionValues, refuseWords, runCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
@@ -101,26 +101,24 @@ export function manifests(
   sources: LoadSources = systemSources,
 ): Promise<number> {
   if (argv[0] === 'admission') return admissionManifests(argv.slice(1), io, sources);
-  if (argv[0] === 'crds') return printForMode(argv.slice(1), io, sources, definitionsText);
-  if (argv[0] === 'roles') return printForMode(argv.slice(1), io, sources, rolesText);
-  return runCommand({ ...COMMAND, argv, io }, async (values, positionals, note) => {
-    if (positionals.length !== 1 || positionals[0] !== 'rbac')
+  return runCommand({ ...COMMAND, argv, io }, async (values, [what, ...more], note) => {
+    refuseWords(more);
+    if (what === 'crds' || what === 'roles') {
+      const { mode } = await needsOfOptions(values, sources, 'arktos');
+      io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
+      return;
+    }
+    if (what !== 'rbac')
       throw new UsageError(
         'expected: manifests rbac, manifests crds, manifests roles, or manifests admission',
       );
-    if ((values.config === undefined) === (values.mode === undefined)) {
-      throw new UsageError('expected either --config or --mode');
-    }
-    const needs =
-      values.config === undefined
-        ? needsOfMode(values.mode ?? '')
-        : await needsOfFile(values.config, sources);
-    const constrained = values.constrained === true;
-    if (constrained && (values.provisioner === true || needs.mode !== 'shared'))
+    const needs = await needsOfOptions(values, sources);
+    const { constrained = false, provisioner = false } = values;
+    if (constrained && (provisioner || needs.mode !== 'shared'))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
-    const name = values.provisioner === true ? 'stonegate-provisioner' : 'stonegate';
+    const name = provisioner ? 'stonegate-provisioner' : 'stonegate';
     const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
-    if (values.provisioner === true) {
+    if (provisioner) {
       io.stdout(provisionerManifests(needs, subject));
       return;
     }
@@ -130,21 +128,17 @@ export function manifests(
   });
 }
 
-function printForMode(
-  argv: readonly string[],
-  io: CommandIO,
+/** @param otherwise the tenancy mode if no option says it */
+async function needsOfOptions(
+  { config, mode }: OptionValues<typeof OPTIONS>,
   sources: LoadSources,
-  textOf: (mode: Needs['mode']) => string,
-): Promise<number> {
-  const options = { config: OPTIONS.config, mode: OPTIONS.mode } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config, mode: given }, positionals) => {
-    refuseWords(positionals);
-    if (config !== undefined && given !== undefined)
-      throw new UsageError('expected either --config or --mode');
-    const mode = config === undefined ? (given ?? 'arktos') : (await needsOfFile(config, sources)).mode;
-    if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
-    io.stdout(textOf(mode));
-  });
+  otherwise?: Needs['mode'],
+): Promise<Needs> {
+  if (config !== undefined && mode === undefined) return needsOfFile(config, sources);
+  const chosen = mode ?? otherwise;
+  if (config !== undefined || chosen === undefined)
+    throw new UsageError('expected either --config or --mode');
+  return needsOfMode(chosen === 'shared' ? chosen : 'arktos');
 }
 
 function definitionsText(mode: Needs['mode']): string {
@@ -160,16 +154,11 @@ function rolesText(mode: Needs['mode']): string {
   return `# Roles of Stonegate, as "stonegate sync" makes them${where}.\n${manifestText(roles)}`;
 }
 
-function needsOfMode(mode: string): Needs {
-  if (mode !== 'arktos' && mode !== 'shared') throw new UsageError('--mode is arktos or shared');
+function needsOfMode(mode: Needs['mode']): Needs {
   return {
     mode,
     keystone: true,
-    tokenReview: false,
-    index: false,
-    quota: false,
     extraKeys: [CREDENTIAL_ID_KEY],
-    constrained: false,
     configMaps: [],
     credentials: { stonegate: undefined, 'stonegate-provisioner': undefined },
     createRoles: true,
@@ -205,7 +194,6 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
     policies,
     grantable: hasPolicies(policies) ? access.grantable : undefined,
     publishing: publishing && { configuration: publishing, grantable: access.grantable },
-    constrained: false,
     extraKeys: [
       ...optionalExtraKeysOf(authentication),
       ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
@@ -223,11 +211,10 @@ export function needsOf(configuration: StonegateConfiguration): Needs {
 }
 
 /** @returns undefined if the options say nothing and the tenancy mode does not decide */
-function subjectOf(values: {
-  readonly user?: string | undefined;
-  readonly 'service-account'?: string | undefined;
-}): Subject | undefined {
-  const { user, 'service-account': serviceAccount } = values;
+function subjectOf({
+  user,
+  'service-account': serviceAccount,
+}: OptionValues<typeof OPTIONS>): Subject | undefined {
   if (user !== undefined && serviceAccount !== undefined) {
     throw new UsageError('expected either --service-account or --user');
   }

@@ -8,15 +8,7 @@ import {
   type MemberType,
   membersPath,
 } from '../features/members/member-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
@@ -59,26 +51,20 @@ const OPTIONS = {
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const IDENTITY = { kind: 'Member', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-type Answer = Member & typeof IDENTITY;
-
 /** @param argv what follows `members` */
 export function members(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [action, name, role, ...more] = words;
     refuseWords(more);
     const type = values.type === undefined ? undefined : TYPES[values.type];
-    if (type === undefined && values.type !== undefined)
-      throw new UsageError(`--type is ${Object.keys(TYPES).join(', ')}`);
     const destination = { ...(await destinationOf(values, env)), onWarning: note };
     const namespace = values.namespace ?? destination.namespace;
-    const list = () => askFor<MemberList>('MemberList', destination, membersPath(namespace));
+    const list = () => askFor<MemberList>(destination, membersPath(namespace));
     if (action === undefined) {
       const listed = await list();
-      await print(listed, format, () => tableOf(listed.items), io.stdout);
+      await print(listed, values.output, () => tableOf(listed.items), io.stdout);
       return undefined;
     }
-    const force = values.force === true;
     const isKnown = ACTIONS.some((known) => known === action);
     if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
       throw new UsageError(
@@ -86,10 +72,10 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       );
     const write = async (spec: MemberSpec, id?: string): Promise<undefined> => {
       const path = membersPath(namespace, id);
-      const member = { ...IDENTITY, metadata: { namespace, ...(id && { name: id }) }, spec };
+      const member = { ...IDENTITY, metadata: { namespace, name: id }, spec };
       const method = id === undefined ? 'POST' : 'PUT';
-      const changed = await askFor<Answer>('Member', destination, path, member, method);
-      await print(changed, format, () => tableOf([changed]), io.stdout);
+      const changed = await askFor<Member>(destination, path, member, method);
+      await print(changed, values.output, () => tableOf([changed]), io.stdout);
     };
     if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
     const { items } = await list();
@@ -99,11 +85,12 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       (member) => [member.spec.name, member.metadata.name],
       `${name} is no member of ${namespace}`,
     );
-    if (role !== undefined) return write({ ...spec, role, ...(force && { force }) }, metadata.name);
+    if (role !== undefined)
+      return write({ ...spec, role, ...(values.force && { force: true }) }, metadata.name);
     await askStonegate(
       destination,
       membersPath(namespace, metadata.name),
-      { gracePeriodSeconds: force ? 0 : 1 },
+      { gracePeriodSeconds: values.force ? 0 : 1 },
       'DELETE',
     );
     note(`${spec.name} was removed`);

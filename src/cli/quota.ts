@@ -8,7 +8,7 @@ import {
   type ShownQuotaList,
   TENANT_QUOTAS_PATH,
 } from '../features/quota/own-quota-v1alpha1.ts';
-import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, columns, print, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor, StonegateAPIError } from './stonegate-api.ts';
 
@@ -26,26 +26,27 @@ Exit codes: 0 fine, 1 not logged in, not reached or no quota, 2 wrong usage.
 
 /** @param argv what follows `quota` */
 export function quota(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values, words, note) => {
-    refuseWords(words);
-    const format = outputFormat(values.output);
-    const destination = await destinationOf(values, env);
-    const list = await askFor<ShownQuotaList>('TenantQuotaList', destination, TENANT_QUOTAS_PATH);
-    const [shown] = list.items;
-    if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
-    const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
-    await print(object, format, () => tableOf(shown, isUnicode(env)), io.stdout);
-    if (shown.status.used === undefined)
-      note('nothing was counted yet: what needs more is refused until then');
-  });
+  return runCommand(
+    { usage: USAGE, options: DESTINATION_OPTIONS, argv, io },
+    async (values, _words, note) => {
+      const destination = await destinationOf(values, env);
+      const list = await askFor<ShownQuotaList>(destination, TENANT_QUOTAS_PATH);
+      const [shown] = list.items;
+      if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
+      const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
+      await print(object, values.output, () => tableOf(shown), io.stdout);
+      if (shown.status.used === undefined)
+        note('nothing was counted yet: what needs more is refused until then');
+    },
+  );
 }
 
-function tableOf(shown: ShownQuota, unicode: boolean): string {
+function tableOf(shown: ShownQuota): string {
   const lines = quotaRows(shown).map((row) => [
     row.resource,
     usedText(row),
     row.hard,
-    row.percent === undefined ? '' : `${barOf(row.percent, unicode)} ${row.percent} %`,
+    row.percent === undefined ? '' : `${barOf(row.percent)} ${row.percent} %`,
   ]);
   return columns([['RESOURCE', 'USED', 'HARD', ''], ...lines]);
 }
@@ -57,13 +58,7 @@ function usedText({ used = '?', reserved }: QuotaRow): string {
 const CELLS = 10;
 
 /** A bar is full only if all is used. */
-function barOf(percent: number, unicode: boolean): string {
+function barOf(percent: number): string {
   const filled = Math.min(CELLS, Math.floor((percent * CELLS) / 100));
-  const [full, empty] = unicode ? ['█', '░'] : ['#', '.'];
-  return full.repeat(filled) + empty.repeat(CELLS - filled);
-}
-
-/** As the locale says: POSIX.1-2017, Base Definitions §8.2. */
-function isUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
-  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
+  return '█'.repeat(filled) + '░'.repeat(CELLS - filled);
 }

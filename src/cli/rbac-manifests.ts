@@ -95,17 +95,17 @@ export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
   readonly keystone: boolean;
   /** Whether TokenReview is configured. */
-  readonly tokenReview: boolean;
+  readonly tokenReview?: boolean;
   /** Extra keys from JWT claim mappings, and of users who impersonate others. */
   readonly extraKeys: readonly string[];
   /** Whether the RBAC index is configured. */
-  readonly index: boolean;
+  readonly index?: boolean;
   /** Whether tenants have quotas. */
-  readonly quota: boolean;
+  readonly quota?: boolean;
   /** Which cross-tenant policies are configured; none without it. */
   readonly policies?: EnabledPolicies;
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
-  readonly constrained: boolean;
+  readonly constrained?: boolean;
 }
 
 /** What `ImpersonationNeeds` ask for. */

@@ -158,32 +158,25 @@ function warningsIn(values: string | string[] = []): string[] {
   });
 }
 
-/** Every object of Stonegate's own API has these fields. */
-export interface TypeMeta {
-  readonly kind: string;
-  readonly apiVersion: string;
-}
-
 /**
- * Asks for an object of Stonegate's own API, which only has to have the right kind: both sides are of one
+ * Asks for an object of Stonegate's own API. Only the API's version is compared, since both sides are of one
  * program.
  *
  * @throws StonegateAPIError
  */
-export async function askFor<Answer extends TypeMeta>(
-  kind: Answer['kind'],
+export async function askFor<Answer extends object>(
   address: StonegateAddress,
   path: string,
   body?: object,
   method?: Method,
 ): Promise<Answer> {
   const answer = await askStonegate(address, path, body, method);
-  if (isOfKind<Answer>(answer, kind)) return answer;
+  if (isOwn<Answer>(answer)) return answer;
   throw new StonegateAPIError(`${address.url} is no Stonegate`);
 }
 
-function isOfKind<Answer extends TypeMeta>(value: unknown, kind: string): value is Answer & JSONObject {
-  return isJSONObject(value) && value.kind === kind && value.apiVersion === 'stonegate.dev/v1alpha1';
+function isOwn<Answer extends object>(value: unknown): value is Answer & JSONObject {
+  return isJSONObject(value) && value.apiVersion === 'stonegate.dev/v1alpha1';
 }
 
 function headersOf({ authorization, impersonated }: StonegateAddress, hasBody: boolean): HeaderList {

@@ -2,18 +2,10 @@
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
 import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -42,21 +34,10 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
-/** How often a change is made that another client prevents. */
-const ATTEMPTS = 5;
-
-type Answer = ShownTeam & typeof IDENTITY;
-
-interface TeamList {
-  readonly kind: 'TeamList';
-  readonly apiVersion: string;
-  readonly items: readonly ShownTeam[];
-}
 
 /** @param argv what follows `teams` */
 export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [action, name, ...users] = words;
     const isKnown = ACTIONS.some((known) => known === action);
     if (action !== undefined && (!isKnown || name === undefined))
@@ -66,8 +47,8 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
     if (action === 'delete') refuseWords(users);
     const destination = await destinationOf(values, env);
     if (name === undefined) {
-      const list = await askFor<TeamList>('TeamList', destination, TEAMS_PATH);
-      await print(list, format, () => tableOf(list.items), io.stdout);
+      const list = await askFor<{ readonly items: readonly ShownTeam[] }>(destination, TEAMS_PATH);
+      await print(list, values.output, () => tableOf(list.items), io.stdout);
     } else if (action === 'delete') {
       await askStonegate(destination, pathOf(name), undefined, 'DELETE');
       note(`the team ${name} is deleted`);
@@ -75,15 +56,15 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
       const { description, managers } = values;
       const changed =
         action === 'create'
-          ? await askFor<Answer>('Team', destination, TEAMS_PATH, {
+          ? await askFor<ShownTeam>(destination, TEAMS_PATH, {
               ...IDENTITY,
               metadata: { name },
-              spec: { ...(description !== undefined && { description }), members: users },
+              spec: { description, members: users },
             })
           : await change(destination, name, managers === true ? 'managers' : 'members', (present) =>
               action === 'add' ? [...present, ...users] : without(present, users),
             );
-      await print(changed, format, () => tableOf([changed]), io.stdout);
+      await print(changed, values.output, () => tableOf([changed]), io.stdout);
     }
   });
 }
@@ -93,17 +74,10 @@ async function change(
   name: string,
   field: 'members' | 'managers',
   changed: (users: readonly string[]) => readonly string[],
-): Promise<Answer> {
-  for (let attempt = 1; ; attempt += 1) {
-    const team = await askFor<Answer>('Team', destination, pathOf(name));
-    const spec = { ...team.spec, [field]: changed(team.spec[field]) };
-    try {
-      return await askFor<Answer>('Team', destination, pathOf(name), { ...team, spec }, 'PUT');
-    } catch (error) {
-      const isConflict = error instanceof StonegateAPIError && error.status === 409;
-      if (!isConflict || attempt === ATTEMPTS) throw error;
-    }
-  }
+): Promise<ShownTeam> {
+  const team = await askFor<ShownTeam>(destination, pathOf(name));
+  const spec = { ...team.spec, [field]: changed(team.spec[field]) };
+  return askFor<ShownTeam>(destination, pathOf(name), { ...team, spec }, 'PUT');
 }
 
 /** A user may be named without the prefix of the tenant or of the source. */

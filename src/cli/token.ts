@@ -8,19 +8,10 @@ import {
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
-import {
-  type CommandIO,
-  columns,
-  EXIT,
-  outputFormat,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type CommandIO, columns, EXIT, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
-import { type AnsweredToken, makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
-import { askFor, askStonegate, StonegateAPIError, type TypeMeta } from './stonegate-api.ts';
+import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
+import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
                               [--description TEXT]
@@ -68,36 +59,29 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
   const command = { usage: USAGE, argv: rest, io };
   switch (action) {
     case 'create':
-      return runCommand({ ...command, options: OPTIONS.create }, async (values, words, note) => {
-        refuseWords(words);
-        const { scope: scopes } = values;
-        const destination = await destinationOf(values, env);
-        io.stdout(`${await makeToken(destination, { ...values, scopes }, note)}\n`);
+      return runCommand({ ...command, options: OPTIONS.create }, async (values, _words, note) => {
+        const request = { ...values, scopes: values.scope };
+        io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
       });
     case 'list':
-      return runCommand({ ...command, options: OPTIONS.list }, async (values, words) => {
-        refuseWords(words);
-        const format = outputFormat(values.output);
+      return runCommand({ ...command, options: OPTIONS.list }, async (values) => {
         const destination = await destinationOf(values, env);
-        const list = await askFor<TokenList>('AccessTokenList', destination, ACCESS_TOKENS_PATH);
-        await print(list, format, () => tableOf(list), io.stdout);
+        const list = await askFor<TokenList>(destination, ACCESS_TOKENS_PATH);
+        await print(list, values.output, () => tableOf(list), io.stdout);
       });
     case 'rotate':
       return runCommand(
-        { ...command, options: OPTIONS.rotate },
+        { ...command, options: OPTIONS.rotate, words: [] },
         async ({ overlap, ...values }, words, note) => {
           const [name, ...more] = words;
           if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
           refuseWords(more);
-          const spec = {
-            name,
-            ...(overlap !== undefined && { overlapSeconds: secondsIn('--overlap', overlap) }),
-          };
+          const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
           io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
         },
       );
     case 'revoke':
-      return runCommand({ ...command, options: OPTIONS.revoke }, async (values, names, note) => {
+      return runCommand({ ...command, options: OPTIONS.revoke, words: [] }, async (values, names, note) => {
         if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
         const destination = await destinationOf(values, env);
         let code: number = EXIT.fine;
@@ -116,7 +100,7 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
 /** @returns the new secret */
 async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
   const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return secretIn(await askFor<AnsweredToken>(body.kind, destination, ROTATIONS_PATH, body), note);
+  return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */
@@ -132,7 +116,7 @@ async function revoke(destination: Destination, name: string, note: Note): Promi
   }
 }
 
-interface TokenList extends TypeMeta {
+interface TokenList {
   readonly items: readonly ShownToken[];
 }
 

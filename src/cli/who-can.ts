@@ -8,20 +8,13 @@ import {
   type CommandIO,
   columns,
   type OptionValues,
-  outputFormat,
   print,
   refuseWords,
   runCommand,
   UsageError,
 } from './command.ts';
-import {
-  DESTINATION_OPTIONS,
-  DESTINATION_USAGE,
-  type Destination,
-  destinationOf,
-  missingNamespace,
-} from './destination.ts';
-import { type FoundResource, findResource, isOnlyInRules } from './find-resource.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { findResource, isOnlyInRules } from './find-resource.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
@@ -74,15 +67,13 @@ type Values = OptionValues<typeof OPTIONS>;
 /** @param argv what follows `who-can` */
 export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const format = outputFormat(values.output);
     const [verb, target] = questionIn(words, values);
     const destination = await destinationOf(values, env);
-    const { kind, path, spec, namespace } = await reviewOf(verb, target, values, destination, note);
+    const { kind, path, spec } = await reviewOf(verb, target, values, destination, note);
     const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
-    const answer = await askFor<WhoCanReview>(kind, destination, path, review);
-    await print(answer, format, () => tableOf(answer), io.stdout);
-    for (const warning of [...(await missingNamespace(namespace, destination)), ...warningsOf(answer)])
-      note(warning);
+    const answer = await askFor<WhoCanReview>(destination, path, review);
+    await print(answer, values.output, () => tableOf(answer), io.stdout);
+    for (const warning of warningsOf(answer)) note(warning);
   });
 }
 
@@ -104,8 +95,6 @@ interface Review {
   readonly kind: 'LocalResourceAccessReview' | 'ResourceAccessReview';
   readonly path: string;
   readonly spec: WhoCanSpec;
-  /** Undefined if the review is about the cluster. */
-  readonly namespace?: string;
 }
 
 /** @param note takes what the user is to know of how the words are read */
@@ -120,37 +109,19 @@ async function reviewOf(
   if (target.startsWith('/')) return clusterReview({ ...common, path: target });
   const [word = '', name = ''] = target.split('/', 2);
   const found = await findResource(word, (path) => askStonegate(destination, path));
-  if (!VERBS.includes(verb) && didYouMean(verb, VERBS) !== '')
+  const suggestion = VERBS.includes(verb) ? '' : didYouMean(verb, VERBS);
+  if (suggestion !== '')
+    note(`no verb is known as ${JSON.stringify(verb)}: it is asked about as written${suggestion}`);
+  const { apiGroup, resource, namespaced, known } = found;
+  if (namespaced === undefined && !isOnlyInRules(resource))
     note(
-      `no verb is known as ${JSON.stringify(verb)}: it is asked about as written${didYouMean(verb, VERBS)}`,
+      `no resource is known as ${JSON.stringify(word)}: it is asked about as written${didYouMean(word, known)}`,
     );
-  for (const line of readingOf(word, name, subresource, found)) note(line);
-  const { apiGroup, resource, namespaced } = found;
   const spec = { ...common, apiGroup, resource, subresource, name };
   if (everywhere || (given === undefined && namespaced === false)) return clusterReview(spec);
   const namespace = given ?? destination.namespace;
   const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
-  return { kind: 'LocalResourceAccessReview', path, spec, namespace };
-}
-
-/** How words are read that may be a mistake. */
-function readingOf(
-  word: string,
-  name: string,
-  subresource: string,
-  { resource, namespaced, subresources, known }: FoundResource,
-): string[] {
-  if (namespaced === undefined && !isOnlyInRules(resource))
-    return [
-      `no resource is known as ${JSON.stringify(word)}: it is asked about as written${didYouMean(word, known)}`,
-    ];
-  if (subresource === '' && subresources.includes(name))
-    return [
-      `${resource}/${name} is read as the object with the name ${JSON.stringify(name)}; the subresource is: ${resource} --subresource ${name}`,
-    ];
-  if (subresource !== '' && namespaced !== undefined && !subresources.includes(subresource))
-    return [`${resource} has no subresource ${JSON.stringify(subresource)}: it is asked about as written`];
-  return [];
+  return { kind: 'LocalResourceAccessReview', path, spec };
 }
 
 function clusterReview(spec: WhoCanSpec): Review {

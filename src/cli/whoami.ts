@@ -4,7 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
-import { type CommandIO, columns, outputFormat, print, refuseWords, runCommand } from './command.ts';
+import { type CommandIO, factRows, print, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
@@ -22,19 +22,17 @@ Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 
 /** @param argv what follows `whoami` */
 export function whoami(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values, words) => {
-    refuseWords(words);
-    const format = outputFormat(values.output);
+  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values) => {
     const destination = await destinationOf(values, env);
-    const answer = await askFor<SelfIdentity>('SelfIdentity', destination, SELF_IDENTITY_PATH);
-    await print(answer, format, () => tableOf(answer, systemClock.now()), io.stdout);
+    const answer = await askFor<SelfIdentity>(destination, SELF_IDENTITY_PATH);
+    await print(answer, values.output, () => tableOf(answer, systemClock.now()), io.stdout);
   });
 }
 
 function tableOf({ status }: SelfIdentity, now: number): string {
   const { user, tenant, authenticator, scope, roles, accessToken, expirationTimestamp } = status;
   const end = Date.parse(expirationTimestamp);
-  const facts: (readonly [string, readonly string[]])[] = [
+  return factRows([
     ['User', [user.username]],
     ['UID', [user.uid]],
     ['Tenant', [tenant]],
@@ -53,12 +51,7 @@ function tableOf({ status }: SelfIdentity, now: number): string {
       'Until',
       isLastInstant(end) ? [] : [`${expirationTimestamp} (${inWords(Math.floor((end - now) / 60_000))})`],
     ],
-  ];
-  return columns(
-    facts.flatMap(([name, values]) =>
-      values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
-    ),
-  );
+  ]);
 }
 
 /** The extra without the keys that repeat Keystone's scope and roles. */

@@ -10,6 +10,7 @@ import { printedBy } from '../support/printed-io.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { createTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
+import { BRIDGE } from '../support/token-client.ts';
 
 interface Printed {
   readonly errors: readonly { readonly path: string; readonly message: string }[];
@@ -31,41 +32,26 @@ async function checked({ configFile }: Pick<Testbed, 'configFile'>, ...options: 
 const GOOD = { code: 0, errors: [], warnings: [] };
 const without = (url: string) => ({ keystone: { url, caFile: 'ca.crt' }, jwt: [] });
 
-/** A service user of Keystone with these roles on the system or on a project. */
+/** Stonegate's own user of Keystone, with these roles on the system. */
 async function withService(
-  testbed: Testbed,
+  { keystone, configFile, configure }: Testbed,
   roles: readonly string[],
-  system: boolean,
   more: object = {},
   sections: Record<string, object> = {},
 ) {
-  const { keystone, configFile, configure } = testbed;
-  const { directory } = keystone;
+  const { directory, url } = keystone;
   const user = directory.user('Default', 'bridge');
-  const project = directory.project('Default', 'service');
-  for (const role of roles) directory.assign(user, role, system ? { system: true } : { project });
+  for (const role of roles) directory.assign(user, role, { system: true });
   await writeFile(join(dirname(configFile), 'bridge-password'), user.password);
-  const scope = system ? { system: true } : { projectName: 'service', projectDomainName: 'Default' };
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope,
-  };
-  const { url } = keystone;
   await configure({
     ...sections,
-    authentication: {
-      keystone: { url, caFile: 'ca.crt', serviceCredential: { password }, ...more },
-      jwt: [],
-    },
+    authentication: { keystone: { url, caFile: 'ca.crt', serviceCredential: BRIDGE, ...more }, jwt: [] },
   });
 }
 
 t.test('check finds nothing where all is well, as text and as JSON', async (t) => {
   const testbed = await setUp(t);
   t.same(await checked(testbed), GOOD);
-  t.same(await checked(testbed, '--strict'), GOOD);
   const { configFile } = testbed;
   t.same(await printedBy(check, ['--config', configFile]), {
     code: 0,
@@ -104,36 +90,13 @@ t.test('Keystone', async (t) => {
 
   await t.test('that refuses the service credential', async (t) => {
     const testbed = await setUp(t);
-    await withService(testbed, ['service'], false);
+    await withService(testbed, ['service']);
     await writeFile(join(dirname(testbed.configFile), 'bridge-password'), 'wrong');
     const problem = {
       path: 'authentication.keystone',
       message: /refused the login .*401.*serviceCredential/,
     };
     t.match(await checked(testbed), { code: 1, errors: [problem] });
-  });
-
-  await t.test('with each role that the configuration needs', async (t) => {
-    const testbed = await setUp(t);
-    await withService(testbed, ['member'], false);
-    const unable = {
-      path: 'authentication.keystone.serviceCredential',
-      message: /roles are member, .* give its user the role service/,
-    };
-    t.match(await checked(testbed), { code: 1, errors: [unable], warnings: [] });
-    await withService(testbed, ['service'], false);
-    t.same(await checked(testbed), GOOD);
-    await withService(testbed, ['service'], false, { roleAssignments: {} });
-    const unlisted = {
-      path: 'authentication.keystone.serviceCredential',
-      message: /cannot be listed: .*needs the role reader on the system/,
-    };
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [unlisted] });
-    await withService(testbed, ['reader'], true, { roleAssignments: {} });
-    const events = { path: 'authentication.keystone.revocationEvents', message: /needs the role service/ };
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [events] });
-    await withService(testbed, ['reader'], true, { roleAssignments: {}, revocationEvents: false });
-    t.same(await checked(testbed), GOOD);
   });
 });
 
@@ -151,12 +114,16 @@ t.test('D231 limits of Keystone that cannot all be seen are an error, as missing
   const limitErrors = async () =>
     (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
 
-  await withService(testbed, ['service', 'reader'], false, {}, sections);
+  const onProject = { ...BRIDGE.password, scope: { projectName: 'service', projectDomainName: 'Default' } };
+  const bridge = directory.user('Default', 'bridge');
+  for (const role of ['service', 'reader'])
+    directory.assign(bridge, role, { project: directory.project('Default', 'service') });
+  await withService(testbed, [], { serviceCredential: { password: onProject } }, sections);
   const unseen = { path: 'quota.keystoneLimits', message: /of the system, and Stonegate's is of a project/ };
   t.match(await limitErrors(), [unseen]);
 
   directory.limits.push({ resource: 'pods', limit: 10 });
-  await withService(testbed, ['service', 'reader'], true, {}, sections);
+  await withService(testbed, ['service', 'reader'], {}, sections);
   t.match(await limitErrors(), [{ path: /services/, message: /no registered limit "ports"/ }]);
 
   directory.limits.push({ resource: 'ports', limit: 10 });
@@ -201,8 +168,10 @@ t.test('a real Keystone, by the roles of its service user', { skip: missingKeyst
     warnings: [{ message: /needs the role reader on the system/ }],
   });
   await grant('/system', 'reader');
-  await grant('/system', 'service');
   await configure({ system: true }, { roleAssignments: {} });
+  const events = { path: 'authentication.keystone.revocationEvents', message: /needs the role service/ };
+  t.match(await checked(testbed), { code: 0, errors: [], warnings: [events] });
+  await grant('/system', 'service');
   t.same(await checked(testbed), GOOD);
 });
 
@@ -210,9 +179,9 @@ t.test('an issuer', async (t) => {
   const testbed = await setUp(t);
   const other = await startScriptedProvider();
   t.teardown(() => other.close());
-  const jwt = (url: string, prefix = 'a:') => ({
+  const jwt = (url: string) => ({
     issuer: { url, audiences: ['kubernetes'] },
-    claimMappings: { username: { claim: 'sub', prefix } },
+    claimMappings: { username: { claim: 'sub', prefix: 'a:' } },
     tenant: { value: 'acme' },
   });
   const path = 'authentication.jwt[0].issuer';
@@ -222,14 +191,6 @@ t.test('an issuer', async (t) => {
     await testbed.configure({ authentication: { jwt: [jwt(other.issuer)] } });
     const problem = { path, message: /no token of this issuer.*issuer.*discoveryURL or caFile/ };
     t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] }, 'Keystone is there');
-  });
-
-  await t.test('that names no keys, beside one that works', async (t) => {
-    Object.assign(other.metadata, { issuer: other.issuer });
-    await testbed.configure({
-      authentication: { jwt: [jwt(other.issuer), jwt(testbed.provider.issuer, 'b:')] },
-    });
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [{ path, message: /jwks_uri/ }] });
   });
 
   await t.test('that cannot be reached', async (t) => {
@@ -259,8 +220,6 @@ t.test('Redis', { skip: redisMissing() ?? false }, async (t) => {
     errors: [],
     warnings: [{ path: 'cache.redis', message: /WRONGPASS/ }],
   });
-  await use(redis.url);
-  t.match(await checked(testbed), { code: 0, warnings: [{ path: 'cache.redis', message: /NOAUTH/ }] });
   await use(`redis://127.0.0.1:${await freePort()}`);
   t.match(await checked(testbed), { code: 0, warnings: [{ path: 'cache.redis', message: /ECONNREFUSED/ }] });
 });
@@ -270,12 +229,8 @@ t.test('the API server', async (t) => {
     const testbed = await setUp(t);
     await writeFile(join(dirname(testbed.configFile), 'apiserver-token'), 'unknown');
     const { code, errors } = await checked(testbed);
-    t.match({ code, errors }, { code: 1, errors: [{ path: 'upstream.credential' }] });
-    t.match(
-      errors[0]?.message,
-      /refused Stonegate's own credential, so every request fails: give it a valid/,
-    );
-    t.notMatch(errors[0]?.message, /operator/);
+    const message = /refused Stonegate's own credential, so every request fails: give it a valid/;
+    t.match({ code, errors }, { code: 1, errors: [{ path: 'upstream.credential', message }] });
   });
 
   await t.test('whose certificate is of another authority', async (t) => {
@@ -286,12 +241,6 @@ t.test('the API server', async (t) => {
       message: /every request fails: .*not trusted by upstream\.caFile|certificate/,
     };
     t.match(await checked(testbed), { code: 1, errors: [problem] });
-  });
-
-  await t.test('that cannot be reached', async (t) => {
-    const testbed = await setUp(t);
-    await testbed.apiServer.close();
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [{ path: 'upstream.server' }] });
   });
 });
 
@@ -313,10 +262,6 @@ for (const mode of ['arktos', 'shared'] as const)
       warnings[0]?.message,
       /^may not .* and \d+ more, so .*`stonegate manifests rbac --provisioner --config FILE`$/,
     );
-    await writeFile(join(dirname(testbed.configFile), 'provisioner-token'), 'unknown');
-    const refused = await checked(testbed);
-    t.match(refused, { code: 0, errors: [], warnings: [{ path: 'bindings.credential' }] });
-    t.match(refused.warnings[0]?.message, /so nothing is provisioned: give it a valid token/);
   });
 
 t.test('a configuration with problems is JSON too', async (t) => {

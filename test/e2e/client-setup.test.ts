@@ -102,7 +102,6 @@ const TRUST = 'Trust it (yes or no)? ';
 t.test('at a terminal the user is asked', TERMINAL, async (t) => {
   for (const [answer, end] of [
     ['no\r', 'the authority is not trusted: nothing is written'],
-    ['\r', 'the authority is not trusted: nothing is written'],
     ['\u0003', 'interrupted'],
     ['\u0004', 'nothing was entered'],
   ] as const) {

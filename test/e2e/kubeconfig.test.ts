@@ -1,15 +1,15 @@
 /**
  * `stonegate kubeconfig` as users run it: what it writes is what kubectl, whoami and explain then work with.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { parse } from 'yaml';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
-import { whoami } from '../../src/cli/whoami.ts';
 import { SELF_IDENTITY_PATH } from '../../src/features/explain/stonegate-v1alpha1.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -37,30 +37,14 @@ const LOGIN = [
   ...['--os-username', 'alice', '--os-user-domain-name', 'acme', '--cache-dir', join(folder, 'cache')],
 ];
 
-function capture() {
-  const printed = { stdout: '', stderr: '' };
-  return {
-    printed,
-    stdout: (text: string) => {
-      printed.stdout += text;
-    },
-    stderr: (text: string) => {
-      printed.stderr += text;
-    },
-  };
-}
-
 const configure = (file: string, ...words: string[]) => run(file, words, LOGIN);
 /** With a login for the project, as a cloud of clouds.yaml names one. */
 const configureFor = (file: string, id: string) =>
   run(file, ['--projects', 'all'], [...LOGIN, '--os-project-id', id]);
 
 async function run(file: string, words: readonly string[], login: readonly string[]) {
-  const io = capture();
   const server = ['--server', url, '--ca-file', CA, '--name', 'demo', '--command', COMMAND];
-  const argv = [...server, '--kubeconfig', file, ...words, ...login];
-  const code = await kubeconfig(argv, io, { env: {}, folder });
-  return { code, ...io.printed };
+  return printedBy(kubeconfig, [...server, '--kubeconfig', file, ...words, ...login], { env: {}, folder });
 }
 
 t.test(
@@ -128,14 +112,6 @@ t.test('a login for no project is told how to get contexts with a namespace', as
   });
 });
 
-t.test('a project that is named more than once, by its name and its id, gets one context', async (t) => {
-  const { id } = directory.project('acme', 'web');
-  t.match(await configure(join(folder, 'twice'), '--projects', `web,web,${id}`), {
-    code: 0,
-    stdout: /: context demo-web\n/,
-  });
-});
-
 t.test('a name that two projects share wants the id', async (t) => {
   const twin = directory.project('globex', 'web');
   directory.assign(alice, 'member', { project: twin });
@@ -157,31 +133,8 @@ t.test('an unknown project is refused with the list of the user’s projects', a
 });
 
 t.test('a login that is refused writes nothing', async (t) => {
-  const io = capture();
-  const server = ['--server', url, '--command', COMMAND, '--kubeconfig', join(folder, 'refused')];
-  const login = [
-    '--',
-    '--keystone',
-    '--os-auth-url',
-    keystone.url,
-    '--os-cacert',
-    CA,
-    '--os-username',
-    'unknown',
-  ];
-  const parts = { env: {}, folder };
-  const words = [...server, '--projects', 'all', ...login, '--cache-dir', join(folder, 'cache')];
-  t.equal(await kubeconfig(words, io, parts), 1);
-  t.match(io.printed.stderr, /ended with 1/);
-});
-
-t.test('whoami logs in as the context says', async (t) => {
-  const file = join(folder, 'whoami');
-  await configure(file, '--projects', 'web');
-  const io = capture();
-  const env = { KUBECONFIG: file };
-  t.equal(await whoami([], io, env), 0, io.printed.stderr);
-  t.match(io.printed.stdout, /^User +acme:alice$/m);
-  t.match(io.printed.stdout, /^Scope +project web \(/m);
-  t.match(io.printed.stdout, /^Roles +member$/m);
+  const file = join(folder, 'refused');
+  const login = LOGIN.map((word) => (word === 'alice' ? 'unknown' : word));
+  t.match(await run(file, ['--projects', 'all'], login), { code: 1, stderr: /ended with 1/ });
+  t.notOk(existsSync(file));
 });

@@ -3,8 +3,8 @@
  * them, with real kubectl through Stonegate in front of a real kube-apiserver.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
@@ -14,6 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { apply, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { readersShell } from '../support/page-commands.ts';
 
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 const RBAC = 'rbac.authorization.k8s.io';
@@ -44,23 +45,11 @@ async function start(t: Test) {
   await letWork('web', 'acme:alice');
   const folder = t.testdir({});
   const token = stonegate.keystoneToken('alice');
-  const bin = join(folder, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'stonegate'),
-    `#!/bin/sh\nexec '${process.execPath}' '${resolve('src/main.ts')}' "$@"\n`,
-  );
-  chmodSync(join(bin, 'stonegate'), 0o700);
   const { url, authority } = stonegate;
   writeFileSync(join(folder, 'kubeconfig'), kubeconfigOf({ url, ca: authority.cert }, { token }), {
     mode: 0o600,
   });
-  const env = {
-    PATH: `${bin}:${process.env.PATH ?? ''}`,
-    HOME: folder,
-    KUBECONFIG: join(folder, 'kubeconfig'),
-    NODE_NO_WARNINGS: '1',
-  };
+  const env = { ...readersShell(folder).env, KUBECONFIG: join(folder, 'kubeconfig') };
   return {
     kubernetes,
     token,

@@ -21,6 +21,7 @@ import { browse } from '../support/oidc/scripted-browser.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, makeCommand, missingLine, readersShell, runShell } from '../support/page-commands.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
+import { BRIDGE } from '../support/token-client.ts';
 
 const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
 const ACCOUNT = 'system:serviceaccount:';
@@ -306,19 +307,13 @@ t.test('README.md and other pages of operators', { skip }, async (t) => {
     const bridge = keystone.directory.user('Default', 'bridge');
     for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
     writeFileSync(join(folder, 'bridge-password'), bridge.password);
-    const password = {
-      userName: 'bridge',
-      userDomainName: 'Default',
-      password: { fromFile: 'bridge-password' },
-      scope: { system: true },
-    };
     await testbed.configure({
       upstream: {
         server: kubernetes.url,
         caFile: 'kubernetes.crt',
         credential: { tokenFile: 'kubernetes-token' },
       },
-      authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } } },
+      authentication: { keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE } },
       bindings: {
         credential: { tokenFile: 'provisioner-token' },
         domains: { default: { ignore: true } },

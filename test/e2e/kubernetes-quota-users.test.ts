@@ -119,8 +119,8 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
   await t.test('stonegate quota', async (t) => {
     const files = t.testdir({ 'ca.crt': address.ca, token: address.token });
     const words = ['--server', address.server, '--ca-file', `${files}/ca.crt`];
-    const run = (argv: readonly string[] = [], env: NodeJS.ProcessEnv = { LANG: 'de_DE.UTF-8' }) =>
-      printedBy(quotaCommand, [...words, '--token-file', `${files}/token`, ...argv], env);
+    const run = (...argv: readonly string[]) =>
+      printedBy(quotaCommand, [...words, '--token-file', `${files}/token`, ...argv], {});
     t.strictSame(await run(), {
       code: 0,
       stdout: `RESOURCE      USED  HARD
@@ -129,13 +129,12 @@ requests.cpu  250m  1     ██░░░░░░░░ 25 %
 `,
       stderr: '',
     });
-    t.match((await run([], { LC_ALL: 'C', LANG: 'de_DE.UTF-8' })).stdout, /##\.{8} 25 %/);
-    t.match(JSON.parse((await run(['-o', 'json'])).stdout), {
+    t.match(JSON.parse((await run('-o', 'json')).stdout), {
       kind: 'TenantQuota',
       apiVersion: 'stonegate.dev/v1alpha1',
       metadata: { name: 'acme' },
       status: { used: { pods: '1' } },
     });
-    t.match(await run(['x']), { code: 2 });
+    t.match(await run('x'), { code: 2 });
   });
 });

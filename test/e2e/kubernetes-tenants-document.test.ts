@@ -6,10 +6,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { contextsOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { startKubernetesSite } from '../support/kubernetes/site.ts';
 import { readBlocks } from '../support/page-commands.ts';
-import { contextsOf, followPage, MARK, PAGE } from '../support/tenants-page.ts';
+import { followPage, MARK, PAGE } from '../support/tenants-page.ts';
 
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 

@@ -164,13 +164,4 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
     const given = { ...env, OS_PASSWORD: 'alice-pass' };
     t.equal((await runLogin(['--keystone'], given)).code, 0, 'the next one can log in');
   });
-
-  await t.test('if kubectl forbids prompts, the login ends with an error', async (t) => {
-    const info = { kind: 'ExecCredential', apiVersion: 'client.authentication.k8s.io/v1' };
-    const forbidden = JSON.stringify({ ...info, spec: { interactive: false } });
-    const env = { ...environmentOf(ALICE), KUBERNETES_EXEC_INFO: forbidden };
-    const login = runLoginOnTerminal(['--keystone'], env, join(folder, 'forbidden.json'));
-    t.equal(await login.ended, 1);
-    t.match(login.screen, 'there is no terminal to ask');
-  });
 });

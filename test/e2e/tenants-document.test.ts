@@ -10,10 +10,11 @@ import type { TenantAdministration } from '../../src/features/cross-tenant/tenan
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prepareCrossTenant, registerServedWebhook } from '../support/cross-tenant.ts';
 import { freePort } from '../support/free-port.ts';
+import { contextsOf } from '../support/kubeconfig.ts';
 import { readFiles } from '../support/page-commands.ts';
 import { administration, policyFacts, readAbacFile, resolvedPolicies } from '../support/policies.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { contextsOf, followPage, PAGE } from '../support/tenants-page.ts';
+import { followPage, PAGE } from '../support/tenants-page.ts';
 import { createTestbed } from '../support/testbed.ts';
 
 const skip = findKubectls().length === 0 && NO_KUBECTL;

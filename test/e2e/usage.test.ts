@@ -6,12 +6,12 @@ import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
-import { runStonegate, serveStonegate } from '../support/stonegate-process.ts';
+import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
@@ -33,6 +33,24 @@ async function report(...words: string[]): Promise<Report> {
 async function usageOf(testbed: Testbed, tenant: string): Promise<Record<string, number>> {
   const { rows } = await report(recordsOf(testbed));
   return rows.find((row) => row.tenant === tenant)?.usage ?? {};
+}
+
+/** Processes with this configuration, in front of one API server. */
+async function serve(t: Test, configuration: Record<string, object>, count = 1) {
+  const testbed = await createTestbed({ folder: t.testdir(), configuration });
+  t.teardown(() => testbed.close());
+  const processes: StonegateProcess[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const process = await serveStonegate(testbed.configFile);
+    t.teardown(() => process.stop());
+    processes.push(process);
+  }
+  const [stonegate, other = stonegate] = processes;
+  if (stonegate === undefined || other === undefined) throw new Error('no process');
+  const token = testbed.keystoneToken('alice');
+  const ca = testbed.authority.cert;
+  const ask = ({ port } = stonegate) => askOnce({ port, ca }, token, CONFIGMAPS);
+  return { testbed, stonegate, other, token, ask, destination: { port: stonegate.port, ca } };
 }
 
 t.test("requests by class, refusals and bytes are charged to the user's tenant", async (t) => {
@@ -69,15 +87,10 @@ t.test("requests by class, refusals and bytes are charged to the user's tenant",
 });
 
 t.test('D539 the bytes and seconds of streams that are still open', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), configuration: { usage: USAGE } });
-  t.teardown(() => testbed.close());
-  const stonegate = await serveStonegate(testbed.configFile);
-  t.teardown(() => stonegate.stop());
-  const destination = { port: stonegate.port, ca: testbed.authority.cert };
-  const alice = testbed.keystoneToken('alice');
-  const watch = openRequest(destination, alice, `${CONFIGMAPS}?watch=true`);
+  const { stonegate, destination, token } = await serve(t, { usage: USAGE });
+  const watch = openRequest(destination, token, `${CONFIGMAPS}?watch=true`);
   await watch.until('"settings"');
-  const shell = await openExec(t, destination, alice, 'SPDY/3.1');
+  const shell = await openExec(t, destination, token, 'SPDY/3.1');
   const sent = 100_000;
   shell.resume().write(Buffer.alloc(sent));
   const counted = async (metric: string): Promise<number> => {
@@ -92,24 +105,17 @@ t.test('D539 the bytes and seconds of streams that are still open', async (t) =>
 });
 
 t.test('of two processes one is killed: all but its last minute is in the sum', async (t) => {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: { usage: USAGE, server: { shutdownGrace: '5s' } },
-  });
-  t.teardown(() => testbed.close());
-  const processes = [await serveStonegate(testbed.configFile), await serveStonegate(testbed.configFile)];
-  for (const stonegate of processes) t.teardown(() => stonegate.stop());
-  const token = testbed.keystoneToken('alice');
-  const ask = (port: number) => askOnce({ port, ca: testbed.authority.cert }, token, CONFIGMAPS);
-  for (const { port } of processes) for (let n = 0; n < 3; n += 1) t.equal((await ask(port)).status, 200);
+  const configuration = { usage: USAGE, server: { shutdownGrace: '5s' } };
+  const { testbed, stonegate: victim, other: survivor, ask } = await serve(t, configuration, 2);
+  for (const each of [victim, survivor])
+    for (let n = 0; n < 3; n += 1) t.equal((await ask(each)).status, 200);
   // The records of a minute are written at its end.
   await eventually(async () => (await usageOf(testbed, 'acme')).listRequests === 6);
-  const [victim, survivor] = processes;
-  await ask(survivor?.port ?? 0);
-  victim?.signal('SIGKILL');
-  await victim?.ended;
-  survivor?.signal('SIGTERM');
-  await survivor?.ended;
+  await ask(survivor);
+  victim.signal('SIGKILL');
+  await victim.ended;
+  survivor.signal('SIGTERM');
+  await survivor.ended;
 
   const file = recordsOf(testbed);
   const { rows, gaps } = await report(file, file, '--by', 'project');
@@ -123,17 +129,10 @@ t.test('of two processes one is killed: all but its last minute is in the sum', 
 });
 
 t.test('the metrics are the sum of all workers, of one that was killed too', async (t) => {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: { server: { workers: 2, shutdownGrace: '5s' }, usage: USAGE },
-  });
-  t.teardown(() => testbed.close());
-  const stonegate = await serveStonegate(testbed.configFile);
-  t.teardown(() => stonegate.stop());
+  const configuration = { server: { workers: 2, shutdownGrace: '5s' }, usage: USAGE };
+  const { stonegate, ask } = await serve(t, configuration);
   const started = () => stonegate.logged.filter(({ message, worker }) => message === 'serving' && worker);
   await eventually(() => started().length === 2);
-  const token = testbed.keystoneToken('alice');
-  const ask = () => askOnce({ port: stonegate.port, ca: testbed.authority.cert }, token, CONFIGMAPS);
   const lists = async () => {
     const { text } = await stonegate.admin('/metrics/usage');
     return Number(/requests_total\{tenant="acme",project="[^"]+",class="list"\} (\d+)/.exec(text)?.[1]);
@@ -148,17 +147,10 @@ t.test('the metrics are the sum of all workers, of one that was killed too', asy
 });
 
 t.test('by default: whole lines among audit events on standard output, and no page of metrics', async (t) => {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
-    configuration: { audit: { file: '-' }, usage: {}, server: { workers: 2, shutdownGrace: '5s' } },
-  });
-  t.teardown(() => testbed.close());
-  const stonegate = await serveStonegate(testbed.configFile);
-  t.teardown(() => stonegate.stop());
+  const configuration = { audit: { file: '-' }, usage: {}, server: { workers: 2, shutdownGrace: '5s' } };
+  const { testbed, stonegate, ask } = await serve(t, configuration);
   t.equal((await stonegate.admin('/metrics/usage')).status, 404);
-  const destination = { port: stonegate.port, ca: testbed.authority.cert };
-  const token = testbed.keystoneToken('alice');
-  const asked = await Promise.all(Array.from({ length: 20 }, () => askOnce(destination, token, CONFIGMAPS)));
+  const asked = await Promise.all(Array.from({ length: 20 }, () => ask()));
   t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
   stonegate.signal('SIGTERM');
   const { stdout } = await stonegate.ended;

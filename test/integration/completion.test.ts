@@ -12,13 +12,10 @@ const TYPED: readonly (readonly [typed: string, completed: string])[] = [
   ['who-c\t', 'who-can'],
   ['who-can deletec\t pods --peo\t', 'who-can deletecollection pods --people'],
   ['whoami -o ya\t', 'whoami -o yaml'],
-  ['manifests rb\t --mode sh\t --prov\t', 'manifests rbac --mode shared --provisioner'],
   ['manifests adm\t --ca-file a-fi\t', 'manifests admission --ca-file a-file'],
   ['kubeconfig --server a -- --os-clo\t', 'kubeconfig --server a -- --os-cloud'],
   ['help kub\t', 'help kubeconfig'],
-  ['token rev\t ID --kubec\t', 'token revoke ID --kubeconfig'],
   ['token create --sc\t read --rules a-fi\t', 'token create --scope read --rules a-file'],
-  ['completion fi\t', 'completion fish'],
   // A secret is no option.
   ['login --os-pass\t', 'login --os-pass'],
 ];
@@ -61,13 +58,8 @@ t.test('fish completes commands, options, words and files', { skip: missing('fis
   };
   t.same(candidates('who-c'), ['who-can\tlist who may do something in the cluster']);
   t.same(candidates('who-can deletec'), ['deletecollection']);
-  t.same(candidates('who-can get pods --peo'), ['--people']);
   t.same(candidates('whoami -o '), ['json', 'table', 'yaml']);
-  t.same(candidates('manifests rbac --mode s'), ['shared']);
-  t.same(candidates('manifests rbac --prov'), ['--provisioner']);
   t.same(candidates('manifests admission --ca-file a-f'), ['a-file']);
-  t.same(candidates('token rot'), ['rotate']);
   t.same(candidates('token create --exp'), ['--expires']);
-  t.same(candidates('help kub'), ['kubeconfig']);
   t.same(candidates('login --os-pass'), []);
 });

@@ -1,4 +1,5 @@
-/** A kubeconfig for one server and one user. */
+/** Kubeconfigs for one server, for an unmodified kubectl. */
+import { stringify } from 'yaml';
 import type { KeyPair } from './tls/authority.ts';
 
 /** Who makes a request: a client certificate, a token, or neither. */
@@ -9,18 +10,24 @@ export interface Credential {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** In JSON, which is YAML too. `ca` is PEM. */
-export function kubeconfigOf(
-  { url, ca }: { readonly url: string; readonly ca: string },
-  { token, certificate }: Credential,
-): string {
-  const user = {
+interface Server {
+  readonly url: string;
+  /** PEM. */
+  readonly ca: string;
+}
+
+export function kubeconfigOf(server: Server, { token, certificate }: Credential): string {
+  return kubeconfigFor(server, {
     ...(token !== undefined && { token }),
     ...(certificate && {
       'client-certificate-data': base64(certificate.cert),
       'client-key-data': base64(certificate.key),
     }),
-  };
+  });
+}
+
+/** In JSON, which is YAML too. */
+export function kubeconfigFor({ url, ca }: Server, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -29,4 +36,21 @@ export function kubeconfigOf(
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
     'current-context': 'x',
   });
+}
+
+/** @param tokens context → the token that it sends; the first context is the current one */
+export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
+  const names = Object.keys(tokens);
+  const cluster = { server: url, 'certificate-authority-data': base64(ca) };
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'stonegate', cluster }],
+      users: names.map((name) => ({ name, user: { token: tokens[name] } })),
+      contexts: names.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      'current-context': names[0],
+    },
+    { lineWidth: 0 },
+  );
 }

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -98,15 +99,7 @@ export function loginKubeconfig(options: LoginKubeconfig): string {
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     interactiveMode: 'IfAvailable',
   };
-  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'stonegate', cluster }],
-    users: [{ name: 'me', user: { exec } }],
-    contexts: [{ name: 'stonegate', context: { cluster: 'stonegate', user: 'me' } }],
-    'current-context': 'stonegate',
-  });
+  return kubeconfigFor({ url: server, ca }, { exec });
 }
 
 function minimal(env: Environment): Environment {

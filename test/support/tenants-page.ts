@@ -4,7 +4,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { stringify } from 'yaml';
 import { eventually } from './eventually.ts';
 import { missingLine, readBlocks, readersShell, readFiles, runShell } from './page-commands.ts';
 
@@ -12,32 +11,6 @@ export const PAGE = 'docs/tenants.md';
 
 /** The comment before a block: in which mode it runs, whether it is repeated until it is so, and fails. */
 export const MARK = /^run in (shared|arktos)(, eventually)?(, fails)?$/;
-
-interface Server {
-  readonly url: string;
-  /** PEM. */
-  readonly ca: string;
-}
-
-/** For an unmodified kubectl: a context for each token. */
-export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
-  const names = Object.keys(tokens);
-  return stringify(
-    {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [
-        {
-          name: 'stonegate',
-          cluster: { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
-        },
-      ],
-      users: names.map((name) => ({ name, user: { token: tokens[name] } })),
-      contexts: names.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
-    },
-    { lineWidth: 0 },
-  );
-}
 
 export interface Reader {
   readonly mode: 'shared' | 'arktos';

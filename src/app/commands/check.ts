@@ -9,7 +9,6 @@ import {
   columns,
   EXIT,
   OUTPUT_OPTION,
-  outputFormat,
   print,
   refuseWords,
   runCommand,
@@ -69,14 +68,13 @@ export function check(
 ): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
     refuseWords(positionals);
-    const { config, offline = false, strict = false } = values;
-    const format = outputFormat(values.output);
+    const { config, offline = false, strict = false, output = 'table' } = values;
     let loaded: LoadedConfiguration;
     try {
       loaded = await readConfiguration(config, sources);
     } catch (error) {
-      if (format === 'table' || !(error instanceof ConfigurationError)) throw error;
-      await print({ errors: error.problems, warnings: [] }, format, () => '', io.stdout);
+      if (output === 'table' || !(error instanceof ConfigurationError)) throw error;
+      await print({ errors: error.problems, warnings: [] }, output, () => '', io.stdout);
       return EXIT.failed;
     }
     const found: (Problem & { isError?: boolean })[] = [
@@ -92,8 +90,8 @@ export function check(
     }));
     const errors = problems.filter(({ isError }) => isError).map(({ problem }) => problem);
     const warnings = problems.filter(({ isError }) => !isError).map(({ problem }) => problem);
-    if (format === 'table') printLines(config ?? '', errors, warnings, io);
-    else await print({ errors, warnings }, format, () => '', io.stdout);
+    if (output === 'table') printLines(config ?? '', errors, warnings, io);
+    else await print({ errors, warnings }, output, () => '', io.stdout);
     return errors.length > 0 ? EXIT.failed : EXIT.fine;
   });
 }

@@ -34,8 +34,8 @@ export function mergeEntries(
   { force, use }: { readonly force: boolean; readonly use: string | undefined },
   file: string,
 ): { readonly merged: string; readonly added: string } {
-  if (!force) assertNamesFree(text, entries, file);
   const document = read(text, file);
+  if (!force) assertNamesFree(document, entries, file);
   const current = use ?? (document.get('current-context') ? undefined : entries.contexts[0]?.name);
   const [merged, added] = [document, read(undefined, file)].map((target) => {
     for (const [list] of LISTS) {
@@ -54,13 +54,8 @@ function read(text: string | undefined, file: string): Document {
   return document;
 }
 
-/**
- * New entries would replace entries of their names, or hide those of the other files of `KUBECONFIG`.
- *
- * @throws Error if Stonegate did not create an entry of one of these names
- */
-export function assertNamesFree(text: string | undefined, entries: KubeconfigEntries, file: string): void {
-  const document = read(text, file);
+/** @throws Error if Stonegate did not create an entry of one of these names */
+function assertNamesFree(document: Document, entries: KubeconfigEntries, file: string): void {
   for (const [list, member] of LISTS) {
     const sequence = document.get(list);
     if (!isSeq(sequence)) continue;

@@ -25,7 +25,7 @@ export function readServer(text: string | undefined): URL {
   const plain = url?.username === '' && url.password === '' && url.pathname === '/' && !/[?#]/.test(text);
   if (url?.protocol === 'https:' && plain) return url;
   throw new UsageError(
-    '--server wants an https address without user, path, query and fragment: the login says who one is, and --tenant adds the prefix of a tenant',
+    '--server must be an https address without user, path, query and fragment: the login says who one is, and --tenant adds the prefix of a tenant',
   );
 }
 
@@ -42,7 +42,9 @@ export function assertLabel(option: string, name: string | undefined): void {
 export function readName(name: string | undefined, server: URL, tenant = ''): string {
   const chosen = name ?? kubeconfigName(server.hostname, tenant);
   if (/^[a-z0-9-]*$/i.test(chosen) && /[a-z0-9]/i.test(chosen)) return chosen;
-  throw new UsageError('--name wants letters, digits and dashes: kubectl config takes a dot for its end');
+  throw new UsageError(
+    '--name must be of letters, digits and dashes: kubectl config reads a dot as a separator',
+  );
 }
 
 /**
@@ -52,7 +54,7 @@ export function readName(name: string | undefined, server: URL, tenant = ''): st
 export function readFingerprint(text: string | undefined): string | undefined {
   const digits = text?.replaceAll(':', '').toLowerCase();
   if (digits === undefined || /^[0-9a-f]{64}$/.test(digits)) return digits;
-  throw new UsageError('--ca-fingerprint wants the SHA-256 of a certificate: 64 hexadecimal digits');
+  throw new UsageError('--ca-fingerprint must be the SHA-256 of a certificate: 64 hexadecimal digits');
 }
 
 /**
@@ -61,7 +63,8 @@ export function readFingerprint(text: string | undefined): string | undefined {
  */
 export function readProjects(list: string): readonly string[] {
   const words = list.split(',').filter((word) => word !== '');
-  if (words.length === 0) throw new UsageError('--projects wants "all", or names or ids with commas between');
+  if (words.length === 0)
+    throw new UsageError('--projects must be "all", or names or ids with commas between');
   return words;
 }
 

@@ -115,7 +115,7 @@ type ProjectScope = SelfIdentity['status']['scope'];
 
 async function scopeOf(token: string, { stonegate }: ProjectsOptions): Promise<ProjectScope> {
   const address = { ...stonegate, authorization: `Bearer ${token}` };
-  const self = await askFor<SelfIdentity>('SelfIdentity', address, SELF_IDENTITY_PATH);
+  const self = await askFor<SelfIdentity>(address, SELF_IDENTITY_PATH);
   return self.status.scope;
 }
 

@@ -11,35 +11,25 @@ import { displayedFileName } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { readGiven } from '../given-file.ts';
 import { readYAML } from '../read-yaml.ts';
+import type { StonegateAddress } from '../stonegate-api.ts';
 import { type ExecToken, runExecPlugin } from './exec-plugin.ts';
 import { readKubeconfigFile } from './file.ts';
 
-export interface KubeContext {
+export interface KubeContext extends Pick<StonegateAddress, 'url' | 'ca' | 'serverName' | 'certificate'> {
   /** The namespace of requests that name none; undefined for `default`. */
   readonly namespace: string | undefined;
-  readonly url: string;
-  /** PEM; undefined: the system's CAs. */
-  readonly ca: string | undefined;
-  /** The name in the certificate, if it differs from the host. */
-  readonly serverName: string | undefined;
-  /** Client certificate and key of the TLS connection; PEM. Sent beside another credential, as by kubectl. */
-  readonly certificate: { readonly cert: string; readonly key: string } | undefined;
   /** The user as whom requests are made; without a name if that is the one who logs in. */
   readonly impersonated: ImpersonatedUser;
   /**
-   * Reads the user's token file or runs the credential plugin, if there is one.
+   * Reads the user's token file or runs the credential plugin, if there is one. A certificate is sent beside
+   * what it returns, as by kubectl.
    *
    * @throws Error with a sentence for the user
    */
   credential(): Promise<HeaderCredential>;
 }
 
-export interface HeaderCredential {
-  /** The header's value; undefined if the user has only a certificate. */
-  readonly authorization: string | undefined;
-  /** Milliseconds since the epoch; undefined if it is not known. */
-  readonly tokenExpiresAt?: number | undefined;
-}
+type HeaderCredential = Pick<StonegateAddress, 'authorization' | 'tokenExpiresAt'>;
 
 /** A value of another type counts as absent. */
 const text = z.string().min(1).optional().catch(undefined);

@@ -122,13 +122,13 @@ interface Choice {
  * The login of the provider that the user chooses, as the words behind `--`.
  *
  * @param wanted `--provider`
- * @throws UsageError if the server names no provider, or the user of Keystone is not known
+ * @throws UsageError if the server names no provider or several, or the user of Keystone is not known
  */
 export async function chooseLogin(
   { keystone, oidc }: ClientSetup['spec'],
   wanted: string | undefined,
   options: LoginArgumentsOptions & { readonly question?: Question },
-): Promise<{ readonly words: readonly string[] } | Undecided> {
+): Promise<readonly string[]> {
   const { question } = options;
   const choices: Choice[] = [
     ...(keystone === undefined ? [] : await keystoneChoices(keystone, options)),
@@ -141,23 +141,16 @@ export async function chooseLogin(
   if (choices.length === 0)
     throw new UsageError('the server names no provider: say how to log in, -- --keystone … or -- --oidc …');
   const [only, another] = choices;
-  const list = columns(choices.map(({ name, title }) => [`  ${name}`, title]));
+  const list = columns(choices.map(({ name, title }) => [`  ${name}`, title])).trimEnd();
   let name = wanted;
   if (name === undefined && another !== undefined)
-    name = (await question?.(`Where do you log in?\n${list}Name: `))?.trim();
+    name = (await question?.(`Where do you log in?\n${list}\nName: `))?.trim();
   const chosen =
     name === undefined && another === undefined ? only : choices.findLast((one) => one.name === name);
-  if (chosen !== undefined) return { words: await chosen.loginWords() };
+  if (chosen !== undefined) return chosen.loginWords();
   const problem =
     name === undefined ? 'where do you log in? Choose with --provider NAME:' : 'there is no such provider:';
-  return { problem, choices: list };
-}
-
-/** The choice of a provider is left to the user. */
-export interface Undecided {
-  readonly problem: string;
-  /** A line each. */
-  readonly choices: string;
+  throw new UsageError(problem, list.split('\n'));
 }
 
 /** Only `OS_AUTH_URL` says for which Keystone these secrets are. */

@@ -34,7 +34,7 @@ export async function readCloud(
   name: string | undefined,
   options: CloudsOptions,
 ): Promise<Readonly<Record<string, string>> | undefined> {
-  const { clouds, siblings, place } = await readClouds(options);
+  const { clouds, place } = await readClouds(options);
   const names = Object.keys(clouds);
   if (name === undefined && names.length === 0) return undefined;
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
@@ -43,8 +43,7 @@ export async function readCloud(
     throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
   if (!Object.hasOwn(clouds, chosen))
     throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
-  const cloud = section(clouds, chosen);
-  return flatten(merge(await profileOf(cloud, options.folder, siblings), cloud));
+  return flatten(section(clouds, chosen));
 }
 
 interface Clouds {
@@ -54,8 +53,6 @@ interface Clouds {
   readonly found: boolean;
   /** The file, or the folders that were searched, for messages. */
   readonly place: string;
-  /** Folders whose files may be combined with it. */
-  readonly siblings: readonly string[];
 }
 
 /** @throws LoginError if a file is invalid; never quotes its content */
@@ -73,16 +70,7 @@ export async function readClouds(options: CloudsOptions): Promise<Clouds> {
     clouds: merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds')),
     found: (file ?? secure) !== undefined,
     place: file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`,
-    siblings,
   };
-}
-
-/** The profile that a provider publishes for its cloud. */
-async function profileOf(cloud: JSONObject, folder: string, folders: readonly string[]): Promise<JSONObject> {
-  const { profile = cloud.cloud } = cloud;
-  if (typeof profile !== 'string' || profile === '') return {};
-  const file = await readFirst('clouds-public', undefined, folder, folders);
-  return section(section(file?.content, 'public-clouds'), profile);
 }
 
 async function readFirst(

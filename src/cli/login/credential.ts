@@ -94,14 +94,7 @@ function failuresOf({ cache, terminal, caller = '' }: CredentialOptions) {
   };
 }
 
-interface RecordedFailure {
-  readonly at: number;
-  readonly interactive: boolean;
-  readonly caller: string;
-  readonly message: string;
-}
-
-async function readFailure(file: string): Promise<RecordedFailure | undefined> {
+async function readFailure(file: string) {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
   const [at, interactive, caller = '', ...message] = text.split('\n');

@@ -82,7 +82,7 @@ async function askSecret(proof: PlannedProof, url: string, terminal: Terminal): 
 function refusalMessage(proof: PlannedProof, { refused, secondFactors }: RefusedLogin): string {
   if (secondFactors !== undefined) {
     const rules = secondFactors.map((rule) => rule.join(' with ')).join(', or ');
-    return `one proof is not enough: Keystone wants ${rules || 'another'} of ${describe(proof)}. ${INSTEAD}`;
+    return `one proof is not enough: Keystone asks for ${rules || 'another'} of ${describe(proof)}. ${INSTEAD}`;
   }
   switch (proof.method) {
     case 'password':

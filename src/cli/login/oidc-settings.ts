@@ -6,19 +6,7 @@ import { UsageError } from '../command.ts';
 import { absoluteName } from '../given-file.ts';
 import type { OidcValues } from './login-options.ts';
 
-export interface OidcSettings {
-  readonly issuer: string;
-  readonly clientID: string;
-  readonly clientSecretFile: string | undefined;
-  readonly caFile: string | undefined;
-  readonly scopes: readonly string[];
-  readonly extraParameters: Readonly<Record<string, string>>;
-  readonly deviceCode: boolean;
-  readonly browser: boolean;
-  readonly redirectURI: URL;
-  /** 0 means any. */
-  readonly ports: readonly number[];
-}
+export type OidcSettings = ReturnType<typeof readOidcFlags>;
 
 /** Set by each login itself; fixed values would disable the protection that they give. */
 const RESERVED_PARAMETERS = new Set([
@@ -37,7 +25,7 @@ const RESERVED_PARAMETERS = new Set([
 ]);
 
 /** @throws UsageError if an option is missing or invalid */
-export function readOidcFlags(values: OidcValues, env: NodeJS.ProcessEnv): OidcSettings {
+export function readOidcFlags(values: OidcValues, env: NodeJS.ProcessEnv) {
   const { 'client-secret-file': secretFile, 'ca-file': caFile } = values;
   return {
     issuer: readIssuer(values['issuer-url']),
@@ -49,6 +37,7 @@ export function readOidcFlags(values: OidcValues, env: NodeJS.ProcessEnv): OidcS
     deviceCode: values['device-code'] ?? false,
     browser: !(values['no-browser'] ?? false),
     redirectURI: readRedirectURI(values['redirect-uri'] ?? 'http://127.0.0.1/'),
+    // 0 is any.
     ports: (values['listen-port'] ?? ['0']).map(readPort),
   };
 }

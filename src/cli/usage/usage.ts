@@ -34,27 +34,24 @@ Exit codes: 0 added up, whatever is missing; 1 a file cannot be read; 2 wrong
 usage.
 `;
 
-const FORMATS = ['table', 'csv', 'json'] as const;
-
 const OPTIONS = {
   from: { type: 'string' },
   to: { type: 'string' },
   by: { type: 'string', choices: GROUPINGS },
-  output: { type: 'string', short: 'o', choices: FORMATS },
+  output: { type: 'string', short: 'o', choices: ['table', 'csv', 'json'] },
 } as const;
 
 /** @param argv what follows `usage` */
 export function usage(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, files, note) => {
+  return runCommand({ usage: USAGE, options: OPTIONS, words: [], argv, io }, async (values, files, note) => {
     if (files.length === 0) throw new UsageError('which files? "-" is standard input');
-    const by = oneOf('--by', GROUPINGS, values.by);
-    const format = oneOf('-o', FORMATS, values.output);
+    const by = GROUPINGS.find((grouping) => grouping === values.by) ?? 'tenant';
     const from = timeOf('--from', values.from) ?? Number.NEGATIVE_INFINITY;
     const to = timeOf('--to', values.to) ?? Number.POSITIVE_INFINITY;
     if (from >= to) throw new UsageError('--from is before --to');
     const sums = new UsageSums({ from, to, by });
     const unreadable = await readFiles(files, sums, process.stderr.isTTY ? io.stderr : () => {});
-    io.stdout(outputOf(sums, by, format));
+    io.stdout(outputOf(sums, by, values.output));
     if (sums.isEmpty) note('there are no usage records in what was read');
     if (unreadable > 0) note(`${unreadable} lines are no whole records`);
     for (const gap of sums.gaps()) note(gapText(gap));
@@ -62,20 +59,9 @@ export function usage(argv: readonly string[], io: CommandIO): Promise<number> {
   });
 }
 
-function outputOf(sums: UsageSums, by: Grouping, format: (typeof FORMATS)[number]): string {
+function outputOf(sums: UsageSums, by: Grouping, format: string | undefined): string {
   if (format === 'json') return jsonOf(sums.rows(), sums.gaps(), by);
   return format === 'csv' ? csvOf(sums.rows(), by) : tableOf(sums.rows(), by);
-}
-
-/** @returns the first choice if none is given */
-function oneOf<T extends string>(
-  option: string,
-  choices: readonly [T, ...T[]],
-  given: string | undefined,
-): T {
-  const found = choices.find((choice) => choice === (given ?? choices[0]));
-  if (found === undefined) throw new UsageError(`${option} is ${choices.join(', ')}; not ${given}`);
-  return found;
 }
 
 function timeOf(option: string, given: string | undefined): number | undefined {

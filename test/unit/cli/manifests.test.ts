@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../src/cli/manifests.ts';
-import { DISCOVERY_URLS } from '../../../src/tenancy/discovery-paths.ts';
 import { printedIO } from '../../support/printed-io.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
@@ -13,12 +12,10 @@ server: { tls: { certFile: none.crt, keyFile: none.key } }
 upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: none } }
 tenancy: { mode: shared }
 authentication:
-  impersonationExtraKeys: [scopes]
   jwt:
     - issuer: { url: "https://a.example", audiences: [k] }
       claimMappings:
         username: { claim: sub, prefix: "a:" }
-        extra: [{ key: example.com/department, claim: dep }]
       tenant: { value: a }
 `;
 
@@ -38,43 +35,6 @@ function impersonated(objects: readonly Record<string, unknown>[]): string[] {
   const rules = Array.isArray(role?.rules) ? role.rules : [];
   return rules.flatMap((rule) => (rule.verbs[0] === 'impersonate' ? rule.resources : []));
 }
-
-const ORIGINAL_USER = 'userextras/stonegate.dev/original-user';
-const CREDENTIAL_ID = 'userextras/authentication.kubernetes.io/credential-id';
-
-t.test('arktos: every path Stonegate fetches as itself may be fetched, and no other', async (t) => {
-  const { objects } = await run('rbac', '--mode', 'arktos');
-  const role = objects.find(({ kind }) => kind === 'ClusterRole');
-  const rules = Array.isArray(role?.rules) ? role.rules : [];
-  t.same(
-    rules.flatMap(({ nonResourceURLs = [] }) => nonResourceURLs),
-    DISCOVERY_URLS,
-  );
-});
-
-t.test('from a configuration: its mode and its keys, although its files do not exist yet', async (t) => {
-  const folder = t.testdir({ 'c.yaml': CONFIGURATION });
-  const { code, objects } = await run(
-    'rbac',
-    '--config',
-    join(folder, 'c.yaml'),
-    '--service-account',
-    'ops/bridge',
-  );
-  t.equal(code, 0);
-  t.same(impersonated(objects), [
-    'users',
-    'groups',
-    'serviceaccounts',
-    'uids',
-    'userextras/stonegate.dev/tenant',
-    ORIGINAL_USER,
-    CREDENTIAL_ID,
-    'userextras/example.com/department',
-    'userextras/scopes',
-  ]);
-  t.match(objects.at(-1), { subjects: [{ kind: 'ServiceAccount', namespace: 'ops', name: 'bridge' }] });
-});
 
 /** The configuration with a client certificate in place of the token, and what the rights are bound to. */
 async function boundFor(
@@ -123,22 +83,6 @@ t.test('a certificate without one user it could be bound to is a 1', async (t) =
   }
 });
 
-t.test('constrained rights name each verb, and neither service accounts nor the legacy verb', async (t) => {
-  const { objects, stdout } = await run('rbac', '--mode', 'shared', '--constrained');
-  const role = objects.find(({ kind }) => kind === 'ClusterRole');
-  const rules: { verbs: string[]; resources?: string[] }[] = Array.isArray(role?.rules) ? role.rules : [];
-  const verbs = rules.flatMap((rule) => rule.verbs);
-  t.notOk(verbs.includes('*'));
-  t.notOk(verbs.includes('impersonate'));
-  t.ok(verbs.includes('impersonate-on:user-info:deletecollection'));
-  t.notMatch(stdout, /- serviceaccounts\n/);
-  t.same(rules.find(({ verbs: [first] }) => first === 'impersonate:user-info')?.resources?.slice(0, 3), [
-    'users',
-    'groups',
-    'uids',
-  ]);
-});
-
 t.test('a bad configuration is a 1 with its problems', async (t) => {
   const folder = t.testdir({ 'c.yaml': CONFIGURATION.replace('shared', 'bogus') });
   const { code, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
@@ -171,7 +115,7 @@ jwt:
   t.ok(impersonated(objects).includes('userextras/example.com/team'));
   t.match(await run('rbac', '--config', join(folder, 'lone.yaml')), {
     code: 1,
-    stderr: /^authentication\.configurationFile \(line 8\): expected a file that can be read/,
+    stderr: /^authentication\.configurationFile \(line 7\): expected a file that can be read/,
   });
 });
 
@@ -185,44 +129,3 @@ for (const [name, argv] of [
     t.match(await run(...argv), { code: 2, stderr: /See: stonegate manifests --help/ });
   });
 }
-
-t.test('token reviews are granted where they are configured, and nowhere else', async (t) => {
-  const folder = t.testdir({
-    'plain.yaml': CONFIGURATION,
-    'reviews.yaml': CONFIGURATION.replace(
-      'authentication:\n',
-      'authentication:\n  tokenReview: { tenant: a }\n',
-    ),
-  });
-  const granted = async (file: string) =>
-    (await run('rbac', '--config', join(folder, file))).stdout.includes('- tokenreviews');
-  t.equal(await granted('reviews.yaml'), true);
-  t.equal(await granted('plain.yaml'), false);
-});
-
-t.test(
-  'from a configuration: the ConfigMaps of the webhook may be read, by name, and nothing else',
-  async (t) => {
-    const tls = '{ certFile: c, keyFile: k, clientCAFile: a }';
-    const sources =
-      'policy: { configMap: { name: policy } }, sync: { configMap: { namespace: ops, name: sync } }';
-    const keystone = CONFIGURATION.replace(
-      'authentication:',
-      'authentication:\n  keystone: { url: "https://ks/v3" }',
-    );
-    const folder = t.testdir({ 'c.yaml': `${keystone}webhook: { tls: ${tls}, ${sources} }\n` });
-    const { objects, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
-    t.equal(stderr, '');
-    t.match(
-      objects.filter(({ kind }) => kind === 'Role'),
-      [
-        {
-          metadata: { namespace: 'kube-system' },
-          rules: [{ resources: ['configmaps'], resourceNames: ['policy'], verbs: ['get'] }],
-        },
-        { metadata: { namespace: 'ops' }, rules: [{ resourceNames: ['sync'] }] },
-      ],
-    );
-    t.equal(objects.filter(({ kind }) => kind === 'RoleBinding').length, 2);
-  },
-);

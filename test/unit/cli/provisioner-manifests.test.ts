@@ -51,31 +51,6 @@ t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard
   }
 });
 
-t.test('it deletes neither namespaces nor tenants nor roles, and changes no namespace', async (t) => {
-  const rules = provisionerRules({ ...shared, mode: 'arktos' });
-  t.same(new Set(verbsOn(rules, 'tenants')), new Set(['get', 'list', 'create']));
-  t.notOk(verbsOn(rules, 'namespaces').some((verb) => /update|patch|delete/.test(verb)));
-  t.notOk(verbsOn(rules, 'clusterroles').includes('delete'));
-});
-
-t.test('roles that Stonegate does not create may be bound by name only', async (t) => {
-  const targets = [{ clusterRole: 'view' }, { clusterRole: 'stonegate:edit' }, { role: 'operators' }];
-  const bound = provisionerRules({ ...shared, targets }).filter(({ verbs }) => verbs.includes('bind'));
-  t.match(bound, [
-    { resources: ['clusterroles'], resourceNames: ['view'] },
-    { resources: ['roles'], resourceNames: ['operators'] },
-  ]);
-});
-
-t.test('in arktos mode it may bind the roles that it makes, each by name', async (t) => {
-  const bound = provisionerRules({ ...shared, mode: 'arktos' }).filter(({ verbs }) => verbs.includes('bind'));
-  t.ok(bound.every(({ resourceNames = [] }) => resourceNames.length > 0));
-  t.strictSame(
-    new Set(bound.flatMap(({ resourceNames = [] }) => resourceNames)),
-    new Set(['read', 'control', 'edit', 'manage', 'basic-user'].map((name) => `stonegate:${name}`)),
-  );
-});
-
 t.test('if an administrator maintains the roles, it only binds them', async (t) => {
   const rules = provisionerRules({
     ...shared,

@@ -5,43 +5,28 @@ import { askStonegate } from '../../../src/cli/stonegate-api.ts';
 
 /** A server that gives every request this response and records the requests. */
 async function serverThat(t: Test, status: number, body: string) {
-  const asked: { method: string | undefined; url: string | undefined; headers: object; body: string }[] = [];
-  const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk) => {
-      text += String(chunk);
-    });
-    request.on('end', () => {
-      const { method, url, headers } = request;
-      asked.push({ method, url, headers, body: text });
-      response.writeHead(status, { location: 'https://elsewhere.example/' }).end(body);
-    });
+  const asked: { url: string | undefined; headers: object }[] = [];
+  const server = createServer(({ url, headers }, response) => {
+    asked.push({ url, headers });
+    response.writeHead(status, { location: 'https://elsewhere.example/' }).end(body);
   }).listen(0, '127.0.0.1');
   t.teardown(() => server.close());
   await once(server, 'listening');
   const address = server.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-  return { asked, url: `http://127.0.0.1:${port}` };
+  return { asked, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` };
 }
 
-const nothing = { ca: undefined, serverName: undefined, authorization: 'Bearer tok', certificate: undefined };
+const nothing = { ca: undefined, authorization: 'Bearer tok' };
 
 t.test('requests carry the token and go below the path of the address', async (t) => {
   const { url, asked } = await serverThat(t, 200, '{"a":1}');
   t.strictSame(await askStonegate({ ...nothing, url: `${url}/k8s/` }, '/apis/x'), { a: 1 });
-  t.match(asked, [{ method: 'GET', url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);
-});
-
-t.test('what is given is posted as JSON', async (t) => {
-  const { url, asked } = await serverThat(t, 201, '{}');
-  await askStonegate({ ...nothing, url }, '/x', { b: 2 });
-  t.match(asked, [{ method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"b":2}' }]);
+  t.match(asked, [{ url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);
 });
 
 const BAD: readonly (readonly [number, string, RegExp])[] = [
   [403, '{"kind":"Status","message":"you may not"}', /^you may not \(403\)$/],
   [200, '<html>', /answered 200, and not as Stonegate would/],
-  [502, 'bad gateway', /answered 502/],
   [302, '{}', /answered 302/],
   [500, '{"message":5}', /answered 500/],
 ];
@@ -55,7 +40,6 @@ for (const [status, body, message] of BAD) {
 
 for (const [url, message] of [
   ['stonegate', /no address/],
-  ['ftp://stonegate', /no address/],
   ['http://stonegate.example', /in the clear/],
   ['https://127.0.0.1:1', /https:\/\/127\.0\.0\.1:1 cannot be asked: .*ECONNREFUSED/],
 ] as const) {

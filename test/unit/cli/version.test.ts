@@ -1,7 +1,7 @@
 import t from 'tap';
 import { nodeProblem, version } from '../../../src/cli/version.ts';
 
-t.test('a Node that is too old is told in one line, before anything breaks', async (t) => {
+t.test('one line says that Node is too old, before anything breaks', async (t) => {
   t.equal(nodeProblem('20.20.2'), 'stonegate needs Node 22.19 or newer, this is 20.20.2');
   t.match(nodeProblem('22.18.0'), /22\.18\.0/);
   for (const node of ['22.19.0', '23.0.0', '24.21.0']) t.equal(nodeProblem(node), undefined, node);

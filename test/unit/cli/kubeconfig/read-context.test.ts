@@ -63,32 +63,6 @@ t.test('files are found from the kubeconfig that names them, and a token file be
   t.equal((await context.credential()).authorization, 'Bearer from-file');
 });
 
-t.test(
-  'a user may be a certificate, a name with a password, and what kubectl would send beside it',
-  async (t) => {
-    const data = Buffer.from('CERT').toString('base64');
-    const pair = { 'client-certificate-data': data, 'client-key': 'key' };
-    const folder = t.testdir({
-      key: 'KEY',
-      alone: config(pair),
-      both: config({ ...pair, token: 'tok' }),
-      password: config({ username: 'erin', password: 'p' }),
-    });
-    const certificate = { cert: 'CERT', key: 'KEY' };
-    for (const [name, wanted] of [
-      ['alone', { certificate, authorization: undefined }],
-      ['both', { certificate, authorization: 'Bearer tok' }],
-      ['password', { certificate: undefined, authorization: 'Basic ZXJpbjpw' }],
-    ] as const) {
-      const context = await read(folder, name);
-      t.strictSame(
-        { certificate: context.certificate, authorization: (await context.credential()).authorization },
-        wanted,
-      );
-    }
-  },
-);
-
 t.test('of several files the first to name a thing counts, and missing ones do not matter', async (t) => {
   const folder = t.testdir({
     a: JSON.stringify({ users: [{ name: 'u', user: { token: 'first' } }] }),
@@ -98,31 +72,12 @@ t.test('of several files the first to name a thing counts, and missing ones do n
   t.equal((await (await read(folder, 'none', 'empty', 'a', 'b')).credential()).authorization, 'Bearer first');
 });
 
-t.test('another context by its name', async (t) => {
-  const contexts = [{ name: 'there', context: { cluster: 'c', user: 'u' } }];
-  const folder = t.testdir({ config: config({ token: 'tok' }, {}, { contexts }) });
-  const there = await readContext([join(folder, 'config')], 'there');
-  t.equal((await there.credential()).authorization, 'Bearer tok');
-  await t.rejects(read(folder), { message: 'the kubeconfig has no context "here"' });
-});
-
-t.test('without any of the files, what to give instead', async (t) => {
-  await t.rejects(readContext(['/nosuch']), {
-    message: 'there is no kubeconfig /nosuch: set KUBECONFIG or give --server',
-  });
-});
-
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
-  ['a list', '[]', /is no kubeconfig/],
   ['without a current context', '{}', /no current context in .*--context/],
-  ['without the cluster', config({ token: 't' }, {}, { clusters: [] }), /no cluster "c"/],
-  ['without a server', config({ token: 't' }, { server: '' }), /has no server/],
   ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
-  ['with a proxy', config({ token: 't' }, { 'proxy-url': 'http://p' }), /proxy-url/],
   ['without a user', config({}), /has no token, tokenFile, exec, client-certificate or username/],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
-  ['with a missing token file', config({ tokenFile: 'none' }), /^tokenFile: no such file: none$/],
   [
     'with a missing key',
     config({ 'client-certificate-data': 'eA==', 'client-key': 'none' }),
@@ -130,7 +85,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
 ];
 for (const [what, text, message] of WRONG) {
-  t.test(`a kubeconfig ${what} is told as such`, async (t) => {
+  t.test(`a kubeconfig ${what} is an error that says so`, async (t) => {
     const folder = t.testdir({ config: text });
     const reading = read(folder).then((context) => context.credential());
     await t.rejects(reading, { message });
@@ -156,29 +111,21 @@ ${credential({ token: 'tok' })}`;
   t.equal(await runPlugin(t, script, { args: ['a', 'b c'], env, interactiveMode: 'Never' }), 'Bearer tok');
 });
 
-const BAD_PLUGINS: readonly (readonly [string, object, RegExp])[] = [
-  ['exit 3', {}, /ended with 3/],
-  ['kill $$', {}, /ended with a signal/],
-  ['echo secret', {}, /printed no JSON$/],
-  ['echo {}', {}, /no ExecCredential/],
-  [
-    credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'),
-    {},
-    /no ExecCredential of .*\/v1$/,
-  ],
-  [credential({ clientCertificateData: 'secret' }), {}, /gave no token$/],
-  ['', { command: './absent' }, /cannot be run: .*ENOENT$/],
-  ['', { command: '' }, /names no command/],
+const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
+  ['kill $$', /ended with a signal/],
+  ['echo secret', /printed no JSON$/],
+  [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
+  [credential({ clientCertificateData: 'secret' }), /gave no token$/],
 ];
-t.test('how to install a plugin that is not there is a remark', async (t) => {
+t.test('an error about a missing plugin says how to install it', async (t) => {
   const exec = { command: './absent', installHint: 'install it:\napt install it' };
-  const failure: unknown = await runPlugin(t, '', exec).catch((error: unknown) => error);
-  t.match(failure, { remarks: ['install it:', 'apt install it'] });
+  const message = /cannot be run: .*ENOENT$/;
+  await t.rejects(runPlugin(t, '', exec), { message, remarks: ['install it:', 'apt install it'] });
 });
 
-for (const [at, [script, exec, message]] of BAD_PLUGINS.entries()) {
-  t.test(`a plugin that fails (${at + 1}) is told, without what it printed`, async (t) => {
-    const failure: unknown = await runPlugin(t, script, exec).catch((error: unknown) => error);
+for (const [at, [script, message]] of BAD_PLUGINS.entries()) {
+  t.test(`an error about a plugin that fails (${at + 1}) does not quote its output`, async (t) => {
+    const failure: unknown = await runPlugin(t, script).catch((error: unknown) => error);
     t.match(String(failure), message);
     t.notMatch(String(failure), /secret/);
   });

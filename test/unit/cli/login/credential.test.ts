@@ -133,17 +133,6 @@ t.test('--force logs in though the token is good, and does not hide a refusal', 
   t.equal(await ask(), 'token-2', 'which stays good');
 });
 
-t.test('a mistake of ours gives the lock back too', async (t) => {
-  const { ask } = await setUp(t, {
-    async obtain(count) {
-      if (count === 1) throw new TypeError('a mistake');
-      return { token: 'one', expiresAt: Number.POSITIVE_INFINITY };
-    },
-  });
-  await t.rejects(ask(), new TypeError('a mistake'));
-  t.equal(await ask(), 'one');
-});
-
 t.test('Ctrl-C while another logs in ends the wait', async (t) => {
   const { until, answer } = held();
   const { ask, seen, terminal } = await setUp(t, {

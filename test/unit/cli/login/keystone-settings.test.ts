@@ -12,19 +12,15 @@ const APPLICATION = { ...ALICE, application_credential_id: 'c1', ...SECRET };
 const PROOFS: readonly (readonly [settings: Record<string, string>, proof: object])[] = [
   [ALICE, { method: 'password', user: USER, secret: 'sesame' }],
   [{ user_id: 'a1', password: 'x' }, { user: { id: 'a1' } }],
-  [{ username: 'alice', user_domain_id: 'd1' }, { user: { domain: { id: 'd1' } } }],
   [{ username: 'alice' }, { user: { domain: { id: 'default' } } }],
   [{ username: 'alice', default_domain: 'd1' }, { user: { domain: { id: 'd1' } } }],
-  [{ username: 'alice', default_domain_name: 'acme' }, { user: USER }],
   // Beside a project domain_name is the domain of both, and no scope.
   [{ username: 'alice', project_name: 'web', domain_name: 'acme' }, { user: USER }],
   // The method is as auth_type says, or else by what is there.
   [APPLICATION, { method: 'application_credential', credential: { id: 'c1' }, secret: 's' }],
   [{ ...ALICE, application_credential_name: 'ci', ...SECRET }, { credential: { name: 'ci', user: USER } }],
   [TOKEN, { method: 'token', secret: 'gAAAAA' }],
-  [{ ...TOKEN, auth_type: 'v3password' }, { method: 'password' }],
   [{ ...TOKEN, auth_plugin: 'password' }, { method: 'password' }],
-  [{ ...APPLICATION, auth_type: 'password' }, { method: 'password' }],
 ];
 for (const [settings, proof] of PROOFS)
   t.test(`the proof of ${JSON.stringify(settings)}`, async (t) => {
@@ -34,12 +30,9 @@ for (const [settings, proof] of PROOFS)
 const WEB = { name: 'web', domain: { name: 'acme' } };
 const SCOPES: readonly (readonly [settings: Record<string, string>, scope: unknown])[] = [
   [{ project_id: 'p1', project_name: 'web' }, { project: { id: 'p1' } }],
-  [{ project_name: 'web', project_domain_name: 'acme' }, { project: WEB }],
   [{ project_name: 'web', domain_name: 'acme' }, { project: WEB }],
-  [{ tenant_id: 'p1' }, { project: { id: 'p1' } }],
   [{ tenant_name: 'web', project_domain_name: 'acme' }, { project: WEB }],
   [{ domain_name: 'acme' }, { domain: { name: 'acme' } }],
-  [{ domain_id: 'd1' }, { domain: { id: 'd1' } }],
   [{ system_scope: 'all' }, { system: { all: true } }],
   [{ trust_id: 't1' }, { 'OS-TRUST:trust': { id: 't1' } }],
   [{ unscoped: 'true' }, 'unscoped'],
@@ -64,13 +57,8 @@ t.test('flags go over variables, and variables over the cloud', async (t) => {
 
 t.test('a scope of a higher layer replaces the whole scope beneath', async (t) => {
   const cloud = { project_name: 'web', project_domain_name: 'acme' };
-  t.match(overlay([cloud, { system_scope: 'all' }]), { project_name: undefined });
   t.match(overlay([cloud, { domain_name: 'acme' }]), { project_name: undefined });
   t.match(overlay([{ ...cloud, unscoped: 'true' }, { project_id: 'p2' }]), { unscoped: undefined });
-});
-
-t.test('an empty value is none', async (t) => {
-  t.same(overlay([{ username: 'alice' }, { username: '' }]), { username: 'alice' });
 });
 
 t.test('an authority in a higher layer is the answer to insecure beneath', async (t) => {
@@ -89,19 +77,12 @@ const INSTEAD = /auth_type "(\w+)".*application credential create.*OS_TOKEN.*log
 const REFUSED: readonly (readonly [settings: Record<string, string>, message: RegExp])[] = [
   [{ auth_url: '' }, /which Keystone\? .*--os-cloud/],
   [{ auth_url: 'http://keystone/v3' }, /is not https/],
-  ...['keystone', 'ftp://keystone', 'https://alice:sesame@keystone/v3'].map(
-    (auth_url) => [{ auth_url }, /^auth_url must be an http or https address/] as const,
-  ),
-  [{ username: '' }, /the user is missing: .*OS_USERNAME/],
+  [{ auth_url: 'https://alice:sesame@keystone/v3' }, /^auth_url must be an http or https address/],
   [{ auth_type: 'v3token' }, /the token is missing: .*OS_TOKEN/],
-  [{ auth_type: 'v3applicationcredential' }, /is missing: .*OS_APPLICATION_CREDENTIAL_ID/],
   [{ system_scope: 'half' }, /system_scope can only be "all"/],
   [{ insecure: 'True' }, /not to be verified.*--os-cacert/],
-  [{ insecure: '1' }, /not to be verified/],
   [{ verify: 'false' }, /not to be verified/],
-  ...['v3oidcpassword', 'v3websso', 'v3samlpassword', 'v3totp', 'v2password', 'magic'].map(
-    (auth_type) => [{ auth_type }, INSTEAD] as const,
-  ),
+  [{ auth_type: 'v3websso' }, INSTEAD],
 ];
 for (const [settings, message] of REFUSED)
   t.test(`${JSON.stringify(settings)} is refused, with what to do`, async (t) => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createKeystoneSource } from '../../../../src/cli/login/keystone-source.ts';
 import { createFakeTerminal } from '../../../support/fake-terminal.ts';
@@ -11,10 +10,7 @@ t.beforeEach(() => keystone.release());
 const { directory } = keystone;
 const alice = directory.user('acme', 'alice');
 const web = directory.project('acme', 'web');
-const api = directory.project('acme', 'api');
-for (const project of [web, api]) directory.assign(alice, 'member', { project });
-directory.assign(alice, 'reader', { domain: directory.domain('acme') });
-directory.assign(alice, 'reader', { system: true });
+directory.assign(alice, 'member', { project: web });
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -41,20 +37,6 @@ async function refusedWith(t: Test, env: Variables, message: RegExp) {
   await t.rejects(obtain(env), { name: 'Error', message });
 }
 
-t.test('a token for every scope', async (t) => {
-  const scopes: readonly [Variables, object][] = [
-    [WEB, { project: { name: 'web' } }],
-    [{ OS_PROJECT_ID: api.id }, { project: { name: 'api' } }],
-    [{ OS_DOMAIN_NAME: 'acme' }, { domain: { name: 'acme' } }],
-    [{ OS_SYSTEM_SCOPE: 'all' }, { system: { all: true } }],
-  ];
-  for (const [variables, expected] of scopes) {
-    const { token, expiresAt } = await obtain({ ...ALICE, ...variables });
-    t.match(await validate(token), { token: { user: { name: 'alice' }, ...expected } });
-    t.ok(expiresAt > Date.now());
-  }
-});
-
 t.test(
   'C210 an application credential is the user that Keystone reports, whatever the user name in the settings',
   async (t) => {
@@ -68,26 +50,12 @@ t.test(
 t.test('refusals name who was refused, and no secret', async (t) => {
   const wrong = { ...ALICE, OS_PASSWORD: 'sesame' };
   await refusedWith(t, wrong, /^login refused: the password of alice of the domain acme .* answered 401\)$/);
-  await refusedWith(t, { ...ALICE, OS_PROJECT_ID: 'p1' }, /or the user, the domain or the scope/);
   await refusedWith(t, { ...wrong, OS_USER_ID: 'a1' }, /the password of the user a1/);
-  await refusedWith(t, { ...AT, OS_TOKEN: 'gAAAAAsesame' }, /^login refused: the token has expired/);
   await refusedWith(t, { ...AT, OS_TOKEN: 'no token\r\nX-Evil: 1' }, /^login refused: the token has expired/);
-  const { id } = directory.applicationCredential(alice, web);
-  const credential = { ...AT, OS_APPLICATION_CREDENTIAL_SECRET: 'sesame' };
-  await refusedWith(
-    t,
-    { ...credential, OS_APPLICATION_CREDENTIAL_ID: id },
-    /^login refused: the secret of the application credential \w+ is wrong/,
-  );
-  await refusedWith(
-    t,
-    { ...credential, OS_APPLICATION_CREDENTIAL_ID: 'nil' },
-    /^login refused: there is no application credential nil/,
-  );
 });
 
 t.test('a Keystone that cannot be asked is not a wrong password', async (t) => {
-  for (const fault of ['error', 'html', 'front-end-404', 'redirect', 'wrong-shape', 'garbage'] as const) {
+  for (const fault of ['error', 'redirect', 'garbage'] as const) {
     keystone.fault = fault;
     await refusedWith(t, ALICE, /^no login at Keystone http:\/\/127\.0\.0\.1:\d+\/v3: /);
   }
@@ -113,7 +81,7 @@ t.test('its own authority is believed, by a path from here or from home', async 
   const folder = t.testdir({ 'ca.pem': authority.cert });
   const env = { ...ALICE, OS_AUTH_URL: secured.url, HOME: folder };
   const terminal = createFakeTerminal({ interactive: false });
-  for (const caFile of ['ca.pem', '~/ca.pem', join(folder, 'ca.pem')]) {
+  for (const caFile of ['ca.pem', '~/ca.pem']) {
     const source = await sourceOf(env, { 'os-cacert': caFile }, folder);
     await t.resolves(source.obtain(terminal, undefined), caFile);
   }

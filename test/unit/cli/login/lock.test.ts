@@ -46,8 +46,3 @@ t.test(
     t.equal(waits, 1, 'the user is told once');
   },
 );
-
-t.test('a folder in which nothing can be made is an error', async (t) => {
-  const file = join(t.testdir(), 'missing', 'lock');
-  await t.rejects(lock({ file, signal: never, onWait: silent }), { message: /^cannot lock / });
-});

@@ -83,9 +83,3 @@ t.test('the first free port is taken, and closed in the end', async (t) => {
     message: new RegExp(`^cannot listen for the browser's redirect: .*EADDRINUSE.*${taken}`),
   });
 });
-
-t.test('IPv6 loopback', async (t) => {
-  const listener = await start(t, 'http://[::1]/').catch((error: Error) => error);
-  if (listener instanceof Error) return t.match(listener.message, /EADDRNOTAVAIL|EAFNOSUPPORT/);
-  return t.match(listener.redirectURI, /^http:\/\/\[::1\]:\d+\/$/);
-});

@@ -2,11 +2,6 @@ import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import { typed } from '../../../../src/cli/login/terminal.ts';
 
-t.test('plain words stay as they are', async (t) => {
-  const words = ['--oidc', '--issuer-url', 'https://login.example/realm', '--client-id=kubectl'];
-  t.equal(typed(words), `stonegate login ${words.join(' ')} >/dev/null`);
-});
-
 t.test('what a shell would take apart arrives as it was', async (t) => {
   const words = ["it's", 'a b', '$HOME', '~/ca.crt', '--ca-file=~/ca.crt', '', '`id`', 'a;b', '"', '*'];
   const shown = typed(words).replace(/^stonegate login(.*) >.*/, "printf '%s\\n'$1");

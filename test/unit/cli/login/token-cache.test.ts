@@ -31,9 +31,7 @@ t.test('each identity has its own file, and no name in it', async (t) => {
 for (const [what, text] of Object.entries({
   'a file of another identity': JSON.stringify({ identity: ['other'], ...CREDENTIAL }),
   'half a file': '{"identity":',
-  'no object': '"token"',
   'no token': JSON.stringify({ identity: IDENTITY, expiresAt: 1, obtainedAt: 1 }),
-  'a time that is no number': JSON.stringify({ identity: IDENTITY, ...CREDENTIAL, expiresAt: 'soon' }),
 }))
   t.test(`${what} is no token`, async (t) => {
     const cache = await openTokenCache(t.testdir(), IDENTITY);
@@ -44,7 +42,7 @@ for (const [what, text] of Object.entries({
 t.test('a file that others may read is refused, and not deleted', async (t) => {
   const cache = await openTokenCache(t.testdir(), IDENTITY);
   await cache.write(CREDENTIAL);
-  for (const mode of [0o640, 0o604, 0o620]) {
+  for (const mode of [0o604, 0o620]) {
     chmodSync(cache.file, mode);
     await t.rejects(cache.read(), { message: /is open to others \(mode 6\d\d\)/ });
   }
@@ -63,29 +61,18 @@ t.test('a link is refused: it may lead to anybody’s file', async (t) => {
   await t.rejects(cache.read(), { message: /^cannot read the cached token / });
 });
 
-t.test('a pipe or a folder in the place of the file is refused, and does not block', async (t) => {
+t.test('a pipe in the place of the file is refused, and does not block', async (t) => {
   const pipe = await openTokenCache(t.testdir(), IDENTITY);
   execFileSync('mkfifo', ['-m', '600', pipe.file]);
   await t.rejects(pipe.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });
   await pipe.write(CREDENTIAL);
   t.same(await pipe.read(), CREDENTIAL, 'a new login takes its place');
-  const folder = await openTokenCache(t.testdirName, ['other']);
-  mkdirSync(folder.file, { mode: 0o700 });
-  await t.rejects(folder.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });
 });
 
 t.test('a folder that others may write to is refused', async (t) => {
   const folder = t.testdir();
   chmodSync(folder, 0o777);
   await t.rejects(openTokenCache(folder, IDENTITY), { message: /is open to others \(mode 777\)/ });
-});
-
-t.test('a folder that cannot be made is an error that names it', async (t) => {
-  const folder = t.testdir({ file: '' });
-  await t.rejects(openTokenCache(join(folder, 'file', 'stonegate'), IDENTITY), {
-    constructor: LoginError,
-    message: /cannot make the folder .*stonegate: ENOTDIR/,
-  });
 });
 
 t.test('a token that cannot be written leaves no half of it', async (t) => {
@@ -101,5 +88,4 @@ t.test('the folder is --cache-dir, or XDG_CACHE_HOME, or ~/.cache', async (t) =>
   t.equal(cacheFolder('~/given', { HOME: '/home/alice' }), '/home/alice/given');
   t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: '/xdg' }), '/xdg/stonegate');
   t.equal(cacheFolder(undefined, { XDG_CACHE_HOME: 'relative' }), join(homedir(), '.cache/stonegate'));
-  t.equal(cacheFolder(undefined, {}), join(homedir(), '.cache/stonegate'));
 });
