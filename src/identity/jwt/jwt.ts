@@ -49,15 +49,13 @@ interface Verdict {
   readonly kid: string | undefined;
 }
 
-/** @throws Error if an issuer is configured twice, or with no permitted algorithm */
 export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
   const { clock } = options;
   const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_VERIFIED, clock });
   const issuers = new Map<string, Issuer>();
   for (const { configuration, keys } of options.issuers) {
-    const { url } = configuration.issuer;
-    if (issuers.has(url)) throw new Error(`the issuer ${url} is configured twice`);
-    issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
+    const verify = createJWTVerifier(configuration, clock);
+    issuers.set(configuration.issuer.url, { configuration, keys, verify });
   }
 
   const identityOf = memoizeByReference(identityOfVerdict);

@@ -26,7 +26,6 @@ import {
   type KeystoneToken,
   keystoneTokenSchema,
   type RevocationEvent,
-  TOKEN_SPELLING,
 } from '../../tenancy/keystone-v3.ts';
 import type { KeystoneConfiguration } from '../authentication-configuration.ts';
 import type { AuthenticationContext, Authenticator } from '../authenticator.ts';
@@ -53,10 +52,9 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
   const { client, cache, gate, tokenProvider, clock, tagsOf } = options;
   const identityOfToken = memoizeByReference(identityOf);
   /** Memoized: a connection sends the same credential object with every request. */
-  const judge = memoizeByReference((credential: TokenCredential) => {
-    const kind = classifyCredential(credential, tokenProvider);
-    return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
-  });
+  const kindOf = memoizeByReference((credential: TokenCredential) =>
+    classifyCredential(credential, tokenProvider),
+  );
 
   // Not cancelled with the client's request: other requests may wait for the same response.
   async function validate(credential: string): Promise<Validated<KeystoneToken>> {
@@ -87,13 +85,11 @@ export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOption
     takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
     authenticate(credential, context) {
       if (credential.kind !== 'bearer' && credential.kind !== 'x-auth-token') return undefined;
-      switch (judge(credential)) {
+      switch (kindOf(credential)) {
         case 'foreign':
           return undefined;
         case 'refused':
           throw unauthorized('the X-Auth-Token is a JWT that this Keystone did not issue');
-        case 'misspelt':
-          throw unauthorized('the Keystone token is too long, or has characters that none has');
         case 'keystone':
           return lookup(credential, context);
       }

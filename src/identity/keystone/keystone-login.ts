@@ -10,12 +10,13 @@ import { isJSONObject } from '../../lib/json-object.ts';
 import { TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
 import {
   createKeystoneHTTP,
+  isRefusal,
   type KeystoneHTTP,
   type KeystoneHTTPOptions,
   type KeystoneResponse,
   keystoneUnavailable,
 } from './keystone-http.ts';
-import { instantSchema, readAs } from './keystone-response.ts';
+import { instantSchema, readAs, referenceSchema } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
@@ -63,6 +64,9 @@ export interface RefusedLogin {
   readonly secondFactors?: readonly (readonly string[])[];
 }
 
+/** `nocatalog`: the catalog is large and not needed. */
+export const TOKENS = '/auth/tokens?nocatalog';
+
 /** The statuses by which Keystone refuses a credential. */
 const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
 
@@ -80,12 +84,11 @@ export async function logIn(
   const body = loginRequest(proof, scope);
   const response = await http.exchange({
     method: 'POST',
-    path: '/auth/tokens?nocatalog',
+    path: TOKENS,
     body,
     refusals: LOGIN_REFUSALS,
   });
-  const refused = readRefusal(response);
-  return refused ?? { issued: readIssued(response, 201, now) };
+  return readRefusal(response) ?? { issued: readIssued(response, 201, now) };
 }
 
 /**
@@ -97,7 +100,7 @@ export async function lookUpToken(http: KeystoneHTTP, token: string, now: number
   if (!TOKEN_SPELLING.test(token)) return { refused: 404 };
   const response = await http.exchange({
     method: 'GET',
-    path: '/auth/tokens?nocatalog',
+    path: TOKENS,
     headers: { 'x-auth-token': token, 'x-subject-token': token },
     refusals: LOGIN_REFUSALS,
   });
@@ -137,10 +140,9 @@ function methodFields(proof: KeystoneAuthMethod): unknown {
   }
 }
 
-/** Only a response with Keystone's error object counts: a front end or a wrong URL gives others. */
-function readRefusal({ status, body }: KeystoneResponse): RefusedLogin | undefined {
-  if (!LOGIN_REFUSALS.includes(status)) return undefined;
-  if (isJSONObject(body.error) && body.error.code === status) return { refused: status };
+function readRefusal(response: KeystoneResponse): RefusedLogin | undefined {
+  const { status, body } = response;
+  if (isRefusal(response, LOGIN_REFUSALS)) return { refused: status };
   if (status !== 401 || !isJSONObject(body.receipt)) return undefined;
   return { refused: status, secondFactors: readRules(body.required_auth_methods) };
 }
@@ -193,10 +195,9 @@ function holderOf({
   return `${user.name} of the domain ${user.domain.name}, ${scope}`;
 }
 
-export interface AvailableProject {
-  readonly id: string;
-  readonly name: string;
-}
+const projectsSchema = z.array(referenceSchema.extend({ enabled: z.boolean().optional() }));
+
+export type AvailableProject = Readonly<z.infer<typeof referenceSchema>>;
 
 /**
  * The projects for which a token can be requested.
@@ -217,16 +218,9 @@ export async function listProjects(
     refusals: [],
     ...(signal !== undefined && { signal }),
   });
-  const { projects } = response.body;
-  if (!Array.isArray(projects))
-    throw keystoneUnavailable(new Error(`Keystone answered ${response.status} without projects`));
-  return projects.flatMap(readProject);
-}
-
-function readProject(value: unknown): AvailableProject[] {
-  if (!isJSONObject(value) || value.enabled === false) return [];
-  const { id, name } = value;
-  return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+  return readAs(projectsSchema, response.body.projects, 'projects')
+    .filter(({ enabled }) => enabled !== false)
+    .map(({ id, name }) => ({ id, name }));
 }
 
 const groupsSchema = z.array(z.object({ name: z.string() }));

@@ -7,20 +7,17 @@
  */
 
 import type { Clock } from '../../lib/clock.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
-import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import { isRefusal, type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
 import {
   type IssuedToken,
   type KeystoneAuthMethod,
   type KeystoneLoginScope,
   logIn,
+  TOKENS,
 } from './keystone-login.ts';
-
-/** `nocatalog`: the catalog is large and not needed. */
-export const VALIDATION = '/auth/tokens?nocatalog';
 
 export interface KeystoneServiceOptions {
   readonly http: KeystoneHTTP;
@@ -53,7 +50,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
   const checks = new SingleFlight<boolean>();
   const isValid = async (own: string): Promise<boolean> => {
     const headers = { 'x-auth-token': own, 'x-subject-token': own };
-    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [401, 404] });
+    const response = await http.exchange({ method: 'GET', path: TOKENS, headers, refusals: [401, 404] });
     if (response.status === 200) return true;
     if (isRefusal(response, [401, 404])) return false;
     throw unexpected(response.status);
@@ -91,12 +88,6 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
       throw keystoneUnavailable(new Error('Keystone refuses the login of Stonegate'));
     },
   };
-}
-
-/** Only a 404 with Keystone's error object counts: a front end or a wrong URL gives others. */
-export function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
-  const { error } = response.body;
-  return statuses.includes(response.status) && isJSONObject(error) && error.code === response.status;
 }
 
 export function unexpected(status: number) {

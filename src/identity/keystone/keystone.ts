@@ -16,15 +16,19 @@ import {
   createKeystoneDirectory,
   type KeystoneDirectory,
 } from './keystone-directory.ts';
-import { createKeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import {
+  createKeystoneHTTP,
+  isRefusal,
+  type KeystoneResponse,
+  keystoneUnavailable,
+} from './keystone-http.ts';
+import { TOKENS } from './keystone-login.ts';
 import { readToken } from './keystone-response.ts';
 import {
   createKeystoneService,
   createKeystoneSession,
-  isRefusal,
   type KeystoneService,
   unexpected,
-  VALIDATION,
 } from './keystone-service.ts';
 
 export interface KeystoneClientOptions {
@@ -102,7 +106,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
 
   async function validateByItself(subject: string): Promise<KeystoneToken | undefined> {
     const headers = { 'x-auth-token': subject, 'x-subject-token': subject };
-    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [] });
+    const response = await http.exchange({ method: 'GET', path: TOKENS, headers, refusals: [] });
     if (response.status === 200) return tokenIn(response, subject);
     if (isRefusal(response, [401, 403, 404])) return undefined;
     throw unexpected(response.status);
@@ -114,7 +118,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   ): Promise<KeystoneToken | undefined> {
     const headers = { 'x-subject-token': subject };
     const response = await get({
-      path: VALIDATION,
+      path: TOKENS,
       headers,
       to: 'validate tokens',
       needs: 'the role service',

@@ -9,15 +9,10 @@ import { StatusError } from '../../errors/status-error.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { jsonCodec } from '../../lib/parse-json.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import {
-  identityScope,
-  isSafeID,
-  isUsableName,
-  scopeExtra,
-  scopeGroups,
-} from '../../tenancy/keystone-groups.ts';
+import { identityScope, scopeExtra, scopeGroups } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, referenceInDomain, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
 import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
+import { refuseUnusableScope } from './keystone-identity.ts';
 import {
   type NamespaceOf,
   projectNamespaces,
@@ -135,7 +130,7 @@ const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
 export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
   const [narrowest] = held;
   if (narrowest === undefined) return identity;
-  for (const one of held) refuseUnusable(one);
+  for (const { scope, roles } of held) refuseUnusableScope(scope, roles);
   return {
     ...identity,
     groups: [...identity.groups, ...held.flatMap(({ scope, roles }) => scopeGroups(scope, roles))],
@@ -151,17 +146,6 @@ export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Ide
 function inWords({ scope, roles }: ScopedRoles): string {
   const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
   return `${scopeKey(scope)}: ${names.join(', ')}`;
-}
-
-function refuseUnusable({ scope, roles }: ScopedRoles): void {
-  const ids =
-    scope.kind === 'project' ? [scope.project.id] : scope.kind === 'domain' ? [scope.domain.id] : [];
-  const names = [...roles.map(({ name }) => name), ...(scope.kind === 'project' ? [scope.project.name] : [])];
-  if (ids.every(isSafeID) && names.every(isUsableName)) return;
-  throw new StatusError(
-    'IdentityUnusable',
-    'Forbidden: a role, or the project it is held on, has a name or an id in Keystone that fits into no group',
-  );
 }
 
 /**

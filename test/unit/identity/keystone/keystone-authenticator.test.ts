@@ -6,7 +6,6 @@ import type { Credential } from '../../../../src/identity/credential.ts';
 import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
 import {
   createKeystoneAuthenticator,
-  keystoneTokenCodec,
   tagsOfEvent,
   tagsOfToken,
 } from '../../../../src/identity/keystone/keystone-authenticator.ts';
@@ -222,31 +221,6 @@ const cached: KeystoneToken = {
   issuedAt: 1,
   expiresAt: 2,
 };
-
-t.test('an identity of every kind is restored from the cache unchanged', async (t) => {
-  const kinds: KeystoneToken[] = [
-    cached,
-    { ...cached, scope: { kind: 'domain', domain } },
-    { ...cached, scope: { kind: 'system' } },
-    { ...cached, scope: { kind: 'unscoped' }, roles: [] },
-    { ...cached, delegation: { kind: 'application-credential', id: 'c1' } },
-    { ...cached, delegation: { kind: 'trust', id: 't1', trusteeUserID: 'u2', impersonation: true } },
-  ];
-  for (const kind of kinds) t.same(keystoneTokenCodec.decode(keystoneTokenCodec.encode(kind)), kind);
-});
-
-t.test('what another version may have sealed counts as not found', async (t) => {
-  const shapes: unknown[] = [
-    null,
-    {},
-    { ...cached, user: { id: 'u1', name: 'alice' } },
-    { ...cached, scope: { kind: 'planet' } },
-    { ...cached, delegation: { kind: 'trust', id: 't1' } },
-    { ...cached, expiresAt: 'tomorrow' },
-  ];
-  for (const shape of shapes)
-    t.equal(keystoneTokenCodec.decode(JSON.stringify(shape)), undefined, JSON.stringify(shape));
-});
 
 const NOTHING: RevocationEvent = {
   digest: 'x',

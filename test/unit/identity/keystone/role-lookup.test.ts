@@ -112,23 +112,6 @@ t.test('a user’s roles in one namespace are the same object until they are loo
   t.same(later, made);
 });
 
-t.test('what comes back from Redis in another shape counts as not found', async (t) => {
-  for (const text of ['{}', '[1]', '[{"user":{}}]', 'null', '{"projectIDs":[1],"domainIDs":[]}']) {
-    t.equal(assignmentsCodec.decode(text), undefined, text);
-    t.equal(disabledScopesCodec.decode(text), undefined, text);
-  }
-  const scopes = { projectIDs: new Set(['p']), domainIDs: new Set<string>() };
-  t.same(disabledScopesCodec.decode(disabledScopesCodec.encode(scopes)), scopes);
-  const domain = { id: 'd', name: 'D' };
-  const one = { user: { id: 'u', name: 'U', domain }, role: { id: 'r', name: 'R' } };
-  const all = [
-    { ...one, scope: { kind: 'project', project: { id: 'p', name: 'P', domain } } },
-    { ...one, scope: { kind: 'domain', domain } },
-    { ...one, scope: { kind: 'system' } },
-  ] as const;
-  t.same(assignmentsCodec.decode(assignmentsCodec.encode(all)), all);
-});
-
 t.test(
   'the namespaces of a user’s projects, but of no other domain and of no disabled project',
   async (t) => {
