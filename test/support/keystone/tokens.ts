@@ -91,28 +91,9 @@ export function createTokenStore(options: {
       return rolesOf(record).length > 0 ? 'alive' : 'dead';
     },
     /** As the answers to a login and to a validation show it. */
-    bodyOf(record: TokenRecord, withCatalog: boolean): unknown {
-      return { token: { ...facts(record, rolesOf(record)), ...(withCatalog && record.scope && CATALOG) } };
-    },
+    bodyOf: (record: TokenRecord): unknown => ({ token: facts(record, rolesOf(record)) }),
   };
 }
-
-const CATALOG = {
-  catalog: [
-    {
-      id: randomBytes(16).toString('hex'),
-      type: 'identity',
-      name: 'keystone',
-      endpoints: ['public', 'internal', 'admin'].map((face) => ({
-        id: randomBytes(16).toString('hex'),
-        interface: face,
-        region_id: 'RegionOne',
-        region: 'RegionOne',
-        url: 'http://127.0.0.1/v3',
-      })),
-    },
-  ],
-};
 
 function fernet(): string {
   return `gAAAAAB${randomBytes(132).toString('base64url')}`;

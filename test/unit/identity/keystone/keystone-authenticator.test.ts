@@ -1,8 +1,6 @@
 import t from 'tap';
 import type { CredentialCache, Validated } from '../../../../src/cache/credential-cache.ts';
-import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { AuthenticationContext } from '../../../../src/identity/authenticator.ts';
-import type { Credential } from '../../../../src/identity/credential.ts';
 import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
 import {
   createKeystoneAuthenticator,
@@ -169,25 +167,6 @@ t.test('a refresh in the background passes no gate', async (t) => {
   t.equal(keystone.calls.length, 2);
   t.equal(entered.length, 1);
 });
-
-t.test(
-  'if unknown credentials exceed their rate, the token is refused without a request to Keystone',
-  async (t) => {
-    const { clock, token } = await createScene(t);
-    const authenticator = createKeystoneAuthenticator({
-      client: { validate: () => Promise.reject(new Error('asked')) },
-      cache: createCache().cache,
-      gate: { enter: () => Promise.reject(new StatusError('CredentialRateExceeded', 'too many')) },
-      tokenProvider: 'fernet',
-      clock,
-      tagsOf: () => [],
-    });
-    const credential: Credential = { kind: 'bearer', token };
-    await t.rejects(async () => authenticator.authenticate(credential, CONTEXT), {
-      code: 'CredentialRateExceeded',
-    });
-  },
-);
 
 t.test('C211 a cached token is refused at the very millisecond of its end', async (t) => {
   const { bearer, keystone, alice, web, clock } = await createScene(t);
