@@ -52,31 +52,12 @@ export interface RoleLookup {
 
 /** Assignments have no expiry: only the cache's times bound them. */
 const NO_END = Number.MAX_SAFE_INTEGER;
-const ALL = 'disabled';
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
   const made = memoizeByReference((_: Identity) =>
     memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
-
-  async function assignmentsOf(
-    identity: Identity,
-    userID: string,
-  ): Promise<readonly RoleAssignment[] | undefined> {
-    return options.assignments.lookup(userID, async () => {
-      const value = await source.roleAssignmentsOf(userID);
-      return { value, expiresAt: NO_END, tags: options.tagsOf(identity, value) };
-    });
-  }
-
-  async function disabledScopes(): Promise<DisabledScopes | undefined> {
-    return options.disabled.lookup(ALL, async () => ({
-      value: await source.disabledScopes(),
-      expiresAt: NO_END,
-      tags: options.disabledTags,
-    }));
-  }
 
   function memoized(
     identity: Identity,
@@ -94,7 +75,17 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     identity: Identity,
     userID: string,
   ): Promise<{ readonly assignments: readonly RoleAssignment[]; readonly disabled: DisabledScopes }> {
-    const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
+    const [assignments, disabled] = await Promise.all([
+      options.assignments.lookup(userID, async () => {
+        const value = await source.roleAssignmentsOf(userID);
+        return { value, expiresAt: NO_END, tags: options.tagsOf(identity, value) };
+      }),
+      options.disabled.lookup('disabled', async () => ({
+        value: await source.disabledScopes(),
+        expiresAt: NO_END,
+        tags: options.disabledTags,
+      })),
+    ]);
     if (assignments !== undefined && disabled !== undefined) return { assignments, disabled };
     throw new StatusError('KeystoneUnavailable', "Service Unavailable: the user's roles cannot be learned");
   }

@@ -34,26 +34,6 @@ function directoryOf(bodies: Readonly<Record<string, JSONObject>>) {
   return { directory, asked, clock };
 }
 
-t.test('roles through groups and implied ones are read as Keystone resolves them', async (t) => {
-  const bob = '3e0aec2f29b642608c8cd9805f6f0ba6';
-  const { directory } = directoryOf({
-    [assignmentsOf(bob)]: recorded('role-assignments-effective-group-and-project'),
-  });
-  const held = await directory.roleAssignmentsOf(bob);
-  t.same(
-    held.map(({ role, scope }) => [scope.kind === 'project' && scope.project.name, role.name]),
-    [
-      ['web', 'reader'],
-      ['api', 'member'],
-      ['api', 'reader'],
-    ],
-  );
-  t.match(held[0], {
-    user: { name: 'bob', domain: { name: 'acme' } },
-    scope: { project: { domain: { name: 'acme' } } },
-  });
-});
-
 t.test('a role on the system includes the roles it implies, which “effective” leaves out', async (t) => {
   const auditor = '7b789f1033f74e779c48ae24bf2d50c0';
   const { directory } = directoryOf({
