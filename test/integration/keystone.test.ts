@@ -3,12 +3,10 @@
  */
 import t, { type Test } from 'tap';
 import type { Validated } from '../../src/cache/credential-cache.ts';
-import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
-import { createKeystoneClient, type KeystoneClient } from '../../src/identity/keystone/keystone.ts';
+import type { KeystoneClient } from '../../src/identity/keystone/keystone.ts';
 import { createKeystoneAuthenticator } from '../../src/identity/keystone/keystone-authenticator.ts';
-import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { bridgeWith, keystoneClient, SERVICE_PROJECT } from '../support/keystone/client.ts';
 import {
   idOf,
   missingKeystone,
@@ -21,15 +19,6 @@ const unavailable = { code: 'KeystoneUnavailable', http: 503 };
 const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
 const ALICE = passwordOf('alice', 'acme', 'alice-pass');
 const BOB = passwordOf('bob', 'acme', 'bob-pass');
-const BRIDGE: KeystoneServiceCredential = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromEnv: 'BRIDGE' },
-    scope: { projectName: 'service', projectDomainName: 'Default' },
-  },
-};
-
 /** What the tests need: alice and bob of acme, a project, and a service user. */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
@@ -59,22 +48,6 @@ async function seed(keystone: RealKeystone) {
   return { acme, web, service, alice, bob, bridge, roles, grant, withdraw };
 }
 
-function clientOf(
-  keystone: RealKeystone,
-  credential?: KeystoneServiceCredential,
-  clock: Clock = systemClock,
-) {
-  return createKeystoneClient({
-    url: keystone.url,
-    ...(credential && { credential }),
-    secret: 'bridge-pass',
-    timeout: 30_000,
-    clock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-}
-
 function authenticatorOf(client: KeystoneClient) {
   const authenticator = createKeystoneAuthenticator({
     client,
@@ -96,9 +69,9 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
   const { acme, web, service, alice, bob, bridge, roles, grant, withdraw } = await seed(keystone);
-  const asService = clientOf(keystone, BRIDGE);
-  const byItself = clientOf(keystone);
-  t.teardown(() => Promise.all([asService.close(), byItself.close()]));
+  const { url } = keystone;
+  const asService = keystoneClient(t, { url, credential: bridgeWith(SERVICE_PROJECT) });
+  const byItself = keystoneClient(t, { url });
   const both = Object.entries({ asService, byItself });
 
   async function seenByBoth(t: Test, token: string) {
@@ -154,8 +127,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   await t.test('a token that Keystone still takes is dead when our clock says so', async (t) => {
     const token = await keystone.login(ALICE, WEB);
     const later = { ...systemClock, now: () => Date.now() + 2 * 3_600_000 };
-    const client = clientOf(keystone, undefined, later);
-    t.teardown(() => client.close());
+    const client = keystoneClient(t, { url, clock: later });
     t.equal(await client.validate(token), undefined);
   });
 

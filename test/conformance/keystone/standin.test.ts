@@ -146,8 +146,6 @@ const LOGINS: Record<string, (scene: Scene) => Promise<Seen>> = {
   'auth-token-system-to-project': (s) => s.exchange(s.keystone.issue(s.auditor, { system: true }), WEB),
   'auth-token-expired': (s) => s.exchange(s.keystone.issue(s.alice, target(s), { life: -1 }), WEB),
   'auth-token-malformed': (s) => s.exchange('not-a-token', WEB),
-  'auth-trust-plain': (s) => trusted(s, false),
-  'auth-trust-impersonating': (s) => trusted(s, true),
   'auth-trust-token-rescoped': (s) => s.exchange(trustToken(s, true), WEB),
   'auth-unknown-method': (s) =>
     s.ask({ method: 'POST', body: { auth: { identity: { methods: ['magic'], magic: {} } } } }),
@@ -272,11 +270,6 @@ function same(s: Scene, token: string) {
 function afterwards(s: Scene, change: () => void) {
   change();
   return s.validate(s.own, s.aliceWeb);
-}
-
-function trusted(s: Scene, impersonation: boolean) {
-  const trust = s.directory.trust(s.alice, s.bob, s.web, { roles: ['reader'], impersonation });
-  return s.exchange(s.keystone.issue(s.bob), { 'OS-TRUST:trust': { id: trust.id } });
 }
 
 function trustToken(s: Scene, impersonation: boolean): string {

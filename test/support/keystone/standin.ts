@@ -18,7 +18,6 @@ import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.
 
 export interface KeystoneStandInOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
-  readonly tokenProvider?: 'fernet' | 'jws';
   /** Milliseconds since the epoch; the time of day without it. */
   readonly now?: () => number;
   /** 0, or absent, lets the system choose. */
@@ -57,7 +56,6 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   const directory = createDirectory();
   const tokens = createTokenStore({
     directory,
-    provider: options.tokenProvider ?? 'fernet',
     now: options.now ?? Date.now,
   });
   const revocations = createRevocations(tokens, options.now ?? Date.now);

@@ -34,12 +34,8 @@ export type TokenState = 'alive' | 'dead' | 'gone';
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-export function createTokenStore(options: {
-  readonly directory: Directory;
-  readonly provider: 'fernet' | 'jws';
-  readonly now: () => number;
-}) {
-  const { directory, provider, now } = options;
+export function createTokenStore(options: { readonly directory: Directory; readonly now: () => number }) {
+  const { directory, now } = options;
   const records = new Map<string, TokenRecord>();
 
   function rolesOf(record: TokenRecord): Role[] {
@@ -60,7 +56,7 @@ export function createTokenStore(options: {
       const methods = given.methods ?? ['password'];
       const expiresAt = given.parent?.expiresAt ?? issuedAt + (given.life ?? 3_600_000);
       const record: TokenRecord = {
-        string: provider === 'jws' ? jws(user, scope, methods, auditID, issuedAt, expiresAt) : fernet(),
+        string: `gAAAAAB${randomBytes(132).toString('base64url')}`,
         user,
         scope,
         methods,
@@ -93,30 +89,6 @@ export function createTokenStore(options: {
     /** As the answers to a login and to a validation show it. */
     bodyOf: (record: TokenRecord): unknown => ({ token: facts(record, rolesOf(record)) }),
   };
-}
-
-function fernet(): string {
-  return `gAAAAAB${randomBytes(132).toString('base64url')}`;
-}
-
-function jws(
-  user: User,
-  scope: Target | undefined,
-  methods: readonly string[],
-  auditID: string,
-  issuedAt: number,
-  expiresAt: number,
-): string {
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const claims = {
-    sub: user.id,
-    iat: issuedAt / 1000,
-    exp: expiresAt / 1000,
-    openstack_methods: methods,
-    openstack_audit_ids: [auditID],
-    ...(scope && 'project' in scope && { openstack_project_id: scope.project.id }),
-  };
-  return `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}.${randomBytes(64).toString('base64url')}`;
 }
 
 function facts(record: TokenRecord, roles: readonly Role[]): Record<string, unknown> {

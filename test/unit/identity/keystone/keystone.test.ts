@@ -1,29 +1,20 @@
 import { createServer, type RequestListener } from 'node:http';
 import t, { type Test } from 'tap';
 import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
-import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
-import { type Logger, silentLogger } from '../../../../src/lib/logger.ts';
+import type { Logger } from '../../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { bridgeWith, keystoneClient, SERVICE_PROJECT } from '../../../support/keystone/client.ts';
 import type { Fault } from '../../../support/keystone/faults.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const TIMEOUT = 2_000;
-const BRIDGE: KeystoneServiceCredential = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromEnv: 'KEYSTONE_PASSWORD' },
-    scope: { projectName: 'service', projectDomainName: 'Default' },
-  },
-};
+const BRIDGE = bridgeWith(SERVICE_PROJECT);
 
 interface SceneOptions {
   readonly credential?: KeystoneServiceCredential;
   readonly secret?: string;
-  /** In place of the stand-in's own. */
-  readonly url?: string;
 }
 
 /** A stand-in Keystone with alice, a service user, and a client of it. */
@@ -48,18 +39,14 @@ async function createScene(t: Test, options: SceneOptions = {}) {
     ...noTelemetry,
     backendCall: (backend, result) => counted.push(`${backend} ${result}`),
   };
-  const client = createKeystoneClient({
-    url: options.url ?? keystone.url,
-    ...(options.credential && { credential: options.credential }),
-    secret: options.secret ?? 'bridge-pass',
+  t.teardown(() => keystone.close());
+  const client = keystoneClient(t, {
+    url: keystone.url,
+    ...options,
     timeout: TIMEOUT,
     clock,
     logger,
     telemetry,
-  });
-  t.teardown(async () => {
-    await client.close();
-    await keystone.close();
   });
   const token = keystone.issue(alice, web);
   const count = (method: string) => keystone.calls.filter((call) => call.startsWith(method)).length;
@@ -72,20 +59,12 @@ async function clientOf(t: Test, listener: RequestListener, credential?: Keyston
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const client = createKeystoneClient({
+  t.teardown(() => server.close());
+  return keystoneClient(t, {
     url: `http://127.0.0.1:${port}/v3`,
     ...(credential && { credential }),
-    secret: 'bridge-pass',
-    timeout: TIMEOUT,
     clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
-    logger: silentLogger,
-    telemetry: noTelemetry,
   });
-  t.teardown(async () => {
-    await client.close();
-    server.close();
-  });
-  return client;
 }
 
 /** Everything an error would tell a log. */
@@ -168,17 +147,9 @@ t.test('Keystone’s certificate is checked against the configured authority', a
   const authority = await createAuthority();
   const keystone = await createKeystoneStandIn({ tls: await authority.server('127.0.0.1') });
   t.teardown(() => keystone.close());
-  const options = {
-    url: keystone.url,
-    secret: '',
-    timeout: TIMEOUT,
-    clock: createFakeClock(Date.parse('2026-11-21T01:00:00Z')),
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  };
-  const trusting = createKeystoneClient({ ...options, ca: authority.cert });
-  const strange = createKeystoneClient({ ...options, ca: (await createAuthority('another CA')).cert });
-  t.teardown(() => Promise.all([trusting.close(), strange.close()]));
+  const { url } = keystone;
+  const trusting = keystoneClient(t, { url, ca: authority.cert });
+  const strange = keystoneClient(t, { url, ca: (await createAuthority('another CA')).cert });
   await t.resolves(trusting.probe());
   await t.rejects(strange.probe(), unavailable);
 });
@@ -303,6 +274,13 @@ t.test('each fault is a 503 until it is over, and no secret or text of Keystone 
     t.equal(clock.pending, 0, 'no timer is left');
   }
   for (const secret of secrets) t.notOk(told.join('\n').includes(secret), secret.slice(0, 12));
+});
+
+t.test('a response that is not UTF-8 is a 503: two names could become one', async (t) => {
+  const client = await clientOf(t, (_request, response) => {
+    response.end(Buffer.from('{"version":{"id":"\xff"}}', 'latin1'));
+  });
+  await t.rejects(client.probe(), unavailable);
 });
 
 t.test('the probe reports whether Keystone responds and accepts Stonegate’s login', async (t) => {

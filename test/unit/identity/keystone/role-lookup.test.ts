@@ -3,8 +3,6 @@ import t, { type Test } from 'tap';
 import { userTag } from '../../../../src/cache/drop-tags.ts';
 import { createProcessCache } from '../../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../../src/cache/tiered.ts';
-import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
-import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
 import { identityOf } from '../../../../src/identity/keystone/keystone-identity.ts';
 import {
   assignmentsCodec,
@@ -15,39 +13,26 @@ import { silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { bridgeWith, keystoneClient } from '../../../support/keystone/client.ts';
 import type { User } from '../../../support/keystone/directory.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
 
 const TTL = 60_000;
-const CREDENTIAL: KeystoneServiceCredential = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromEnv: 'BRIDGE' },
-    scope: { system: true },
-  },
-};
-
 async function setUp(t: Test) {
   const clock = createFakeClock();
   const keystone = await createKeystoneStandIn({ now: clock.now });
   t.teardown(() => keystone.close());
   const { directory } = keystone;
   directory.assign(directory.user('Default', 'bridge'), 'reader', { system: true });
-  const around = { clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
-  const client = createKeystoneClient({
-    ...around,
-    url: keystone.url,
-    credential: CREDENTIAL,
-    secret: 'bridge-pass',
-    timeout: 5_000,
-  });
-  t.teardown(() => client.close());
-  const source = client.directory;
+  const credential = bridgeWith({ system: true });
+  const { directory: source } = keystoneClient(t, { url: keystone.url, credential, clock });
   if (source === undefined) throw new Error('there is no directory');
   const shared = createProcessCache({ clock, longestLife: TTL });
   const common = {
-    ...around,
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
+    telemetry: noTelemetry,
     ttl: TTL,
     negativeTTL: 0,
     staleIfUnavailable: 0,

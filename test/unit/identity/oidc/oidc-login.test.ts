@@ -242,19 +242,6 @@ t.test('polls every five seconds, and slower if the provider says slow_down', as
   t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
 });
 
-t.test('shows the address and the code that the user needs', async (t) => {
-  const { provider, begin } = await deviceLogin(
-    t,
-    {},
-    { verification_uri_complete: 'https://x.example/WDJB' },
-  );
-  t.match(await begin(), {
-    userCode: 'WDJB-MJHT',
-    verificationURI: `${provider.issuer}/confirm`,
-    verificationURIComplete: 'https://x.example/WDJB',
-  });
-});
-
 t.test('nothing that it shows can act upon a terminal', async (t) => {
   const { begin } = await deviceLogin(
     t,
