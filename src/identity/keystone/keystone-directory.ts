@@ -157,8 +157,7 @@ export function createKeystoneDirectory({
       const held = await find(path, 'role_assignments', assignmentSchema);
       if (held === undefined) return [];
       const own = held.filter(({ user }) => user.id === userID);
-      if (own.length < held.length)
-        throw keystoneUnavailable(new Error('the response is about another user'));
+      if (own.length < held.length) throw keystoneUnavailable('the response is about another user');
       const onSystem = await systemRolesOf(userID);
       if (onSystem.length === 0) return held;
       const user = held[0]?.user ?? (await enabledUser(userID));

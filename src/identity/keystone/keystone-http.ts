@@ -62,10 +62,10 @@ export interface KeystoneHTTP {
   close(): Promise<void>;
 }
 
-/** @param cause for the log: contains no secret and no text of Keystone */
+/** @param cause for the log, an error or its text: contains no secret and no text of Keystone */
 export function keystoneUnavailable(cause: unknown): StatusError {
   return new StatusError('KeystoneUnavailable', 'Service Unavailable: Keystone cannot be asked right now', {
-    cause,
+    cause: typeof cause === 'string' ? new Error(cause) : cause,
   });
 }
 

@@ -166,14 +166,12 @@ const issuedSchema = z.object({
  * @throws StatusError KeystoneUnavailable if the response has no token, or an expired one
  */
 function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
-  if (response.status !== expected)
-    throw keystoneUnavailable(new Error(`Keystone answered a login ${response.status}`));
+  if (response.status !== expected) throw keystoneUnavailable(`Keystone answered a login ${response.status}`);
   if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
-    throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
+    throw keystoneUnavailable('Keystone answered a login without a token');
   }
   const { expires_at: expiresAt, ...facts } = readAs(issuedSchema, response.body.token, 'token');
-  if (expiresAt <= now)
-    throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
+  if (expiresAt <= now) throw keystoneUnavailable('the new login has already expired: check the clocks');
   const holder = holderOf(facts);
   return { token: response.token, expiresAt, ...(holder !== undefined && { holder }) };
 }
@@ -248,7 +246,7 @@ export function createKeystoneGroupNames(options: KeystoneHTTPOptions): Keystone
       });
       if (status === 401) throw unauthorized('Keystone does not vouch for the token any more');
       if (status !== 200)
-        throw keystoneUnavailable(new Error(`Keystone answered ${status} when asked for a user's groups`));
+        throw keystoneUnavailable(`Keystone answered ${status} when asked for a user's groups`);
       return readAs(groupsSchema, body.groups, 'groups').map(({ name }) => name);
     },
     close: () => http.close(),

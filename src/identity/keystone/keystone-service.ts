@@ -77,7 +77,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
           const message = `Keystone does not let Stonegate ${to}: its user needs ${needs}`;
           if (!logged.has(to)) logger.error({}, message);
           logged.add(to);
-          throw keystoneUnavailable(new Error(message));
+          throw keystoneUnavailable(message);
         }
         if (!isRefusal(response, [401, 404])) throw unexpected(response.status);
         if (response.status === 404 && (await checks.do(own, () => isValid(own)))) return undefined;
@@ -85,13 +85,13 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
         if (last)
           logger.error({ status: response.status }, "Keystone does not take Stonegate's own new login");
       }
-      throw keystoneUnavailable(new Error('Keystone refuses the login of Stonegate'));
+      throw keystoneUnavailable('Keystone refuses the login of Stonegate');
     },
   };
 }
 
 export function unexpected(status: number) {
-  return keystoneUnavailable(new Error(`Keystone answered ${status}`));
+  return keystoneUnavailable(`Keystone answered ${status}`);
 }
 
 /**
@@ -137,13 +137,13 @@ export function createKeystoneSession(options: KeystoneSessionOptions): Keystone
   let pausedUntil = 0;
 
   async function login(): Promise<OwnToken> {
-    if (clock.now() < pausedUntil) throw keystoneUnavailable(new Error('the last login was refused'));
+    if (clock.now() < pausedUntil) throw keystoneUnavailable('the last login was refused');
     const { proof, scope } = ownProof(credential, options.secret);
     const { issued, refused } = await logIn(http, proof, scope, clock.now());
     if (refused !== undefined) {
       pausedUntil = clock.now() + REFUSED_PAUSE;
       logger.error({ status: refused }, "Keystone refuses Stonegate's own credential: check it");
-      throw keystoneUnavailable(new Error(`Keystone refused the login of Stonegate (${refused})`));
+      throw keystoneUnavailable(`Keystone refused the login of Stonegate (${refused})`);
     }
     current = renewedAhead(issued, clock.now());
     return current;

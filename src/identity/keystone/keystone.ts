@@ -97,7 +97,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   /** @returns undefined for a token that is not accepted */
   function tokenIn(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
     if (response.token !== undefined && response.token !== subject)
-      throw keystoneUnavailable(new Error('the response describes another token'));
+      throw keystoneUnavailable('the response describes another token');
     const { token, refused } = readToken(response.body);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');

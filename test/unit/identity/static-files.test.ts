@@ -35,7 +35,7 @@ function basic(entries = PASSWORDS) {
       },
     },
   });
-  const logIn = (userName: string, password: string) =>
+  const logIn = async (userName: string, password: string) =>
     authenticator.authenticate({ kind: 'basic', userName, password }, CONTEXT);
   return { logIn, asked };
 }

@@ -121,7 +121,7 @@ t.test('while Keystone is down the pauses grow, one line says so, and nothing is
   await start();
   const before = asked.length;
   answer(() => {
-    throw keystoneUnavailable(new Error('connection refused'));
+    throw keystoneUnavailable('connection refused');
   });
   const pauses: number[] = [];
   for (let turn = 0; turn < 6; turn += 1) {
@@ -171,7 +171,7 @@ t.test('after the stop no request is sent and no failure is logged', async (t) =
   const late = setUp();
   late.answer(() => {
     late.revocations.stop();
-    throw keystoneUnavailable(new Error('closed'));
+    throw keystoneUnavailable('closed');
   });
   late.revocations.start();
   await eventually(() => late.asked.length === 1);

@@ -1,10 +1,5 @@
-import { allowInsecureRequests, discovery } from 'openid-client';
 import t, { type Test } from 'tap';
-import {
-  beginDeviceLogin,
-  createOidcLogin,
-  type OidcLogin,
-} from '../../../../src/identity/oidc/oidc-login.ts';
+import { createOidcLogin, type OidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
 import type { OidcLoginOptions } from '../../../../src/identity/oidc/oidc-provider.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -206,31 +201,14 @@ t.test('renewal', async (t) => {
 
 const error = (name: string): Said => ({ status: 400, body: { error: name } });
 
-async function deviceLogin(
-  t: Test,
-  metadata: Record<string, unknown> = {},
-  answer: Record<string, unknown> = {},
-) {
-  const provider = await startScriptedProvider();
-  t.teardown(() => provider.close());
-  Object.assign(provider.metadata, metadata);
+async function deviceLogin(t: Test, answer: Record<string, unknown> = {}) {
+  const { provider, login } = await scene(t);
   provider.deviceAnswer = { body: { ...Object(provider.deviceAnswer.body), ...answer } };
-  const config = await discovery(new URL(provider.issuer), 'kubernetes', undefined, undefined, {
-    execute: [allowInsecureRequests],
-  });
   const pauses: number[] = [];
   const clock = createFakeClock();
-  const begin = () =>
-    beginDeviceLogin({
-      config,
-      issuer: provider.issuer,
-      parameters: { scope: 'openid' },
-      clock,
-      signal: new AbortController().signal,
-      pause: async (milliseconds) => pauses.push(milliseconds),
-    });
-  const tokens: Said = { body: { access_token: 'a', token_type: 'Bearer', id_token: provider.idToken() } };
-  return { provider, pauses, clock, begin, tokens };
+  const pause = async (milliseconds: number) => pauses.push(milliseconds);
+  const begin = async () => (await login({ clock, pause })).beginDevice();
+  return { provider, pauses, clock, begin, tokens: ok(provider.idToken()) };
 }
 
 t.test('polls every five seconds, and slower if the provider says slow_down', async (t) => {
@@ -243,15 +221,11 @@ t.test('polls every five seconds, and slower if the provider says slow_down', as
 });
 
 t.test('nothing that it shows can act upon a terminal', async (t) => {
-  const { begin } = await deviceLogin(
-    t,
-    {},
-    {
-      user_code: 'WDJB\u001b[2J',
-      verification_uri: 'https://x.example/\u001b[2J',
-      verification_uri_complete: 'https://x.example/?\u009b2J',
-    },
-  );
+  const { begin } = await deviceLogin(t, {
+    user_code: 'WDJB\u001b[2J',
+    verification_uri: 'https://x.example/\u001b[2J',
+    verification_uri_complete: 'https://x.example/?\u009b2J',
+  });
   t.match(await begin(), {
     userCode: 'WDJB [2J',
     verificationURI: 'https://x.example/%1B[2J',
@@ -264,7 +238,7 @@ t.test('refused: pages that are no web pages', async (t) => {
     { verification_uri: 'javascript:alert(1)' },
     { verification_uri_complete: 'http://x.example/WDJB' },
   ]) {
-    const { begin } = await deviceLogin(t, {}, answer);
+    const { begin } = await deviceLogin(t, answer);
     await t.rejects(begin(), { message: /the address must be https/ });
   }
 });
@@ -272,6 +246,6 @@ t.test('refused: pages that are no web pages', async (t) => {
 t.test('nothing is waited for when it is over', async (t) => {
   const { provider, clock, begin } = await deviceLogin(t);
   provider.tokenAnswers = [error('access_denied')];
-  await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'access_denied' });
+  await t.rejects((await begin()).wait(), { kind: 'refused', code: 'access_denied' });
   t.equal(clock.pending, 0);
 });
