@@ -1,10 +1,7 @@
 /**
- * Client and authenticator against a real Keystone.
+ * The client against a real Keystone.
  */
 import t, { type Test } from 'tap';
-import type { Validated } from '../../src/cache/credential-cache.ts';
-import type { KeystoneClient } from '../../src/identity/keystone/keystone.ts';
-import { createKeystoneAuthenticator } from '../../src/identity/keystone/keystone-authenticator.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { bridgeWith, keystoneClient, SERVICE_PROJECT } from '../support/keystone/client.ts';
 import {
@@ -48,23 +45,6 @@ async function seed(keystone: RealKeystone) {
   return { acme, web, service, alice, bob, bridge, roles, grant, withdraw };
 }
 
-function authenticatorOf(client: KeystoneClient) {
-  const authenticator = createKeystoneAuthenticator({
-    client,
-    cache: {
-      async lookup<V>(_credential: string, load: (reason: 'miss') => Promise<Validated<V>>) {
-        return (await load('miss'))?.value;
-      },
-    },
-    gate: { enter: (_source, work) => work() },
-    tokenProvider: 'fernet',
-    clock: systemClock,
-    tagsOf: () => [],
-  });
-  const context = { source: '127.0.0.1' };
-  return async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
-}
-
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
@@ -103,25 +83,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       scope: { kind: 'unscoped' },
       roles: [],
     });
-  });
-
-  await t.test('a user with a token becomes an identity', async (t) => {
-    const authenticate = authenticatorOf(asService);
-    const identity = await authenticate(await keystone.login(ALICE, WEB));
-    t.match(identity, {
-      subject: { userName: 'alice', userDomain: { name: 'acme' }, scopeDomain: { name: 'acme' } },
-      uid: alice,
-      extra: { 'alpha.kubernetes.io/identity/project/id': [web] },
-    });
-    t.strictSame(
-      new Set(identity?.groups),
-      new Set([
-        `keystone:project:${web}`,
-        `keystone:project:${web}:role:member`,
-        `keystone:project:${web}:role:reader`,
-      ]),
-    );
-    await t.rejects(authenticate('gAAAAABnobodys-token'), { code: 'CredentialInvalid' });
+    t.equal(await seenByBoth(t, 'gAAAAABnobodys-token'), undefined);
   });
 
   await t.test('a token that Keystone still takes is dead when our clock says so', async (t) => {

@@ -34,30 +34,6 @@ function directoryOf(bodies: Readonly<Record<string, JSONObject>>) {
   return { directory, asked, clock };
 }
 
-t.test('a role on the system includes the roles it implies, which “effective” leaves out', async (t) => {
-  const auditor = '7b789f1033f74e779c48ae24bf2d50c0';
-  const { directory } = directoryOf({
-    [assignmentsOf(auditor)]: recorded('role-assignments-effective-system'),
-    [SYSTEM]: recorded('role-assignments-direct-system'),
-    '/role_inferences': {
-      role_inferences: [
-        { prior_role: { id: '2078cc2fba2e49c3b322b59742a474d8' }, implies: [{ id: 'r2', name: 'viewer' }] },
-        { prior_role: { id: 'r2' }, implies: [{ id: '2078cc2fba2e49c3b322b59742a474d8', name: 'reader' }] },
-      ],
-    },
-    [`/users/${auditor}`]: { user: { id: auditor, name: 'auditor', domain_id: 'default', enabled: true } },
-    '/domains/default': { domain: { id: 'default', name: 'Default', enabled: true } },
-  });
-  t.match(await directory.roleAssignmentsOf(auditor), [
-    {
-      user: { name: 'auditor', domain: { name: 'Default' } },
-      role: { name: 'reader' },
-      scope: { kind: 'system' },
-    },
-    { role: { name: 'viewer' }, scope: { kind: 'system' } },
-  ]);
-});
-
 const groupOnSystem = {
   role_assignments: [
     {
