@@ -33,7 +33,7 @@ type Watched = Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'confirm'
 export function createDrops(shared: Watched): Drops {
   return {
     get count() {
-      return shared.revocations;
+      return shared.revocations();
     },
     watch(tags) {
       const tagEpochs = shared.epochsOf(tags, shared.moment());

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { parseJSON } from '../lib/parse-json.ts';
+import type { Output } from '../lib/schema-fields.ts';
 
 export interface Lifetimes {
   /** How long facts are fresh, in milliseconds. */
@@ -43,26 +44,20 @@ export function entryTimes(
   };
 }
 
-export interface SealedEntry {
-  /** The facts, as the cache's codec wrote them. */
-  readonly value: string;
-  /** When the backend vouched for them. All times in milliseconds since the epoch. */
-  readonly storedAt: number;
-  /** The credential's own end. */
-  readonly credentialExpiresAt: number;
-  /** When the entry is dead, whatever happens; never later than the credential. */
-  readonly discardAt: number;
-  /** Each tag's epoch before the backend was asked. */
-  readonly epochs: Readonly<Record<string, number>>;
-}
-
+/** All times are in milliseconds since the epoch. */
 const sealedEntrySchema = z.strictObject({
+  /** The facts, as the cache's codec wrote them. */
   value: z.string(),
+  /** When the backend vouched for them. */
   storedAt: z.number(),
   credentialExpiresAt: z.number(),
+  /** When the entry is dead, whatever happens; never later than the credential. */
   discardAt: z.number(),
+  /** Each tag's epoch before the backend was asked. */
   epochs: z.record(z.string(), z.number()),
 });
+
+export type SealedEntry = Output<typeof sealedEntrySchema>;
 
 /**
  * Checks the shape like any input's: a replica with the key has sealed it, but perhaps another version of

@@ -36,15 +36,19 @@ export interface Epochs {
   /** Whether nothing was dropped; always reads Redis. False if Redis does not respond. */
   confirmInRedis(tagEpochs: TagEpochs): Promise<boolean>;
   /**
-   * Raises the tags' epochs in all replicas; in this process even if Redis does not store it.
+   * Invalidates every entry with one of these tags, in all replicas; in this process even if Redis does not
+   * store it.
    *
    * @throws Error if Redis does not store it
    */
-  raise(tags: readonly string[]): Promise<void>;
-  /** Increases with each epoch that is learned, except those of documents. */
-  readonly revocations: number;
-  /** Whether a replica has raised it; if Redis does not respond, whether this process knows that. */
-  wasRaised(tag: string): Promise<boolean>;
+  drop(tags: readonly string[]): Promise<void>;
+  /** Increases with each drop that this process learns of, except those of documents. */
+  revocations(): number;
+  /**
+   * Whether a replica has dropped the tag; if Redis does not respond, whether this process knows that. It is
+   * known for longer than any entry lives.
+   */
+  wasDropped(tag: string): Promise<boolean>;
 }
 
 export interface EpochsOptions {
@@ -139,27 +143,21 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       return confirmInRedis(tagEpochs).then(() => isCurrent(tagEpochs));
     },
     isDropped: known.isDropped,
-    get revocations() {
-      return known.revocations;
-    },
+    revocations: known.revocations,
     confirmInRedis,
-    async raise(tags) {
+    async drop(tags) {
       const named = tags.map(namesOf);
       const answered = await read(named);
       const records = named.flatMap((names) => {
-        const now = clock.now();
-        const epoch = { value: Math.max(now, known.newest(names.ids) + 1), until: now + life };
-        return keysAndIds([names]).map(({ key, id }) => {
-          known.learn(id, epoch);
-          return { id, record: formatEpoch(key, id, epoch) };
-        });
+        const epoch = known.drop(names.ids, life);
+        return keysAndIds([names]).map(({ key, id }) => ({ id, record: formatEpoch(key, id, epoch) }));
       });
       const stored = await Promise.all(records.map(({ id, record }) => store.set(nameOf(id), record, life)));
       const published = await store.publish(records.map(({ id, record }) => `${id} ${record}`).join('\n'));
       if (!answered || stored.includes(false) || !published)
         throw new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
     },
-    async wasRaised(tag) {
+    async wasDropped(tag) {
       const names = namesOf(tag);
       if (known.newest(names.ids) === 0) await read([names]);
       return known.newest(names.ids) > 0;

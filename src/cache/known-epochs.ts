@@ -44,10 +44,16 @@ export interface KnownEpochs {
    * @param id of documents if `isDocumentsTag` says so
    */
   learn(id: string, epoch: Epoch): void;
+  /**
+   * Drops a tag now, by all its names.
+   *
+   * @param life of the longest entry, in milliseconds
+   */
+  drop(ids: readonly string[], life: number): Epoch;
   /** Messages about epochs may have been lost. */
   noteGap(): void;
   /** Increases with each epoch that is learned, except those of documents: a tenant changes these often. */
-  readonly revocations: number;
+  revocations(): number;
   moment(): Moment;
   /** @returns undefined if one of the tags was dropped since `moment` */
   epochsOf(tags: readonly TagNames[], moment: Moment): TagEpochs | undefined;
@@ -81,6 +87,14 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
     return value;
   }
 
+  function learn(id: string, epoch: Epoch): void {
+    if (epoch.value <= (known.get(id)?.epoch.value ?? 0)) return;
+    if (known.size >= maxTags) makeRoom();
+    learned += 1;
+    if (!isDocumentsTag(id)) revocations += 1;
+    known.set(id, { epoch, learned });
+  }
+
   const isDropped = ({ tags }: TagEpochs): boolean => tags.some(({ ids, epoch }) => newest(ids) > epoch);
 
   return {
@@ -95,12 +109,12 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
       epochs.currentAt = learned;
       return true;
     },
-    learn(id, epoch) {
-      if (epoch.value <= (known.get(id)?.epoch.value ?? 0)) return;
-      if (known.size >= maxTags) makeRoom();
-      learned += 1;
-      if (!isDocumentsTag(id)) revocations += 1;
-      known.set(id, { epoch, learned });
+    learn,
+    drop(ids, life) {
+      const now = clock.now();
+      const epoch = { value: Math.max(now, newest(ids) + 1), until: now + life };
+      for (const id of ids) learn(id, epoch);
+      return epoch;
     },
     noteGap() {
       gaps += 1;
@@ -115,8 +129,6 @@ export function createKnownEpochs(clock: Clock, maxTags: number): KnownEpochs {
       return { tags: epochs, generation, gaps: moment.gaps };
     },
     unchecked: (tags) => ({ tags, generation, gaps }),
-    get revocations() {
-      return revocations;
-    },
+    revocations: () => revocations,
   };
 }

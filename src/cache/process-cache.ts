@@ -30,13 +30,9 @@ export function createProcessCache({
     save: async () => false,
     remove: async () => true,
     async drop(tags) {
-      const now = clock.now();
-      for (const tag of tags)
-        known.learn(tag, { value: Math.max(now, known.newest([tag]) + 1), until: now + longestLife });
+      for (const tag of tags) known.drop([tag], longestLife);
     },
-    get revocations() {
-      return known.revocations;
-    },
+    revocations: known.revocations,
     wasDropped: async (tag) => known.newest([tag]) > 0,
     close() {},
   };

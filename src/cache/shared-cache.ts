@@ -9,8 +9,8 @@ import type { Random } from '../lib/random.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createRateLimiter, ONCE_A_MINUTE } from '../limits/rate-limiter.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
-import { createEpochs } from './epochs.ts';
-import type { Moment, TagEpochs } from './known-epochs.ts';
+import { createEpochs, type Epochs } from './epochs.ts';
+import type { TagEpochs } from './known-epochs.ts';
 import { createSealingKey } from './sealing-key.ts';
 import type { SharedStore } from './shared-store.ts';
 
@@ -32,30 +32,12 @@ export interface SharedEntry {
   readonly tagEpochs: TagEpochs;
 }
 
-export interface SharedCache {
-  /** Called before the backend is asked; see `epochsOf`. */
-  moment(): Moment;
-  /** @returns undefined after a drop since the moment: the facts may be older than the drop */
-  epochsOf(tags: readonly string[], moment: Moment): TagEpochs | undefined;
-  /** Whether an entry in memory has not been dropped; a promise only if Redis must be asked. */
-  confirm(tagEpochs: TagEpochs): Promise<boolean> | boolean;
-  /** Whether one of its tags was dropped since, as far as this process knows. */
-  isDropped(tagEpochs: TagEpochs): boolean;
+export interface SharedCache extends Omit<Epochs, 'confirmSealed' | 'confirmInRedis'> {
   find(key: EntryKey): Promise<SharedEntry | undefined>;
   /** @returns whether it is stored */
   save(key: EntryKey, entry: SharedEntry): Promise<boolean>;
   /** @returns whether it is deleted */
   remove(key: EntryKey): Promise<boolean>;
-  /**
-   * Invalidates every entry with one of these tags, in all replicas.
-   *
-   * @throws Error if Redis does not store it
-   */
-  drop(tags: readonly string[]): Promise<void>;
-  /** Increases with each drop that this process learns of, except those of documents. */
-  readonly revocations: number;
-  /** Whether a replica has dropped the tag; known for longer than any entry lives. */
-  wasDropped(tag: string): Promise<boolean>;
   close(): void;
 }
 
@@ -79,7 +61,13 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   const [sealingKey] = keys;
   if (sealingKey === undefined) throw new RangeError('the shared cache needs a sealing key');
   const warnings = createRateLimiter({ ...ONCE_A_MINUTE, clock });
-  const epochs = createEpochs({ store, keys, keyPrefix, longestLife, clock });
+  const { confirmSealed, confirmInRedis, ...epochs } = createEpochs({
+    store,
+    keys,
+    keyPrefix,
+    longestLife,
+    clock,
+  });
 
   const namesOf = ({ cache, digest, configurationDigest }: EntryKey): string[] =>
     keys.map((key) => `${keyPrefix}entry:${key.mac('entry', [cache, digest, configurationDigest])}`);
@@ -107,10 +95,7 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
   }
 
   return {
-    moment: epochs.moment,
-    epochsOf: epochs.epochsOf,
-    confirm: epochs.confirm,
-    isDropped: epochs.isDropped,
+    ...epochs,
     async find(key) {
       const names = namesOf(key);
       const values = await store.get(names, MAX_ENTRY_BYTES);
@@ -124,14 +109,14 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
         telemetry.cacheLookup('redis', entry === 'refused' ? 'error' : 'miss');
         return undefined;
       }
-      const tagEpochs = entry.discardAt > clock.now() ? await epochs.confirmSealed(entry.epochs) : undefined;
+      const tagEpochs = entry.discardAt > clock.now() ? await confirmSealed(entry.epochs) : undefined;
       telemetry.cacheLookup('redis', tagEpochs === undefined ? 'miss' : 'hit');
       return tagEpochs && { content: entry, tagEpochs };
     },
     async save(key, { content, tagEpochs }) {
       const [name = ''] = namesOf(key);
       const life = content.discardAt - clock.now();
-      if (life <= 0 || !(await epochs.confirmInRedis(tagEpochs))) return false;
+      if (life <= 0 || !(await confirmInRedis(tagEpochs))) return false;
       const entry: SealedEntry = {
         ...content,
         epochs: Object.fromEntries(tagEpochs.tags.map(({ tag, epoch }) => [tag, epoch])),
@@ -140,11 +125,6 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
       return sealed.length < MAX_ENTRY_BYTES && (await store.set(name, sealed, life));
     },
     remove: (key) => store.delete(namesOf(key)),
-    drop: epochs.raise,
-    get revocations() {
-      return epochs.revocations;
-    },
-    wasDropped: epochs.wasRaised,
     close: () => store.close(),
   };
 }

@@ -208,7 +208,7 @@ export function createCredentialCache<V>(options: CredentialCacheOptions<V>): Cl
       }
       const entry = findInMemory(digest, now);
       return entry instanceof Promise
-        ? entry.then((findInMemoryed) => respond(digest, load, findInMemoryed, clock.now()))
+        ? entry.then((found) => respond(digest, load, found, clock.now()))
         : respond(digest, load, entry, now);
     },
     forget(credential) {

@@ -36,11 +36,6 @@ export interface Authenticator {
   forget?(token: string): void;
 }
 
-/** An authenticator that always returns a promise. */
-export interface AsyncAuthenticator extends Authenticator {
-  authenticate(credential: Credential, context: AuthenticationContext): Promise<Identity | undefined>;
-}
-
 /**
  * Runs the authenticators in order. The first that knows the kind of credential decides.
  *

@@ -11,7 +11,7 @@ import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { Identity } from '../tenancy/identity.ts';
-import type { AsyncAuthenticator, Authenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 
 export interface StaticUser {
@@ -86,7 +86,7 @@ export const MAX_HASHES = 2;
  *
  * The authenticator throws StatusError CredentialInvalid, and CredentialRateExceeded from the gate.
  */
-export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): AsyncAuthenticator {
+export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions): Authenticator {
   const { entries, gate, random } = options;
   const key = random.bytes(32);
   const digest = (userName: string, password: string) =>

@@ -5,7 +5,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/
  */
 import { z } from 'zod';
-import type { ForgettingCredentialCache, Validated } from '../cache/credential-cache.ts';
+import type { ForgettingCredentialCache } from '../cache/credential-cache.ts';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { postReview } from '../kubernetes/access-reviewer.ts';
 import { type UserInfo, userInfoSchema } from '../kubernetes/authentication-v1.ts';
@@ -15,20 +15,17 @@ import { goTextListsSchema, goTextSchema, goTextsSchema } from '../lib/go-json.t
 import { memoizeByReference } from '../lib/memoize.ts';
 import { type Codec, jsonCodec, parseJSON } from '../lib/parse-json.ts';
 import type { Output } from '../lib/schema-fields.ts';
-import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 import { type JWTParts, readJWT } from './jwt/jwt-parser.ts';
+import { createTokenValidation, type TokenValidationOptions } from './token-validation.ts';
 
-export interface TokenReviewAuthenticatorOptions {
+export interface TokenReviewAuthenticatorOptions
+  extends Pick<TokenValidationOptions<ReviewedUser>, 'gate' | 'clock' | 'tagsOf'> {
   readonly review: TokenReviewer;
   readonly cache: ForgettingCredentialCache<ReviewedUser>;
-  readonly gate: UnknownCredentialGate;
   readonly rules: ReviewedTenantRules;
-  readonly clock: Clock;
-  /** Tags by which an operator drops a token's entry. */
-  readonly tagsOf: (reviewed: ReviewedUser) => readonly string[];
 }
 
 /** RFC 6750 §2.1. The token is forwarded in a header as it is, so no other characters are accepted. */
@@ -42,41 +39,30 @@ const MAX_LENGTH = 16 * 1024;
  * may not create TokenReviews, CredentialRateExceeded from the gate.
  */
 export function createTokenReviewAuthenticator(options: TokenReviewAuthenticatorOptions): Authenticator {
-  const { review, cache, gate, rules, clock, tagsOf } = options;
-  const identityOfUser = memoizeByReference((reviewed: ReviewedUser) => identityOf(reviewed, rules));
-
-  // Not cancelled with the client's request: other requests may wait for the same response.
-  async function validate(token: string, source: string): Promise<Validated<ReviewedUser>> {
-    const user = await review(token, source);
-    const reviewed = user && reviewedUser(token, user);
-    return reviewed && { value: reviewed, expiresAt: endOf(reviewed), tags: tagsOf(reviewed) };
-  }
+  const { review, cache, rules } = options;
+  const identityOfToken = createTokenValidation<ReviewedUser>({
+    ...options,
+    backend: 'the API server',
+    async validate(token, source) {
+      const user = await review(token, source);
+      return user && reviewedUser(token, user);
+    },
+    identityOf: (reviewed) => identityOf(reviewed, rules),
+  });
 
   /** Memoized: a connection sends the same credential object with every request. */
   const isSpelt = memoizeByReference(
     ({ token }: TokenCredential) => token.length <= MAX_LENGTH && TOKEN.test(token),
   );
 
-  function identityOfReviewed(reviewed: ReviewedUser | undefined): Identity {
-    if (reviewed === undefined) throw unauthorized('the API server does not vouch for the token');
-    if (endOf(reviewed) <= clock.now()) throw unauthorized('the token has expired');
-    return identityOfUser(reviewed);
-  }
-
   return {
     name: 'token-review',
     takes: 'every bearer token that no other takes',
-    authenticate(credential, { source, revalidates }) {
+    authenticate(credential, context) {
       if (credential.kind !== 'bearer') return undefined;
       if (!isSpelt(credential))
         throw unauthorized('the bearer token is too long, or has characters that none has');
-      const { token } = credential;
-      const reviewed = cache.lookup(credential, (reason) =>
-        reason === 'refresh' || revalidates
-          ? validate(token, source)
-          : gate.enter(source, () => validate(token, source)),
-      );
-      return reviewed instanceof Promise ? reviewed.then(identityOfReviewed) : identityOfReviewed(reviewed);
+      return identityOfToken(credential, context);
     },
     forget: (token) => cache.forget(token),
   };
@@ -97,11 +83,6 @@ function identityOf(reviewed: ReviewedUser, rules: ReviewedTenantRules): Identit
     expiresAt,
     auditAnnotations: {},
   };
-}
-
-/** The shared cache stores finite times only. */
-function endOf({ expiresAt = Number.MAX_SAFE_INTEGER }: ReviewedUser): number {
-  return Math.min(expiresAt, Number.MAX_SAFE_INTEGER);
 }
 
 /** What is cached for a token: nothing in it depends on the configuration. */

@@ -11,7 +11,7 @@ import type { VerifiedCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Identity } from '../tenancy/identity.ts';
-import type { AsyncAuthenticator } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
 
 export interface X509AuthenticatorOptions {
@@ -41,7 +41,7 @@ const TENANT = 'tenant:';
 const EVERY_TENANT = 'all';
 
 /** Memoized for each certificate object: the listener gives one object for all requests of a connection. */
-export function createX509Authenticator(options: X509AuthenticatorOptions): AsyncAuthenticator {
+export function createX509Authenticator(options: X509AuthenticatorOptions): Authenticator {
   const { clock } = options;
   const identityOf = memoizeByReference((certificate: VerifiedCertificate) =>
     identityOfCertificate(certificate, options),
@@ -49,7 +49,7 @@ export function createX509Authenticator(options: X509AuthenticatorOptions): Asyn
   return {
     name: 'x509',
     takes: 'client certificates',
-    async authenticate(credential) {
+    authenticate(credential) {
       if (credential.kind !== 'certificate') return undefined;
       const { certificate } = credential;
       if (!certificate.verified) throw unauthorized(`the client certificate: ${certificate.problem}`);

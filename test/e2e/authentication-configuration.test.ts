@@ -6,7 +6,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startTokenMaker } from '../support/oidc/token-maker.ts';
-import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
@@ -50,7 +49,7 @@ jwt:
 `;
 }
 
-async function setUp(t: Test, changes?: Changes) {
+async function setUp(t: Test) {
   const folder = t.testdir();
   const authority = await createAuthority('Issuer test CA');
   const maker = await startTokenMaker(await authority.server('issuer'));
@@ -64,7 +63,7 @@ async function setUp(t: Test, changes?: Changes) {
       authenticationConfiguration({ issuer, authority: authority.cert }, next),
     );
   const tenant = { claim: 'hd', map: { 'acme.example': 'acme' } };
-  await write(changes);
+  await write();
   await configure({
     authentication: {
       jwt: [],
@@ -87,16 +86,6 @@ async function setUp(t: Test, changes?: Changes) {
   });
   return { ...stonegate, carol, write };
 }
-
-t.test('a name that the expression makes without the declared prefix is refused with 403', async (t) => {
-  const { ask, carol, apiServer } = await setUp(t, {
-    username: "claims.email_verified ? claims.email : ''",
-  });
-  const before = apiServer.requests.filter(isForClient).length;
-  const answer = await ask(carol, CONFIG_MAPS);
-  t.match(answer.json(), { code: 403, message: /names that begin with "oidc:"/ });
-  t.equal(apiServer.requests.filter(isForClient).length, before, 'no request was sent');
-});
 
 t.test('the file is reloaded; an invalid one is reported with its line and changes nothing', async (t) => {
   const { app, ask, carol, write, logged } = await setUp(t);

@@ -127,14 +127,6 @@ t.test(
   },
 );
 
-t.test('the system tenant has to be allowed', async (t) => {
-  const root = company.issue([['CN', 'system:root']]);
-  t.match(await (await setUp(t)).askAs(root), { status: 403, code: 'TenantUnknown' });
-  const { askAs, forwarded } = await setUp(t, { settings: { allowSystemTenant: true } });
-  await askAs(root);
-  t.match(forwarded().at(-1), { headers: { 'impersonate-user': 'system:stonegate:x509:root' } });
-});
-
 t.test('the authority is replaced under running watches and tunnels', async (t) => {
   const { askAs, watchAs, trust, app, authority } = await setUp(t);
   const before = company.issue(BOB);

@@ -137,18 +137,3 @@ t.test('an impersonated request does not have the looked-up roles, in self revie
   t.match(asked.json().status, { allowed: false });
   t.equal((await ask(token, IN_WEB, { headers: { 'impersonate-user': 'gina' } })).status, 403);
 });
-
-t.test(
-  'a request with a scoped token requests no assignments, and one user’s are requested once',
-  async (t) => {
-    const { keystone, directory, erin, web, statusOf, listings } = await setUp(t, {
-      keystone: { roleAssignments: { cacheTTL: '10m' } },
-    });
-    directory.assign(erin, 'member', { project: web });
-    t.equal(await statusOf(keystone.issue(erin, { project: web }), IN_WEB), 200);
-    t.equal(listings(), 0);
-    for (const token of [keystone.issue(erin), keystone.issue(erin)])
-      for (const path of [IN_WEB, IN_API, IN_WEB]) await statusOf(token, path);
-    t.equal(listings(), 2, 'once for the user, once for the system');
-  },
-);

@@ -1,11 +1,7 @@
 /** Limits as a real Keystone has them, read with tokens of each scope. */
 import t, { type Test } from 'tap';
-import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
-import { createKeystoneClient } from '../../src/identity/keystone/keystone.ts';
 import { readKeystoneLimits } from '../../src/identity/keystone/keystone-limits.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { bridgeWith, keystoneClient } from '../support/keystone/client.ts';
 import {
   missingKeystone,
   passwordOf,
@@ -13,27 +9,12 @@ import {
   startRealKeystone,
 } from '../support/keystone/real-keystone.ts';
 
-type Scope = Extract<KeystoneServiceCredential, { password: unknown }>['password']['scope'];
-
-const SYSTEM: Scope = { system: true };
+const SYSTEM = { system: true } as const;
 const KUBERNETES = { service: 'kubernetes' };
 
 /** The administrator, who has the role admin on the system, on a project and on a domain. */
-function clientOf(t: Test, { url }: RealKeystone, scope: Scope) {
-  const client = createKeystoneClient({
-    url,
-    credential: {
-      password: { userName: 'admin', userDomainName: 'Default', password: { fromFile: 'unread' }, scope },
-    },
-    secret: 'admin-pass',
-    timeout: 30_000,
-    clock: systemClock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-  t.teardown(() => client.close());
-  return client;
-}
+const clientOf = (t: Test, { url }: RealKeystone, scope: Parameters<typeof bridgeWith>[0]) =>
+  keystoneClient(t, { url, credential: bridgeWith(scope, 'admin'), secret: 'admin-pass' });
 
 /** A domain with two projects, and a service that has limits besides another. */
 async function seed(keystone: RealKeystone) {

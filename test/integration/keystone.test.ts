@@ -1,14 +1,9 @@
 /**
- * Client and authenticator against a real Keystone.
+ * The client against a real Keystone.
  */
 import t, { type Test } from 'tap';
-import type { Validated } from '../../src/cache/credential-cache.ts';
-import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
-import { createKeystoneClient, type KeystoneClient } from '../../src/identity/keystone/keystone.ts';
-import { createKeystoneAuthenticator } from '../../src/identity/keystone/keystone-authenticator.ts';
-import { type Clock, systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { bridgeWith, keystoneClient, SERVICE_PROJECT } from '../support/keystone/client.ts';
 import {
   idOf,
   missingKeystone,
@@ -21,15 +16,6 @@ const unavailable = { code: 'KeystoneUnavailable', http: 503 };
 const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
 const ALICE = passwordOf('alice', 'acme', 'alice-pass');
 const BOB = passwordOf('bob', 'acme', 'bob-pass');
-const BRIDGE: KeystoneServiceCredential = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromEnv: 'BRIDGE' },
-    scope: { projectName: 'service', projectDomainName: 'Default' },
-  },
-};
-
 /** What the tests need: alice and bob of acme, a project, and a service user. */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
@@ -59,46 +45,13 @@ async function seed(keystone: RealKeystone) {
   return { acme, web, service, alice, bob, bridge, roles, grant, withdraw };
 }
 
-function clientOf(
-  keystone: RealKeystone,
-  credential?: KeystoneServiceCredential,
-  clock: Clock = systemClock,
-) {
-  return createKeystoneClient({
-    url: keystone.url,
-    ...(credential && { credential }),
-    secret: 'bridge-pass',
-    timeout: 30_000,
-    clock,
-    logger: silentLogger,
-    telemetry: noTelemetry,
-  });
-}
-
-function authenticatorOf(client: KeystoneClient) {
-  const authenticator = createKeystoneAuthenticator({
-    client,
-    cache: {
-      async lookup<V>(_credential: string, load: (reason: 'miss') => Promise<Validated<V>>) {
-        return (await load('miss'))?.value;
-      },
-    },
-    gate: { enter: (_source, work) => work() },
-    tokenProvider: 'fernet',
-    clock: systemClock,
-    tagsOf: () => [],
-  });
-  const context = { source: '127.0.0.1' };
-  return async (token: string) => authenticator.authenticate({ kind: 'bearer', token }, context);
-}
-
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
   const { acme, web, service, alice, bob, bridge, roles, grant, withdraw } = await seed(keystone);
-  const asService = clientOf(keystone, BRIDGE);
-  const byItself = clientOf(keystone);
-  t.teardown(() => Promise.all([asService.close(), byItself.close()]));
+  const { url } = keystone;
+  const asService = keystoneClient(t, { url, credential: bridgeWith(SERVICE_PROJECT) });
+  const byItself = keystoneClient(t, { url });
   const both = Object.entries({ asService, byItself });
 
   async function seenByBoth(t: Test, token: string) {
@@ -130,47 +83,14 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
       scope: { kind: 'unscoped' },
       roles: [],
     });
-  });
-
-  await t.test('a user with a token becomes an identity', async (t) => {
-    const authenticate = authenticatorOf(asService);
-    const identity = await authenticate(await keystone.login(ALICE, WEB));
-    t.match(identity, {
-      subject: { userName: 'alice', userDomain: { name: 'acme' }, scopeDomain: { name: 'acme' } },
-      uid: alice,
-      extra: { 'alpha.kubernetes.io/identity/project/id': [web] },
-    });
-    t.strictSame(
-      new Set(identity?.groups),
-      new Set([
-        `keystone:project:${web}`,
-        `keystone:project:${web}:role:member`,
-        `keystone:project:${web}:role:reader`,
-      ]),
-    );
-    await t.rejects(authenticate('gAAAAABnobodys-token'), { code: 'CredentialInvalid' });
-  });
-
-  await t.test('a revoked token is bad', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    await keystone.call('DELETE', '/auth/tokens', undefined, { 'X-Subject-Token': token });
-    t.equal(await seenByBoth(t, token), undefined);
+    t.equal(await seenByBoth(t, 'gAAAAABnobodys-token'), undefined);
   });
 
   await t.test('a token that Keystone still takes is dead when our clock says so', async (t) => {
     const token = await keystone.login(ALICE, WEB);
     const later = { ...systemClock, now: () => Date.now() + 2 * 3_600_000 };
-    const client = clientOf(keystone, undefined, later);
-    t.teardown(() => client.close());
+    const client = keystoneClient(t, { url, clock: later });
     t.equal(await client.validate(token), undefined);
-  });
-
-  await t.test('a token of a disabled project is bad, and good again with the project', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    await keystone.call('PATCH', `/projects/${web}`, { project: { enabled: false } });
-    t.equal(await seenByBoth(t, token), undefined);
-    await keystone.call('PATCH', `/projects/${web}`, { project: { enabled: true } });
-    t.match(await seenByBoth(t, token), { user: { name: 'alice' } });
   });
 
   await t.test('a role that was withdrawn is gone at once', async (t) => {
@@ -261,11 +181,5 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     await t.rejects(asService.validate(token), unavailable);
     await t.rejects(asService.validate('gAAAAABnobodys-token'), unavailable, 'nor is a bad token called bad');
     await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: true } });
-  });
-
-  await t.test('a disabled user is bad', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    await keystone.call('PATCH', `/users/${alice}`, { user: { enabled: false } });
-    t.equal(await byItself.validate(token), undefined);
   });
 });

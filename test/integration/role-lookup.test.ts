@@ -6,12 +6,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { KeystoneServiceCredential } from '../../src/config/configuration.ts';
-import { createKeystoneClient } from '../../src/identity/keystone/keystone.ts';
-import { systemClock } from '../../src/lib/clock.ts';
-import { silentLogger } from '../../src/lib/logger.ts';
-import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
+import { bridgeWith, keystoneClient } from '../support/keystone/client.ts';
 import {
   missingKeystone,
   passwordOf,
@@ -28,7 +24,6 @@ const PASSWORD = {
   password: { fromFile: 'bridge-password' },
   scope: { system: true },
 } as const;
-const BRIDGE: KeystoneServiceCredential = { password: PASSWORD };
 
 async function seed(keystone: RealKeystone) {
   const [member, reader, service, lead] = [
@@ -60,7 +55,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
     authentication: {
       keystone: {
         url: keystone.url,
-        serviceCredential: BRIDGE,
+        serviceCredential: { password: PASSWORD },
         timeout: '30s',
         cacheTTL: '1h',
         roleAssignments: { cacheTTL: '1s' },
@@ -137,17 +132,10 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
   }
 
   await t.test('the directory resolves groups and implied roles on the system too', async (t) => {
-    const client = createKeystoneClient({
+    const { directory } = keystoneClient(t, {
       url: keystone.url,
-      credential: BRIDGE,
-      secret: 'bridge-pass',
-      timeout: 30_000,
-      clock: systemClock,
-      logger: silentLogger,
-      telemetry: noTelemetry,
+      credential: bridgeWith({ system: true }),
     });
-    t.teardown(() => client.close());
-    const { directory } = client;
     if (directory === undefined) throw new Error('there is no directory');
     const gus = await user('gus');
     const group = await keystone.make('groups', { name: 'auditors', domain_id: acme });

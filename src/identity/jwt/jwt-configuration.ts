@@ -28,7 +28,7 @@ import {
 } from './expression-configuration.ts';
 
 /** Asymmetric only: with a shared secret every verifier could sign tokens. */
-const ALGORITHMS: readonly string[] = [
+const ALGORITHMS = [
   'RS256',
   'RS384',
   'RS512',
@@ -39,7 +39,7 @@ const ALGORITHMS: readonly string[] = [
   'ES384',
   'ES512',
   'EdDSA',
-];
+] as const;
 
 const tenantClaim = text.describe('The claim that names the tenant; with `map` or `allow`.');
 

@@ -206,28 +206,20 @@ function claimNamed(claim: string): string {
   return `claim ${quoted(claim)}`;
 }
 
-function extraReader(mapping: ClaimMappings['extra'][number], configuration: JWTConfiguration): Read<Extra> {
-  const { key } = mapping;
-  const read = valuesReader(mapping, configuration);
-  return (verified) => {
-    const values = read(verified);
-    return values.length === 0 ? {} : { [key]: values };
-  };
-}
-
-function valuesReader(
+function extraReader(
   mapping: ClaimMappings['extra'][number],
   { asKubernetes }: JWTConfiguration,
-): Read<readonly string[]> {
-  if ('claim' in mapping) {
-    const { claim } = mapping;
-    return ({ claims }) =>
-      stringsClaim(claims, claim).map((value) => requirePrintableText(value, claimNamed(claim)));
-  }
-  const what = `the extra ${quoted(mapping.key)}`;
-  const source = mapping.valueExpression;
-  const read = stringsReader({ source, what, asKubernetes });
-  return ({ claims }) => read(claims).map((value) => requirePrintableText(value, what));
+): Read<Extra> {
+  const { key } = mapping;
+  const what = 'claim' in mapping ? claimNamed(mapping.claim) : `the extra ${quoted(key)}`;
+  const read =
+    'claim' in mapping
+      ? (claims: JSONObject) => stringsClaim(claims, mapping.claim)
+      : stringsReader({ source: mapping.valueExpression, what, asKubernetes });
+  return ({ claims }) => {
+    const values = read(claims).map((value) => requirePrintableText(value, what));
+    return values.length === 0 ? {} : { [key]: values };
+  };
 }
 
 const CLUSTER = new Set(['system', 'all']);

@@ -2,7 +2,7 @@
  * Parses a JWT without verifying it, so that its issuer is known before its keys are fetched.
  * RFC 7519 §3; RFC 8725 §2.
  */
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, readJSONObject } from '../../lib/json-object.ts';
 import { keysIn } from '../../lib/strict-json.ts';
 
 export interface JWTParts {
@@ -40,12 +40,7 @@ export function stringMember(object: JSONObject, name: string): string | undefin
 }
 
 function readObject(part: string): { text: string; object: JSONObject } | undefined {
-  try {
-    const text = Buffer.from(part, 'base64url').toString('utf8');
-    const value: unknown = JSON.parse(text);
-    return isJSONObject(value) ? { text, object: value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const text = Buffer.from(part, 'base64url').toString('utf8');
+  const object = readJSONObject(text);
+  return object && { text, object };
 }

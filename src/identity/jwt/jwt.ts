@@ -11,7 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { AsyncAuthenticator } from '../authenticator.ts';
+import type { Authenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
 import type { IssuerKeys } from '../oidc/oidc-issuer-keys.ts';
 import type { JWTConfiguration } from './jwt-configuration.ts';
@@ -49,15 +49,13 @@ interface Verdict {
   readonly kid: string | undefined;
 }
 
-/** @throws Error if an issuer is configured twice, or with no permitted algorithm */
-export function createJWTAuthenticator(options: JWTAuthenticatorOptions): AsyncAuthenticator {
+export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authenticator {
   const { clock } = options;
   const verdicts = createExpiringCache<Verdict>({ maxEntries: MAX_VERIFIED, clock });
   const issuers = new Map<string, Issuer>();
   for (const { configuration, keys } of options.issuers) {
-    const { url } = configuration.issuer;
-    if (issuers.has(url)) throw new Error(`the issuer ${url} is configured twice`);
-    issuers.set(url, { configuration, keys, verify: createJWTVerifier(configuration, clock) });
+    const verify = createJWTVerifier(configuration, clock);
+    issuers.set(configuration.issuer.url, { configuration, keys, verify });
   }
 
   const identityOf = memoizeByReference(identityOfVerdict);

@@ -1,10 +1,7 @@
 /**
- * The authenticator for Keystone tokens, sent as a bearer token or as `X-Auth-Token`. The cache holds the
- * token as Keystone described it; the identity is derived from it with the current configuration. Only
- * tokens that no cache knows pass the gate, so that a flood of unknown tokens does not slow known users.
+ * The authenticator for Keystone tokens, sent as a bearer token or as `X-Auth-Token`.
  */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import type { CredentialCache, Validated } from '../../cache/credential-cache.ts';
 import {
   ANY_PROJECT_TAG,
   auditChainTag,
@@ -16,32 +13,25 @@ import {
   userTag,
 } from '../../cache/drop-tags.ts';
 import { unauthorized } from '../../errors/status-error.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { type Codec, jsonCodec } from '../../lib/parse-json.ts';
-import type { UnknownCredentialGate } from '../../limits/unknown-credential-gate.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import {
   FERNET_START,
   type KeystoneToken,
   keystoneTokenSchema,
   type RevocationEvent,
-  TOKEN_SPELLING,
 } from '../../tenancy/keystone-v3.ts';
 import type { KeystoneConfiguration } from '../authentication-configuration.ts';
-import type { AuthenticationContext, Authenticator } from '../authenticator.ts';
+import type { Authenticator } from '../authenticator.ts';
 import type { TokenCredential } from '../credential.ts';
+import { createTokenValidation, type TokenValidationOptions } from '../token-validation.ts';
 import type { KeystoneClient } from './keystone.ts';
 import { identityOf } from './keystone-identity.ts';
 
-export interface KeystoneAuthenticatorOptions {
+export interface KeystoneAuthenticatorOptions
+  extends Pick<TokenValidationOptions<KeystoneToken>, 'cache' | 'gate' | 'clock' | 'tagsOf'> {
   readonly client: Pick<KeystoneClient, 'validate'>;
-  readonly cache: CredentialCache<KeystoneToken>;
-  readonly gate: UnknownCredentialGate;
   readonly tokenProvider: KeystoneConfiguration['tokenProvider'];
-  readonly clock: Clock;
-  /** Tags by which an operator or a revocation event drops a token's entry. */
-  readonly tagsOf: (token: KeystoneToken) => readonly string[];
 }
 
 /**
@@ -50,52 +40,30 @@ export interface KeystoneAuthenticatorOptions {
  * for unusable names.
  */
 export function createKeystoneAuthenticator(options: KeystoneAuthenticatorOptions): Authenticator {
-  const { client, cache, gate, tokenProvider, clock, tagsOf } = options;
-  const identityOfToken = memoizeByReference(identityOf);
-  /** Memoized: a connection sends the same credential object with every request. */
-  const judge = memoizeByReference((credential: TokenCredential) => {
-    const kind = classifyCredential(credential, tokenProvider);
-    return kind === 'keystone' && !TOKEN_SPELLING.test(credential.token) ? 'misspelt' : kind;
+  const { client, tokenProvider } = options;
+  const identityOfToken = createTokenValidation({
+    ...options,
+    backend: 'Keystone',
+    validate: client.validate,
+    identityOf,
   });
-
-  // Not cancelled with the client's request: other requests may wait for the same response.
-  async function validate(credential: string): Promise<Validated<KeystoneToken>> {
-    const token = await client.validate(credential);
-    return token && { value: token, expiresAt: token.expiresAt, tags: tagsOf(token) };
-  }
-
-  function identityOfValid(token: KeystoneToken | undefined): Identity {
-    if (token === undefined) throw unauthorized('Keystone does not vouch for the token');
-    if (token.expiresAt <= clock.now()) throw unauthorized('the Keystone token has expired');
-    return identityOfToken(token);
-  }
-
-  function lookup(
-    credential: TokenCredential,
-    { source, revalidates }: AuthenticationContext,
-  ): Promise<Identity> | Identity {
-    const token = cache.lookup(credential, (reason) =>
-      reason === 'refresh' || revalidates
-        ? validate(credential.token)
-        : gate.enter(source, () => validate(credential.token)),
-    );
-    return token instanceof Promise ? token.then(identityOfValid) : identityOfValid(token);
-  }
+  /** Memoized: a connection sends the same credential object with every request. */
+  const kindOf = memoizeByReference((credential: TokenCredential) =>
+    classifyCredential(credential, tokenProvider),
+  );
 
   return {
     name: 'keystone',
     takes: tokenProvider === 'jws' ? 'Keystone tokens, Fernet and JWS' : 'Keystone tokens, Fernet',
     authenticate(credential, context) {
       if (credential.kind !== 'bearer' && credential.kind !== 'x-auth-token') return undefined;
-      switch (judge(credential)) {
+      switch (kindOf(credential)) {
         case 'foreign':
           return undefined;
         case 'refused':
           throw unauthorized('the X-Auth-Token is a JWT that this Keystone did not issue');
-        case 'misspelt':
-          throw unauthorized('the Keystone token is too long, or has characters that none has');
         case 'keystone':
-          return lookup(credential, context);
+          return identityOfToken(credential, context);
       }
     },
   };

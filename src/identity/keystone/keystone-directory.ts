@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import type { Output } from '../../lib/schema-fields.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 import type {
   AssignmentScope,
@@ -24,18 +25,15 @@ import {
 } from './keystone-response.ts';
 import type { KeystoneService } from './keystone-service.ts';
 
-export interface KeystoneDomain {
-  readonly id: string;
-  readonly name: string;
-  readonly enabled: boolean;
-}
+const domainSchema = referenceSchema.extend({ enabled: z.boolean() });
+const projectSchema = domainSchema
+  .extend({ domain_id: z.string().min(1) })
+  .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
+const userSchema = domainSchema.extend({ domain_id: z.string().min(1) });
+const switchSchema = domainSchema.pick({ id: true, enabled: true });
 
-export interface KeystoneProject {
-  readonly id: string;
-  readonly name: string;
-  readonly domainID: string;
-  readonly enabled: boolean;
-}
+export type KeystoneDomain = Output<typeof domainSchema>;
+export type KeystoneProject = Output<typeof projectSchema>;
 
 export interface KeystoneDirectory {
   /**
@@ -94,13 +92,6 @@ interface SystemRoles {
   readonly inferences: readonly z.infer<typeof inferenceSchema>[];
 }
 
-const domainSchema = referenceSchema.extend({ enabled: z.boolean() });
-const projectSchema = domainSchema
-  .extend({ domain_id: z.string().min(1) })
-  .transform(({ domain_id: domainID, ...project }) => ({ ...project, domainID }));
-const userSchema = domainSchema.extend({ domain_id: z.string().min(1) });
-const switchSchema = domainSchema.pick({ id: true, enabled: true });
-
 export function createKeystoneDirectory({
   service,
   clock,
@@ -141,14 +132,12 @@ export function createKeystoneDirectory({
     );
   }
 
-  /** Needed if none of the user's assignments contains the user. */
-  async function userOf(userID: string): Promise<(UserReference & { enabled: boolean }) | undefined> {
+  async function enabledUser(userID: string): Promise<UserReference | undefined> {
     const user = await one(`/users/${encodeURIComponent(userID)}`, 'user', userSchema);
-    if (user === undefined || user.id !== userID) return undefined;
+    if (user?.id !== userID || !user.enabled) return undefined;
     const domain = await one(`/domains/${encodeURIComponent(user.domain_id)}`, 'domain', domainSchema);
-    if (domain === undefined) return undefined;
-    const { id, name } = domain;
-    return { id: userID, name: user.name, domain: { id, name }, enabled: user.enabled && domain.enabled };
+    if (!domain?.enabled) return undefined;
+    return { id: userID, name: user.name, domain: { id: domain.id, name: domain.name } };
   }
 
   return {
@@ -168,21 +157,17 @@ export function createKeystoneDirectory({
       const held = await find(path, 'role_assignments', assignmentSchema);
       if (held === undefined) return [];
       const own = held.filter(({ user }) => user.id === userID);
-      if (own.length < held.length)
-        throw keystoneUnavailable(new Error('the response is about another user'));
+      if (own.length < held.length) throw keystoneUnavailable('the response is about another user');
       const onSystem = await systemRolesOf(userID);
       if (onSystem.length === 0) return held;
-      const user = held[0]?.user ?? (await userOf(userID));
+      const user = held[0]?.user ?? (await enabledUser(userID));
       if (user === undefined) return [];
       return [
         ...held,
         ...onSystem.map((role): RoleAssignment => ({ user, role, scope: { kind: 'system' } })),
       ];
     },
-    async enabledUser(userID) {
-      const { enabled = false, ...user } = (await userOf(userID)) ?? {};
-      return enabled && 'id' in user ? user : undefined;
-    },
+    enabledUser,
     async roleNames() {
       return (await all('/roles', 'roles', referenceSchema, LIST_TIMEOUT)).map(({ name }) => name);
     },

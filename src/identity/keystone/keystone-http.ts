@@ -4,11 +4,12 @@
  * status and the shape leave this file.
  * https://docs.openstack.org/api-ref/identity/v3/
  */
+import { isUtf8 } from 'node:buffer';
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, type JSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 
 /** Size limit of a response about one token or one user. */
@@ -48,7 +49,7 @@ export interface KeystoneRequest {
 
 export interface KeystoneResponse {
   readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: JSONObject;
   /** The value of `X-Subject-Token`. */
   readonly token: string | undefined;
   /** The `Date` header in milliseconds since the epoch; undefined if absent. */
@@ -61,10 +62,10 @@ export interface KeystoneHTTP {
   close(): Promise<void>;
 }
 
-/** @param cause for the log: contains no secret and no text of Keystone */
+/** @param cause for the log, an error or its text: contains no secret and no text of Keystone */
 export function keystoneUnavailable(cause: unknown): StatusError {
   return new StatusError('KeystoneUnavailable', 'Service Unavailable: Keystone cannot be asked right now', {
-    cause,
+    cause: typeof cause === 'string' ? new Error(cause) : cause,
   });
 }
 
@@ -144,15 +145,17 @@ function readDate(field: string | string[] | undefined): number | undefined {
   return Number.isNaN(date) ? undefined : date;
 }
 
-function jsonObject(bytes: ArrayBuffer, status: number): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    // Fatal: invalid UTF-8 would become replacement characters, which could make two names equal.
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    // The parser's message quotes the response.
-    throw new Error(`Keystone's response (${status}) is not JSON`);
-  }
-  if (!isJSONObject(value)) throw new Error(`Keystone's response (${status}) is not a JSON object`);
-  return value;
+function jsonObject(bytes: ArrayBuffer, status: number): JSONObject {
+  // Invalid UTF-8 would become replacement characters, which could make two names equal.
+  const object = isUtf8(bytes) ? readJSONObject(Buffer.from(bytes)) : undefined;
+  if (object === undefined) throw new Error(`Keystone's response (${status}) is not a JSON object`);
+  return object;
+}
+
+/** Only a refusal with Keystone's error object counts: a front end or a wrong URL gives others. */
+export function isRefusal(
+  { status, body: { error } }: KeystoneResponse,
+  statuses: readonly number[],
+): boolean {
+  return statuses.includes(status) && isJSONObject(error) && error.code === status;
 }

@@ -54,8 +54,6 @@ function domainOf({ scope, user }: KeystoneToken): DomainReference {
 }
 
 function groupsOf({ scope, roles, federatedGroups, delegation }: KeystoneToken): string[] {
-  if (scope.kind === 'project') safeID(scope.project.id, 'project');
-  if (scope.kind === 'domain') safeID(scope.domain.id, 'domain');
   const federated = delegation ? [] : federatedGroups.map((id) => `keystone:group:${safeID(id, 'group')}`);
   return [...scopeGroups(scope, roles), ...federated];
 }
@@ -91,7 +89,16 @@ function refuseUnusableNames({ user, scope, roles }: KeystoneToken, scopeDomain:
   refuseUnusable(user.domain.name, "the name of the user's domain");
   refuseUnusable(scopeDomain.name, "the name of the scope's domain");
   safeID(user.domain.id, 'user domain');
-  if (scope.kind === 'project') refuseUnusable(scope.project.name, "the project's name");
+  refuseUnusableScope(scope, roles);
+}
+
+/** @throws StatusError IdentityUnusable if a name or an id fits into no group */
+export function refuseUnusableScope(scope: KeystoneToken['scope'], roles: KeystoneToken['roles']): void {
+  if (scope.kind === 'project') {
+    safeID(scope.project.id, 'project');
+    refuseUnusable(scope.project.name, "the project's name");
+  }
+  if (scope.kind === 'domain') safeID(scope.domain.id, 'domain');
   for (const role of roles) refuseUnusable(role.name, "a role's name");
 }
 

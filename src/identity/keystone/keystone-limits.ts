@@ -52,9 +52,7 @@ export async function readKeystoneLimits(
   const scope = (await ownToken())?.scope.kind ?? 'unscoped';
   if (service === undefined || scope !== 'system')
     throw keystoneUnavailable(
-      new Error(
-        `Keystone shows all limits only to a token of the system, and Stonegate's is ${scope === 'unscoped' ? scope : `of a ${scope}`}: give authentication.keystone.serviceCredential the scope { system: true }`,
-      ),
+      `Keystone shows all limits only to a token of the system, and Stonegate's is ${scope === 'unscoped' ? scope : `of a ${scope}`}: give authentication.keystone.serviceCredential the scope { system: true }`,
     );
   const lists = createKeystoneLists(service);
   const id = await serviceID(lists, wanted.service);
@@ -83,9 +81,7 @@ async function serviceID(lists: KeystoneLists, wanted: string): Promise<string> 
   const [found, ...others] = services.filter(({ id, name }) => id === wanted || name === wanted);
   if (found !== undefined && others.length === 0) return found.id;
   throw keystoneUnavailable(
-    new Error(
-      `Keystone has ${found === undefined ? 'no service' : 'several services'} ${JSON.stringify(wanted)}: correct quota.keystoneLimits.service`,
-    ),
+    `Keystone has ${found === undefined ? 'no service' : 'several services'} ${JSON.stringify(wanted)}: correct quota.keystoneLimits.service`,
   );
 }
 
@@ -94,9 +90,7 @@ function modelOf(name: string | undefined): KeystoneLimits['model'] {
   const model = name?.replaceAll('-', '_');
   if (model === 'flat' || model === 'strict_two_level') return model;
   throw keystoneUnavailable(
-    new Error(
-      `Keystone enforces limits by the model ${name ?? '(none)'}; known are flat and strict_two_level`,
-    ),
+    `Keystone enforces limits by the model ${name ?? '(none)'}; known are flat and strict_two_level`,
   );
 }
 

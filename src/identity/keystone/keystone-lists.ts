@@ -37,8 +37,7 @@ export function createKeystoneLists(service: KeystoneService): KeystoneLists {
     const found: T[] = [];
     const asked = new Set<string>();
     for (let next: string | undefined = path; next !== undefined; ) {
-      if (asked.size === MAX_PAGES || asked.has(next))
-        throw keystoneUnavailable(new Error(`${key} has no end`));
+      if (asked.size === MAX_PAGES || asked.has(next)) throw keystoneUnavailable(`${key} has no end`);
       asked.add(next);
       const response = await service.get({
         path: next,
@@ -57,7 +56,7 @@ export function createKeystoneLists(service: KeystoneService): KeystoneLists {
     find,
     async all(path, key, schema, timeout) {
       const found = await find(path, key, schema, timeout);
-      if (found === undefined) throw keystoneUnavailable(new Error(`Keystone knows no ${key}`));
+      if (found === undefined) throw keystoneUnavailable(`Keystone knows no ${key}`);
       return found;
     },
     async one(path, key, schema) {
@@ -77,13 +76,13 @@ function nextPage(body: JSONObject, path: string, key: string): string | undefin
   const { next } = readAs(linksSchema, body.links ?? {}, 'links');
   if (typeof next === 'string') return samePlace(path, next);
   if (body.truncated === true)
-    throw keystoneUnavailable(new Error(`Keystone has cut ${key} short: raise its list_limit`));
+    throw keystoneUnavailable(`Keystone has cut ${key} short: raise its list_limit`);
   return undefined;
 }
 
 /** Only the query of a link is used, so that Stonegate's token is not sent elsewhere. */
 function samePlace(path: string, link: string): string {
   const query = link.indexOf('?');
-  if (query === -1) throw keystoneUnavailable(new Error('the next page is no query'));
+  if (query === -1) throw keystoneUnavailable('the next page is no query');
   return `${path.split('?', 1)[0]}${link.slice(query)}`;
 }

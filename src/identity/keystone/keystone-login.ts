@@ -10,12 +10,13 @@ import { isJSONObject } from '../../lib/json-object.ts';
 import { TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
 import {
   createKeystoneHTTP,
+  isRefusal,
   type KeystoneHTTP,
   type KeystoneHTTPOptions,
   type KeystoneResponse,
   keystoneUnavailable,
 } from './keystone-http.ts';
-import { instantSchema, readAs } from './keystone-response.ts';
+import { instantSchema, readAs, referenceSchema } from './keystone-response.ts';
 
 /** A domain, by its id or by its name. */
 export type DomainName = { readonly id: string } | { readonly name: string };
@@ -63,6 +64,9 @@ export interface RefusedLogin {
   readonly secondFactors?: readonly (readonly string[])[];
 }
 
+/** `nocatalog`: the catalog is large and not needed. */
+export const TOKENS = '/auth/tokens?nocatalog';
+
 /** The statuses by which Keystone refuses a credential. */
 const LOGIN_REFUSALS: readonly number[] = [401, 403, 404];
 
@@ -80,12 +84,11 @@ export async function logIn(
   const body = loginRequest(proof, scope);
   const response = await http.exchange({
     method: 'POST',
-    path: '/auth/tokens?nocatalog',
+    path: TOKENS,
     body,
     refusals: LOGIN_REFUSALS,
   });
-  const refused = readRefusal(response);
-  return refused ?? { issued: readIssued(response, 201, now) };
+  return readRefusal(response) ?? { issued: readIssued(response, 201, now) };
 }
 
 /**
@@ -97,7 +100,7 @@ export async function lookUpToken(http: KeystoneHTTP, token: string, now: number
   if (!TOKEN_SPELLING.test(token)) return { refused: 404 };
   const response = await http.exchange({
     method: 'GET',
-    path: '/auth/tokens?nocatalog',
+    path: TOKENS,
     headers: { 'x-auth-token': token, 'x-subject-token': token },
     refusals: LOGIN_REFUSALS,
   });
@@ -137,10 +140,9 @@ function methodFields(proof: KeystoneAuthMethod): unknown {
   }
 }
 
-/** Only a response with Keystone's error object counts: a front end or a wrong URL gives others. */
-function readRefusal({ status, body }: KeystoneResponse): RefusedLogin | undefined {
-  if (!LOGIN_REFUSALS.includes(status)) return undefined;
-  if (isJSONObject(body.error) && body.error.code === status) return { refused: status };
+function readRefusal(response: KeystoneResponse): RefusedLogin | undefined {
+  const { status, body } = response;
+  if (isRefusal(response, LOGIN_REFUSALS)) return { refused: status };
   if (status !== 401 || !isJSONObject(body.receipt)) return undefined;
   return { refused: status, secondFactors: readRules(body.required_auth_methods) };
 }
@@ -164,14 +166,12 @@ const issuedSchema = z.object({
  * @throws StatusError KeystoneUnavailable if the response has no token, or an expired one
  */
 function readIssued(response: KeystoneResponse, expected: 200 | 201, now: number): IssuedToken {
-  if (response.status !== expected)
-    throw keystoneUnavailable(new Error(`Keystone answered a login ${response.status}`));
+  if (response.status !== expected) throw keystoneUnavailable(`Keystone answered a login ${response.status}`);
   if (response.token === undefined || !TOKEN_SPELLING.test(response.token)) {
-    throw keystoneUnavailable(new Error('Keystone answered a login without a token'));
+    throw keystoneUnavailable('Keystone answered a login without a token');
   }
   const { expires_at: expiresAt, ...facts } = readAs(issuedSchema, response.body.token, 'token');
-  if (expiresAt <= now)
-    throw keystoneUnavailable(new Error('the new login has already expired: check the clocks'));
+  if (expiresAt <= now) throw keystoneUnavailable('the new login has already expired: check the clocks');
   const holder = holderOf(facts);
   return { token: response.token, expiresAt, ...(holder !== undefined && { holder }) };
 }
@@ -193,10 +193,9 @@ function holderOf({
   return `${user.name} of the domain ${user.domain.name}, ${scope}`;
 }
 
-export interface AvailableProject {
-  readonly id: string;
-  readonly name: string;
-}
+const projectsSchema = z.array(referenceSchema.extend({ enabled: z.boolean().optional() }));
+
+export type AvailableProject = Readonly<z.infer<typeof referenceSchema>>;
 
 /**
  * The projects for which a token can be requested.
@@ -217,16 +216,9 @@ export async function listProjects(
     refusals: [],
     ...(signal !== undefined && { signal }),
   });
-  const { projects } = response.body;
-  if (!Array.isArray(projects))
-    throw keystoneUnavailable(new Error(`Keystone answered ${response.status} without projects`));
-  return projects.flatMap(readProject);
-}
-
-function readProject(value: unknown): AvailableProject[] {
-  if (!isJSONObject(value) || value.enabled === false) return [];
-  const { id, name } = value;
-  return typeof id === 'string' && typeof name === 'string' ? [{ id, name }] : [];
+  return readAs(projectsSchema, response.body.projects, 'projects')
+    .filter(({ enabled }) => enabled !== false)
+    .map(({ id, name }) => ({ id, name }));
 }
 
 const groupsSchema = z.array(z.object({ name: z.string() }));
@@ -254,7 +246,7 @@ export function createKeystoneGroupNames(options: KeystoneHTTPOptions): Keystone
       });
       if (status === 401) throw unauthorized('Keystone does not vouch for the token any more');
       if (status !== 200)
-        throw keystoneUnavailable(new Error(`Keystone answered ${status} when asked for a user's groups`));
+        throw keystoneUnavailable(`Keystone answered ${status} when asked for a user's groups`);
       return readAs(groupsSchema, body.groups, 'groups').map(({ name }) => name);
     },
     close: () => http.close(),

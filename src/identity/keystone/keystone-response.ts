@@ -14,7 +14,7 @@ import { keystoneUnavailable } from './keystone-http.ts';
 export function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
   const { data, success } = schema.safeParse(value);
   if (success) return data;
-  throw keystoneUnavailable(new Error(firstProblem(schema, value, what)));
+  throw keystoneUnavailable(firstProblem(schema, value, what));
 }
 
 const text = z.string().min(1);
@@ -92,9 +92,8 @@ export function readToken(body: JSONObject): ReadToken {
   const [scope = { kind: 'unscoped' } as const, ...scopes] = scopesIn(fields);
   const [delegation, ...delegations] = delegationsIn(fields);
   if (scopes.length > 0 || delegations.length > 0)
-    throw keystoneUnavailable(new Error('more than one scope or delegation'));
-  if (scope.kind === 'unscoped' && roles.length > 0)
-    throw keystoneUnavailable(new Error('roles without a scope'));
+    throw keystoneUnavailable('more than one scope or delegation');
+  if (scope.kind === 'unscoped' && roles.length > 0) throw keystoneUnavailable('roles without a scope');
   if (scope.kind !== 'unscoped' && roles.length === 0) return { refused: 'scoped, but without any role' };
   return {
     token: {

@@ -51,7 +51,7 @@ export async function readRevocationEvents(service: KeystoneService, since: numb
     to: 'read revocation events',
     needs: 'the role service',
   });
-  if (response === undefined) throw keystoneUnavailable(new Error('this Keystone has no revocation events'));
+  if (response === undefined) throw keystoneUnavailable('this Keystone has no revocation events');
   return { events: readAs(eventsSchema, response.body.events, 'events'), date: response.date };
 }
 

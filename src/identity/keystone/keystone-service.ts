@@ -7,20 +7,17 @@
  */
 
 import type { Clock } from '../../lib/clock.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
-import { type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import { isRefusal, type KeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
 import {
   type IssuedToken,
   type KeystoneAuthMethod,
   type KeystoneLoginScope,
   logIn,
+  TOKENS,
 } from './keystone-login.ts';
-
-/** `nocatalog`: the catalog is large and not needed. */
-export const VALIDATION = '/auth/tokens?nocatalog';
 
 export interface KeystoneServiceOptions {
   readonly http: KeystoneHTTP;
@@ -53,7 +50,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
   const checks = new SingleFlight<boolean>();
   const isValid = async (own: string): Promise<boolean> => {
     const headers = { 'x-auth-token': own, 'x-subject-token': own };
-    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [401, 404] });
+    const response = await http.exchange({ method: 'GET', path: TOKENS, headers, refusals: [401, 404] });
     if (response.status === 200) return true;
     if (isRefusal(response, [401, 404])) return false;
     throw unexpected(response.status);
@@ -80,7 +77,7 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
           const message = `Keystone does not let Stonegate ${to}: its user needs ${needs}`;
           if (!logged.has(to)) logger.error({}, message);
           logged.add(to);
-          throw keystoneUnavailable(new Error(message));
+          throw keystoneUnavailable(message);
         }
         if (!isRefusal(response, [401, 404])) throw unexpected(response.status);
         if (response.status === 404 && (await checks.do(own, () => isValid(own)))) return undefined;
@@ -88,19 +85,13 @@ export function createKeystoneService({ http, session, logger }: KeystoneService
         if (last)
           logger.error({ status: response.status }, "Keystone does not take Stonegate's own new login");
       }
-      throw keystoneUnavailable(new Error('Keystone refuses the login of Stonegate'));
+      throw keystoneUnavailable('Keystone refuses the login of Stonegate');
     },
   };
 }
 
-/** Only a 404 with Keystone's error object counts: a front end or a wrong URL gives others. */
-export function isRefusal(response: KeystoneResponse, statuses: readonly number[]): boolean {
-  const { error } = response.body;
-  return statuses.includes(response.status) && isJSONObject(error) && error.code === response.status;
-}
-
 export function unexpected(status: number) {
-  return keystoneUnavailable(new Error(`Keystone answered ${status}`));
+  return keystoneUnavailable(`Keystone answered ${status}`);
 }
 
 /**
@@ -146,13 +137,13 @@ export function createKeystoneSession(options: KeystoneSessionOptions): Keystone
   let pausedUntil = 0;
 
   async function login(): Promise<OwnToken> {
-    if (clock.now() < pausedUntil) throw keystoneUnavailable(new Error('the last login was refused'));
+    if (clock.now() < pausedUntil) throw keystoneUnavailable('the last login was refused');
     const { proof, scope } = ownProof(credential, options.secret);
     const { issued, refused } = await logIn(http, proof, scope, clock.now());
     if (refused !== undefined) {
       pausedUntil = clock.now() + REFUSED_PAUSE;
       logger.error({ status: refused }, "Keystone refuses Stonegate's own credential: check it");
-      throw keystoneUnavailable(new Error(`Keystone refused the login of Stonegate (${refused})`));
+      throw keystoneUnavailable(`Keystone refused the login of Stonegate (${refused})`);
     }
     current = renewedAhead(issued, clock.now());
     return current;

@@ -16,15 +16,19 @@ import {
   createKeystoneDirectory,
   type KeystoneDirectory,
 } from './keystone-directory.ts';
-import { createKeystoneHTTP, type KeystoneResponse, keystoneUnavailable } from './keystone-http.ts';
+import {
+  createKeystoneHTTP,
+  isRefusal,
+  type KeystoneResponse,
+  keystoneUnavailable,
+} from './keystone-http.ts';
+import { TOKENS } from './keystone-login.ts';
 import { readToken } from './keystone-response.ts';
 import {
   createKeystoneService,
   createKeystoneSession,
-  isRefusal,
   type KeystoneService,
   unexpected,
-  VALIDATION,
 } from './keystone-service.ts';
 
 export interface KeystoneClientOptions {
@@ -93,7 +97,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   /** @returns undefined for a token that is not accepted */
   function tokenIn(response: KeystoneResponse, subject: string): KeystoneToken | undefined {
     if (response.token !== undefined && response.token !== subject)
-      throw keystoneUnavailable(new Error('the response describes another token'));
+      throw keystoneUnavailable('the response describes another token');
     const { token, refused } = readToken(response.body);
     if (refused !== undefined)
       logger.info({ reason: refused }, 'a Keystone token of this kind is not accepted');
@@ -102,7 +106,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
 
   async function validateByItself(subject: string): Promise<KeystoneToken | undefined> {
     const headers = { 'x-auth-token': subject, 'x-subject-token': subject };
-    const response = await http.exchange({ method: 'GET', path: VALIDATION, headers, refusals: [] });
+    const response = await http.exchange({ method: 'GET', path: TOKENS, headers, refusals: [] });
     if (response.status === 200) return tokenIn(response, subject);
     if (isRefusal(response, [401, 403, 404])) return undefined;
     throw unexpected(response.status);
@@ -114,7 +118,7 @@ export function createKeystoneClient(options: KeystoneClientOptions): KeystoneCl
   ): Promise<KeystoneToken | undefined> {
     const headers = { 'x-subject-token': subject };
     const response = await get({
-      path: VALIDATION,
+      path: TOKENS,
       headers,
       to: 'validate tokens',
       needs: 'the role service',

@@ -9,15 +9,10 @@ import { StatusError } from '../../errors/status-error.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { jsonCodec } from '../../lib/parse-json.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import {
-  identityScope,
-  isSafeID,
-  isUsableName,
-  scopeExtra,
-  scopeGroups,
-} from '../../tenancy/keystone-groups.ts';
+import { identityScope, scopeExtra, scopeGroups } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, referenceInDomain, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
 import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
+import { refuseUnusableScope } from './keystone-identity.ts';
 import {
   type NamespaceOf,
   projectNamespaces,
@@ -57,31 +52,12 @@ export interface RoleLookup {
 
 /** Assignments have no expiry: only the cache's times bound them. */
 const NO_END = Number.MAX_SAFE_INTEGER;
-const ALL = 'disabled';
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
   const made = memoizeByReference((_: Identity) =>
     memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
-
-  async function assignmentsOf(
-    identity: Identity,
-    userID: string,
-  ): Promise<readonly RoleAssignment[] | undefined> {
-    return options.assignments.lookup(userID, async () => {
-      const value = await source.roleAssignmentsOf(userID);
-      return { value, expiresAt: NO_END, tags: options.tagsOf(identity, value) };
-    });
-  }
-
-  async function disabledScopes(): Promise<DisabledScopes | undefined> {
-    return options.disabled.lookup(ALL, async () => ({
-      value: await source.disabledScopes(),
-      expiresAt: NO_END,
-      tags: options.disabledTags,
-    }));
-  }
 
   function memoized(
     identity: Identity,
@@ -99,7 +75,17 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     identity: Identity,
     userID: string,
   ): Promise<{ readonly assignments: readonly RoleAssignment[]; readonly disabled: DisabledScopes }> {
-    const [assignments, disabled] = await Promise.all([assignmentsOf(identity, userID), disabledScopes()]);
+    const [assignments, disabled] = await Promise.all([
+      options.assignments.lookup(userID, async () => {
+        const value = await source.roleAssignmentsOf(userID);
+        return { value, expiresAt: NO_END, tags: options.tagsOf(identity, value) };
+      }),
+      options.disabled.lookup('disabled', async () => ({
+        value: await source.disabledScopes(),
+        expiresAt: NO_END,
+        tags: options.disabledTags,
+      })),
+    ]);
     if (assignments !== undefined && disabled !== undefined) return { assignments, disabled };
     throw new StatusError('KeystoneUnavailable', "Service Unavailable: the user's roles cannot be learned");
   }
@@ -135,7 +121,7 @@ const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
 export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
   const [narrowest] = held;
   if (narrowest === undefined) return identity;
-  for (const one of held) refuseUnusable(one);
+  for (const { scope, roles } of held) refuseUnusableScope(scope, roles);
   return {
     ...identity,
     groups: [...identity.groups, ...held.flatMap(({ scope, roles }) => scopeGroups(scope, roles))],
@@ -151,17 +137,6 @@ export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Ide
 function inWords({ scope, roles }: ScopedRoles): string {
   const names = roles.map(({ name }) => (PLAIN.test(name) ? name : JSON.stringify(name)));
   return `${scopeKey(scope)}: ${names.join(', ')}`;
-}
-
-function refuseUnusable({ scope, roles }: ScopedRoles): void {
-  const ids =
-    scope.kind === 'project' ? [scope.project.id] : scope.kind === 'domain' ? [scope.domain.id] : [];
-  const names = [...roles.map(({ name }) => name), ...(scope.kind === 'project' ? [scope.project.name] : [])];
-  if (ids.every(isSafeID) && names.every(isUsableName)) return;
-  throw new StatusError(
-    'IdentityUnusable',
-    'Forbidden: a role, or the project it is held on, has a name or an id in Keystone that fits into no group',
-  );
 }
 
 /**

@@ -22,8 +22,6 @@ export interface IssuerHTTP {
    * @throws Error if the address is not permitted, the server cannot be reached or its response is too large
    */
   send(url: string, request: IssuerRequest): Promise<Response>;
-  /** Fetches a document; otherwise as `send`. */
-  get(url: string, signal: AbortSignal): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -62,7 +60,6 @@ export function createIssuerHTTP(options: { readonly ca?: string | Buffer | unde
 
   return {
     send,
-    get: (url, signal) => send(url, { method: 'GET', signal }),
     close: () => dispatcher.destroy(),
   };
 }

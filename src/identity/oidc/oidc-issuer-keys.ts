@@ -72,9 +72,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();
   let fetched: Fetched | undefined;
-  let failure: string | undefined = 'has not been asked yet';
-  /** The system's code of the failure, such as `ECONNREFUSED`. */
-  let failureCode: string | undefined;
+  let failure: Error | undefined = new Error('has not been asked yet');
   let failures = 0;
   let running: Promise<void> | undefined;
   let timer: Timer | undefined;
@@ -97,12 +95,17 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
       telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
     } catch (error) {
       if (closing.signal.aborted) return;
-      failure = deadline.signal.aborted ? `did not answer within ${options.timeout} ms` : innermost(error);
-      failureCode = deadline.signal.aborted ? 'ETIMEDOUT' : innermostCode(error);
+      const isLate = deadline.signal.aborted;
+      failure = isLate
+        ? fetchFailure(`did not answer within ${options.timeout} ms`, 'ETIMEDOUT')
+        : fetchFailure(innermost(error), innermostCode(error));
       failures += 1;
-      const result = deadline.signal.aborted ? 'timeout' : 'error';
+      const result = isLate ? 'timeout' : 'error';
       telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
-      logger.warn({ issuer: url, failure, keysKept: fetched !== undefined }, 'issuer keys not fetched');
+      logger.warn(
+        { issuer: url, failure: failure.message, keysKept: fetched !== undefined },
+        'issuer keys not fetched',
+      );
     } finally {
       limit.cancel();
       schedule();
@@ -150,7 +153,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   return {
     name: `issuer ${url}`,
-    notReadyBecause: () => (fetched === undefined ? failure : undefined),
+    notReadyBecause: () => (fetched === undefined ? failure?.message : undefined),
     async keys(kid) {
       if (!isKnown(kid)) await refreshOnDemand(kid);
       const undecided = failure !== undefined && !isKnown(kid);
@@ -158,12 +161,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
         throw new StatusError(
           'IssuerUnavailable',
           `the keys of the issuer ${url} cannot be fetched: try again later`,
-          {
-            // Without the libraries' errors, which may contain tokens.
-            cause: Object.assign(new Error(failure ?? 'the issuer publishes no key'), {
-              ...(failure !== undefined && failureCode !== undefined && { code: failureCode }),
-            }),
-          },
+          { cause: failure ?? new Error('the issuer publishes no key') },
         );
       }
       return fetched.set;
@@ -176,6 +174,15 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
       await http.close();
     },
   };
+}
+
+/**
+ * Made anew, since errors of libraries may contain tokens.
+ *
+ * @param code of the system, such as `ECONNREFUSED`
+ */
+function fetchFailure(reason: string, code: string | undefined): Error {
+  return Object.assign(new Error(reason), code !== undefined && { code });
 }
 
 async function fetchKeys(
@@ -192,7 +199,7 @@ async function fetchKeys(
   if (issuer !== issuerURL)
     throw new Error(`the discovery document names the issuer ${JSON.stringify(issuer)}`);
   if (jwks_uri === undefined) throw new Error('the discovery document names no jwks_uri');
-  const response = await http.get(jwks_uri, signal);
+  const response = await http.send(jwks_uri, { method: 'GET', signal });
   if (response.status !== 200) throw new Error(`the response with the keys has status ${response.status}`);
   const text = await response.text();
   const set = parseKeySet(text, options.ownKeys ? options.url : undefined);

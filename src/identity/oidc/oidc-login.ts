@@ -14,7 +14,6 @@ import {
   refreshTokenGrant,
   tokenRevocation,
 } from 'openid-client';
-import type { Clock } from '../../lib/clock.ts';
 import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError, OidcLoginError, oneLine } from './oidc-login-error.ts';
 import {
@@ -51,7 +50,7 @@ export interface OidcLogin {
 
 /** @throws OidcLoginError if the provider cannot be reached, or is not the named issuer */
 export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLogin> {
-  const { issuer, clock, signal } = options;
+  const { issuer } = options;
   const http = createIssuerHTTP({ ca: options.ca });
 
   async function withExplanation<T>(work: () => Promise<T>): Promise<T> {
@@ -89,9 +88,7 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
     beginCode: (redirectURI) => withExplanation(() => beginCode(redirectURI)),
     async beginDevice() {
       const parameters = { ...options.extraParameters, scope };
-      const begun = await withExplanation(() =>
-        beginDeviceLogin({ config, issuer, parameters, clock, signal }),
-      );
+      const begun = await withExplanation(() => beginDeviceLogin(config, options, parameters));
       return { ...begun, wait: () => withExplanation(begun.wait) };
     },
     refresh: (refreshToken, idToken) =>
@@ -128,24 +125,17 @@ export interface DeviceLogin {
   wait(): Promise<OidcTokens>;
 }
 
-export interface DeviceLoginOptions {
-  readonly config: Configuration;
-  readonly issuer: string;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly clock: Clock;
-  /** Cancels the polling. */
-  readonly signal: AbortSignal;
-  /** Delay between two polls. By default a real timer, which unlike the clock's keeps the process alive. */
-  readonly pause?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
-}
-
 /**
  * The device authorization grant, RFC 8628.
  *
  * @throws what `openid-client` throws, and OidcLoginError
  */
-export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<DeviceLogin> {
-  const { config, issuer, parameters, clock, signal } = options;
+async function beginDeviceLogin(
+  config: Configuration,
+  options: OidcLoginOptions,
+  parameters: Readonly<Record<string, string>>,
+): Promise<DeviceLogin> {
+  const { issuer, clock, signal } = options;
   if (config.serverMetadata().device_authorization_endpoint === undefined) {
     throw new OidcLoginError('refused', `${issuer}: the provider offers no login by device code`);
   }
@@ -162,7 +152,7 @@ export async function beginDeviceLogin(options: DeviceLoginOptions): Promise<Dev
     ...shown,
     async wait() {
       try {
-        return await poll(begun, options, AbortSignal.any([signal, deadline.signal]));
+        return await poll(config, begun, options, AbortSignal.any([signal, deadline.signal]));
       } catch (error) {
         if (!deadline.signal.aborted) throw error;
         throw new OidcLoginError('refused', `${issuer}: the code has expired before it was confirmed`);
@@ -180,8 +170,9 @@ function pageAt(address: string): string {
 }
 
 async function poll(
+  config: Configuration,
   { device_code, interval = INTERVAL }: DeviceAuthorizationResponse,
-  { config, issuer, pause = pauseReally }: DeviceLoginOptions,
+  { issuer, pause = pauseReally }: OidcLoginOptions,
   signal: AbortSignal,
 ): Promise<OidcTokens> {
   for (let seconds = interval; ; ) {

@@ -50,6 +50,11 @@ export interface OidcLoginOptions extends OidcProviderOptions {
   /** Additional parameters of the authorization URL. */
   readonly extraParameters: Readonly<Record<string, string>>;
   readonly clock: Clock;
+  /**
+   * Waits between two polls for a device code. By default a real timer, which unlike the clock's keeps the
+   * process alive.
+   */
+  readonly pause?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** @throws Error if the provider cannot be reached, or is not the named issuer */

@@ -2,7 +2,7 @@
  * `POST /v3/auth/tokens` of the stand-in Keystone: password, application credential, and token, by which an
  * existing token is exchanged for another scope.
  */
-import type { Directory, Target, Trust, User } from './directory.ts';
+import type { Directory, Target, User } from './directory.ts';
 import type { TokenRecord, TokenStore } from './tokens.ts';
 
 export class Refusal extends Error {
@@ -42,7 +42,7 @@ function byMethod(
       const asked = fields(given.user);
       const user = findUser(directory, asked);
       if (user === undefined || asked.password !== user.password) throw unauthorized();
-      return tokens.issue(user, findScope(directory, scope).target);
+      return tokens.issue(user, findScope(directory, scope));
     }
     case 'application_credential': {
       const credential = directory.applicationCredentials.find((each) => each.id === given.id);
@@ -66,38 +66,26 @@ function rescope(
 ): TokenRecord {
   if (parent === undefined || tokens.stateOf(parent) !== 'alive')
     throw new Refusal(404, 'Failed to validate token');
-  const { target, trust } = findScope(directory, scope);
+  const target = findScope(directory, scope);
   const fromSystem = parent.scope !== undefined && 'system' in parent.scope;
   if (parent.applicationCredential || parent.trust || (fromSystem && target && !('system' in target))) {
     throw new Refusal(403, 'You are not authorized to perform the requested action.');
   }
   const methods = [...new Set([...parent.methods, 'token'])];
-  if (trust === undefined) return tokens.issue(parent.user, target, { methods, parent });
-  if (trust.trustee !== parent.user) throw new Refusal(403, 'You are not authorized to use this trust.');
-  return tokens.issue(trust.impersonation ? trust.trustor : trust.trustee, target, {
-    methods,
-    parent,
-    trust,
-  });
+  return tokens.issue(parent.user, target, { methods, parent });
 }
 
-function findScope(directory: Directory, scope: unknown): { target?: Target; trust?: Trust } {
-  if (scope === undefined || scope === 'unscoped') return {};
+function findScope(directory: Directory, scope: unknown): Target | undefined {
+  if (scope === undefined || scope === 'unscoped') return undefined;
   const asked = fields(scope);
-  if (asked.system !== undefined) return { target: { system: true } };
-  if (asked['OS-TRUST:trust'] !== undefined) {
-    const { id } = fields(asked['OS-TRUST:trust']);
-    const trust = directory.trusts.find((each) => each.id === id && !each.deleted);
-    if (trust === undefined) throw new Refusal(403, 'No such trust.');
-    return { target: { project: trust.project }, trust };
-  }
+  if (asked.system !== undefined) return { system: true };
   if (asked.domain !== undefined) {
     const domain = directory.domains.find(matches(fields(asked.domain)));
-    if (domain) return { target: { domain } };
+    if (domain) return { domain };
   } else {
     const wanted = fields(asked.project);
     const project = directory.projects.find((each) => matches(wanted)(each) && inDomain(wanted, each.domain));
-    if (project) return { target: { project } };
+    if (project) return { project };
   }
   throw unauthorized();
 }

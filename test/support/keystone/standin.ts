@@ -18,7 +18,6 @@ import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.
 
 export interface KeystoneStandInOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
-  readonly tokenProvider?: 'fernet' | 'jws';
   /** Milliseconds since the epoch; the time of day without it. */
   readonly now?: () => number;
   /** 0, or absent, lets the system choose. */
@@ -57,7 +56,6 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   const directory = createDirectory();
   const tokens = createTokenStore({
     directory,
-    provider: options.tokenProvider ?? 'fernet',
     now: options.now ?? Date.now,
   });
   const revocations = createRevocations(tokens, options.now ?? Date.now);
@@ -81,18 +79,18 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
       if (path === '/v3/auth/projects') return { status: 200, body: { projects: projectsOf(request) } };
       if (path === '/v3/OS-REVOKE/events') return { status: 200, body: eventsSince(request, query) };
       if (path !== '/v3/auth/tokens') return { status: 200, body: list(request, path, query) };
-      if (request.method === 'POST') return signIn(body, query);
+      if (request.method === 'POST') return signIn(body);
       if (request.method === 'DELETE') return signOut(request);
-      return validate(request, query);
+      return validate(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: error.status, body: errorBody(error.status, error.message) };
     }
   }
 
-  function signIn(body: string, query: URLSearchParams): Answer {
-    const record = login(directory, tokens, parse(body));
-    return { status: 201, token: record.string, body: tokens.bodyOf(record, !query.has('nocatalog')) };
+  function signIn(body: string): Answer {
+    const record = login(directory, tokens, JSON.parse(body));
+    return { status: 201, token: record.string, body: tokens.bodyOf(record) };
   }
 
   function signOut(request: IncomingMessage): Answer {
@@ -102,17 +100,14 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     return { status: 204 };
   }
 
-  function validate(request: IncomingMessage, query: URLSearchParams): Answer {
+  function validate(request: IncomingMessage): Answer {
     const { caller, subject } = parties(request);
     if ((subject.applicationCredential?.accessRules?.length ?? 0) > 0) {
       if (request.headers['openstack-identity-access-rules'] === undefined) throw notFound();
     }
-    if (caller.methods.includes('ec2credential')) throw forbidden();
     const owner = subject.trust?.trustee ?? subject.user;
-    if (owner !== caller.user && !isReader(caller)) {
-      if (request.method === 'HEAD' || !isService(caller)) throw forbidden();
-    }
-    return { status: 200, token: subject.string, body: tokens.bodyOf(subject, !query.has('nocatalog')) };
+    if (owner !== caller.user && !isReader(caller) && !isService(caller)) throw forbidden();
+    return { status: 200, token: subject.string, body: tokens.bodyOf(subject) };
   }
 
   /** Who asks, if their token is good. */
@@ -237,14 +232,6 @@ function write(response: ServerResponse, { status, body, token }: Answer): void 
     'x-openstack-request-id': `req-${randomUUID()}`,
   });
   response.end(json);
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new Refusal(400, 'Expecting to find valid JSON in request body.');
-  }
 }
 
 function notFound(): Refusal {

@@ -34,12 +34,8 @@ export type TokenState = 'alive' | 'dead' | 'gone';
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-export function createTokenStore(options: {
-  readonly directory: Directory;
-  readonly provider: 'fernet' | 'jws';
-  readonly now: () => number;
-}) {
-  const { directory, provider, now } = options;
+export function createTokenStore(options: { readonly directory: Directory; readonly now: () => number }) {
+  const { directory, now } = options;
   const records = new Map<string, TokenRecord>();
 
   function rolesOf(record: TokenRecord): Role[] {
@@ -60,7 +56,7 @@ export function createTokenStore(options: {
       const methods = given.methods ?? ['password'];
       const expiresAt = given.parent?.expiresAt ?? issuedAt + (given.life ?? 3_600_000);
       const record: TokenRecord = {
-        string: provider === 'jws' ? jws(user, scope, methods, auditID, issuedAt, expiresAt) : fernet(),
+        string: `gAAAAAB${randomBytes(132).toString('base64url')}`,
         user,
         scope,
         methods,
@@ -91,51 +87,8 @@ export function createTokenStore(options: {
       return rolesOf(record).length > 0 ? 'alive' : 'dead';
     },
     /** As the answers to a login and to a validation show it. */
-    bodyOf(record: TokenRecord, withCatalog: boolean): unknown {
-      return { token: { ...facts(record, rolesOf(record)), ...(withCatalog && record.scope && CATALOG) } };
-    },
+    bodyOf: (record: TokenRecord): unknown => ({ token: facts(record, rolesOf(record)) }),
   };
-}
-
-const CATALOG = {
-  catalog: [
-    {
-      id: randomBytes(16).toString('hex'),
-      type: 'identity',
-      name: 'keystone',
-      endpoints: ['public', 'internal', 'admin'].map((face) => ({
-        id: randomBytes(16).toString('hex'),
-        interface: face,
-        region_id: 'RegionOne',
-        region: 'RegionOne',
-        url: 'http://127.0.0.1/v3',
-      })),
-    },
-  ],
-};
-
-function fernet(): string {
-  return `gAAAAAB${randomBytes(132).toString('base64url')}`;
-}
-
-function jws(
-  user: User,
-  scope: Target | undefined,
-  methods: readonly string[],
-  auditID: string,
-  issuedAt: number,
-  expiresAt: number,
-): string {
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const claims = {
-    sub: user.id,
-    iat: issuedAt / 1000,
-    exp: expiresAt / 1000,
-    openstack_methods: methods,
-    openstack_audit_ids: [auditID],
-    ...(scope && 'project' in scope && { openstack_project_id: scope.project.id }),
-  };
-  return `${part({ alg: 'ES256', typ: 'JWT' })}.${part(claims)}.${randomBytes(64).toString('base64url')}`;
 }
 
 function facts(record: TokenRecord, roles: readonly Role[]): Record<string, unknown> {

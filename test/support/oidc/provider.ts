@@ -50,8 +50,8 @@ export interface OidcProvider {
   readonly clientID: string;
   /** Logs in with the user's password and returns the ID token. */
   idToken(user: string): Promise<string>;
-  /** Signs with a new key from now on. The old one stays published when asked for. */
-  rotateKeys(options?: { keepOld: boolean }): Promise<void>;
+  /** Signs with a new key from now on, which alone is published. */
+  rotateKeys(): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;
   close(): Promise<void>;
@@ -81,9 +81,9 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
       const password = options.users[user]?.password ?? '';
       return requestIdToken({ issuer: server.origin, clientID, user, password });
     },
-    async rotateKeys({ keepOld } = { keepOld: false }) {
+    async rotateKeys() {
       count += 1;
-      keys = [await makeKey(count), ...(keepOld ? keys : [])];
+      keys = [await makeKey(count)];
       create();
     },
     down: server.down,

@@ -35,8 +35,8 @@ export interface SigningIssuer {
   readonly keys: readonly JWK[];
   /** `iss`, `iat` and `exp` are filled in where the payload does not say. */
   sign(payload: Record<string, unknown>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Signs with a new key from now on; the old ones stay published when asked for. */
-  rotate(options?: { keepOld: boolean }): Promise<void>;
+  /** Signs with a new key from now on, which alone is published. */
+  rotate(): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;
 }
@@ -85,10 +85,10 @@ export async function startSigningIssuer(options: SigningIssuerOptions = {}): Pr
         .setProtectedHeader({ alg: algorithm, kid: current.kid, ...header })
         .sign(current.privateKey);
     },
-    async rotate({ keepOld } = { keepOld: false }) {
+    async rotate() {
       count += 1;
       current = await makeKey(algorithm, `key-${count}`);
-      published = keepOld ? [...published, current.publicKey] : [current.publicKey];
+      published = [current.publicKey];
     },
     down: server.down,
     up: server.up,

@@ -13,7 +13,6 @@ export interface StoreConnection extends SharedStore {
   deaf: boolean;
   /** Tells that messages may have been lost. */
   gap(): void;
-  reads: number;
 }
 
 export interface MemoryStore {
@@ -41,9 +40,7 @@ function connect(
     away: false,
     full: false,
     deaf: false,
-    reads: 0,
     async get(names, maxBytes) {
-      connection.reads += 1;
       return connection.away ? undefined : names.map((name) => values.get(name)?.subarray(0, maxBytes));
     },
     async set(name, value) {

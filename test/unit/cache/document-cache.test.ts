@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createDocumentCache } from '../../../src/cache/document-cache.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
@@ -66,13 +65,6 @@ t.test('a document is fetched once in its time', async (t) => {
   clock.advance(1);
   t.equal(await get('a', 'newer'), 'newer');
   t.same(fetched, ['a', 'a']);
-});
-
-t.test('owners share nothing', async (t) => {
-  const { get } = setUp();
-  t.equal(await get('a', 'of acme'), 'of acme');
-  t.equal(await get('a', 'of globex', { owner: 'globex' }), 'of globex');
-  t.equal(await get('a'), 'of acme');
 });
 
 t.test('of a document’s versions the last one is cached', async (t) => {
@@ -160,26 +152,4 @@ t.test('a fetch goes on while one waits for it, and ends when the last has left'
   await settled();
   begun[1]?.answer('document');
   t.equal(await anew, 'document', 'who comes later is not given what was broken off');
-});
-
-t.test('however clients arrive and cancel, no more fetches than the bound are under way', async () => {
-  const step = fc.record({ key: fc.nat({ max: 9 }), leaves: fc.boolean() });
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const { ask, begun } = heldFetches({ waiting: 100 });
-      const clients: AbortController[] = [];
-      for (const { key, leaves } of steps) {
-        const client = new AbortController();
-        ask(String(key), { signal: client.signal });
-        clients.push(client);
-        if (leaves) clients.shift()?.abort();
-        await settled();
-        if (begun.filter(({ signal }) => !signal.aborted).length > 2) return false;
-      }
-      for (const client of clients) client.abort();
-      await settled();
-      return begun.every(({ signal }) => signal.aborted);
-    }),
-    { numRuns: 100 },
-  );
 });

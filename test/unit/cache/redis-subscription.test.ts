@@ -60,13 +60,6 @@ t.test('it subscribes on every connection, and each break and return is a gap', 
   t.same(connection.calls, ['subscribe drops', 'subscribe drops']);
 });
 
-t.test('messages are handed on', async (t) => {
-  const { connection, messages, ready } = setUp();
-  await ready();
-  connection.emit('message', 'drops', 'one');
-  t.same(messages, ['one']);
-});
-
 t.test('a connection that died without a word is found by a ping', async (t) => {
   const { clock, connection, problems, ready } = setUp();
   await ready();
@@ -89,13 +82,4 @@ t.test('a subscription that is refused is tried again and told once', async (t) 
   connection.emit('error', new Error('NOPERM'));
   t.same(problems, ['NOPERM']);
   t.same(connection.calls, ['subscribe drops', 'reconnect', 'subscribe drops', 'reconnect']);
-});
-
-t.test('closed, it leaves no timer', async (t) => {
-  const { clock, connection, subscription, ready } = setUp();
-  await ready();
-  t.equal(clock.pending, 1);
-  subscription.close();
-  t.equal(clock.pending, 0);
-  t.equal(connection.calls.at(-1), 'disconnect');
 });

@@ -14,8 +14,6 @@ function map(
   return identityOfClaims({ claims, expiresAt: 1 }, jwtConfiguration({ claimMappings, ...changes }));
 }
 
-const bySub = { username: { expression: 'claims.sub' } };
-
 t.test('name, uid, groups and extra come from their expressions', async (t) => {
   const identity = map(
     { sub: 'Carol', oid: 'o-1', roles: 'dev,ops,', department: ['r', '', 'd'], nothing: '' },
@@ -39,20 +37,15 @@ t.test('name, uid, groups and extra come from their expressions', async (t) => {
 });
 
 t.test('what an expression gives is never converted', async (t) => {
-  for (const sub of [7, true, null, ['a'], { a: 1 }]) {
-    t.throws(() => map({ sub }, bySub), { code: 'IdentityUnusable' });
-    t.throws(() => map({ sub: 'a', sub2: sub }, { uid: { expression: 'claims.sub2' } }), {
-      code: 'IdentityUnusable',
-    });
-  }
-  for (const value of [7, true, { a: 1 }, ['a', 7], [['a']], ['a', null]]) {
-    t.throws(() => map({ sub: 'a', value }, { groups: { expression: 'claims.value' } }), {
-      code: 'IdentityUnusable',
-    });
-    const extra = [{ key: 'example.com/x', valueExpression: 'claims.value' }];
-    t.throws(() => map({ sub: 'a', value }, { extra }), { code: 'IdentityUnusable' });
-  }
-  t.throws(() => map({ sub: 'a' }, { groups: { expression: 'claims.?g' } }), { code: 'IdentityUnusable' });
+  const expression = 'claims.value';
+  for (const mappings of [
+    { username: { expression } },
+    { uid: { expression } },
+    { groups: { expression } },
+    { extra: [{ key: 'example.com/x', valueExpression: expression }] },
+  ])
+    for (const value of [7, { a: 1 }, ['a', 7]])
+      t.throws(() => map({ sub: 'a', value }, mappings), { code: 'IdentityUnusable' });
 });
 
 t.test('groups that overflowed the token are refused by expression too', async (t) => {
@@ -85,12 +78,6 @@ t.test('C037 a rule on claims must be exactly true, else 401 with its message in
     causeOf(() => map({ sub: 'a' }, {}, rules)),
     { ...refused, cause: /no such key at "claims.hd"/ },
   );
-  const truthy = { claimValidationRules: [{ expression: 'claims.hd' }] };
-  for (const hd of [1, 'true', [], null])
-    t.match(
-      causeOf(() => map({ sub: 'a', hd }, {}, truthy)),
-      refused,
-    );
 });
 
 t.test('a rule on the user sees what the mapping made of the claims', async (t) => {

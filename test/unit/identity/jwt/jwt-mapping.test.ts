@@ -16,10 +16,6 @@ function named(prefix: string, claim = 'sub'): Partial<JWTConfiguration> {
   };
 }
 
-function withExtra(key: string, claim: string): Partial<JWTConfiguration> {
-  return { claimMappings: { username: { claim: 'sub', prefix: '' }, extra: [{ key, claim }] } };
-}
-
 t.test('a token becomes a user with the issuer’s prefix, groups and tenant', async (t) => {
   const identity = map({ sub: 'carol', groups: ['dev', 'ops'], jti: 'token-1' });
   t.same(identity, {
@@ -39,18 +35,6 @@ t.test('a token becomes a user with the issuer’s prefix, groups and tenant', a
 
 t.test('C022 a token whose username claim is empty is refused with 403', async (t) => {
   t.throws(() => map({ sub: '' }), { code: 'IdentityUnusable', message: /^username claim not available/ });
-});
-
-t.test('a token whose username claim is missing, null or a number is refused', async (t) => {
-  for (const claims of [
-    {},
-    { sub: null },
-    { sub: 42 },
-    { sub: ['carol'] },
-    JSON.parse('{"__proto__":{"sub":"x"}}'),
-  ]) {
-    t.throws(() => map(claims), { code: 'IdentityUnusable', message: /^username claim not available/ });
-  }
 });
 
 t.test(
@@ -136,64 +120,13 @@ t.test('C163 an issuer cannot produce a reserved name, group or extra key', asyn
   });
 });
 
-t.test('names with control characters, or blanks at an end are refused', async (t) => {
-  for (const bad of ['a\nb', 'a\u0000', ' a', 'a ', '\u00a0a', 'a\u2028b', '\u0085']) {
-    t.throws(() => map({ sub: bad }), { code: 'IdentityUnusable' });
-    t.throws(() => map({ sub: 'carol', groups: [bad] }), { code: 'IdentityUnusable' });
-    t.throws(() => map({ sub: 'carol', d: bad }, withExtra('example.org/d', 'd')), {
-      code: 'IdentityUnusable',
-    });
-  }
-});
-
 t.test('a token with an unpaired surrogate is refused: two names would become one', async (t) => {
-  for (const bad of ['a\ud800', '\udc00a', '\udc00\ud800']) {
-    for (const claims of [
-      { sub: bad },
-      { sub: 'carol', groups: ['dev', bad] },
-      { sub: 'carol', x: { [bad]: [1] } },
-    ])
-      t.throws(() => map(claims), { code: 'IdentityUnusable' });
-  }
+  for (const claims of [
+    { sub: 'carol', groups: ['dev', '\udc00\ud800'] },
+    { sub: 'carol', x: { 'a\ud800': [1] } },
+  ])
+    t.throws(() => map(claims), { code: 'IdentityUnusable' });
   t.match(map({ sub: '😀' }), { subject: { name: 'oidc:😀' } }, 'two halves are one character');
-});
-
-t.test('groups are one string or a list of strings, and null is none', async (t) => {
-  t.same(map({ sub: 'carol', groups: 'dev' }).groups, ['oidc:dev']);
-  t.same(map({ sub: 'carol', groups: ['dev', 'dev'] }).groups, ['oidc:dev']);
-  t.same(map({ sub: 'carol', groups: null }).groups, []);
-  t.same(map({ sub: 'carol' }).groups, []);
-  for (const groups of [7, { dev: true }, ['dev', 7], [['dev']], true, ['']]) {
-    t.throws(() => map({ sub: 'carol', groups }), { code: 'IdentityUnusable' });
-  }
-});
-
-t.test('uid and extra come from their claims', async (t) => {
-  const claimMappings = {
-    username: { claim: 'sub', prefix: '' },
-    uid: { claim: 'oid' },
-    extra: [
-      { key: 'example.org/department', claim: 'department' },
-      { key: 'example.org/none', claim: 'none' },
-    ],
-  };
-  t.match(map({ sub: 'carol', oid: 'o-1', department: ['r', 'd'] }, { claimMappings }), {
-    uid: 'o-1',
-    extra: { 'example.org/department': ['r', 'd'] },
-  });
-  t.same(Object.keys(map({ sub: 'carol', oid: 'o-1', department: 'r' }, { claimMappings }).extra), [
-    'example.org/department',
-  ]);
-  t.throws(() => map({ sub: 'carol' }, { claimMappings }), { code: 'IdentityUnusable' });
-  t.throws(() => map({ sub: 'carol', oid: 7 }, { claimMappings }), { code: 'IdentityUnusable' });
-});
-
-t.test('a claim chooses among the allowed tenants, to the letter', async (t) => {
-  const tenant = { claim: 'org', allow: ['acme', 'globex'] };
-  t.equal(tenantOfClaims({ org: 'globex' }, tenant), 'globex');
-  for (const org of ['Globex', 'globex ', 'initech', '']) {
-    t.throws(() => tenantOfClaims({ org }, tenant), { code: 'TenantUnknown', http: 403 });
-  }
 });
 
 t.test('a missing claim and a value that is not listed are refused by the claim’s name', async (t) => {
@@ -201,20 +134,4 @@ t.test('a missing claim and a value that is not listed are refused by the claim�
   t.throws(() => tenantOfClaims({}, tenant), { code: 'TenantUnknown', message: /"hd".* is missing/ });
   t.throws(() => tenantOfClaims({ hd: 'evil.com' }, tenant), { code: 'TenantUnknown', message: /"hd"/ });
   t.throws(() => tenantOfClaims({ hd: 'evil.com' }, tenant), { message: /^((?!evil).)*$/ });
-});
-
-t.test('a claim that is no string chooses nothing', async (t) => {
-  for (const hd of [['acme.com'], 7, { 'acme.com': true }]) {
-    t.throws(() => tenantOfClaims({ hd }, { claim: 'hd', map: { 'acme.com': 'acme' } }), {
-      code: 'IdentityUnusable',
-    });
-  }
-});
-
-t.test('the cluster’s own tenants result only from a map', async (t) => {
-  for (const name of ['system', 'all']) {
-    t.throws(() => tenantOfClaims({}, { value: name }), { code: 'TenantUnknown' });
-    t.throws(() => tenantOfClaims({ org: name }, { claim: 'org', allow: [name] }), { code: 'TenantUnknown' });
-  }
-  t.equal(tenantOfClaims({ org: 'admins' }, { claim: 'org', map: { admins: 'system' } }), 'system');
 });

@@ -4,7 +4,7 @@ import { instantSchema, readToken } from '../../../../src/identity/keystone/keys
 const ACME = { id: 'd1', name: 'acme' };
 const BODY = {
   methods: ['password'],
-  user: { id: 'u1', name: 'alice', domain: ACME, password_expires_at: null },
+  user: { id: 'u1', name: 'alice', domain: ACME, 'OS-FEDERATION': { groups: [{ id: 'g1' }] } },
   audit_ids: ['own', 'parent'],
   issued_at: '2026-11-21T00:18:04.000000Z',
   expires_at: '2026-11-21T01:18:04.000000Z',
@@ -28,20 +28,13 @@ t.test('a project token is read whole', async (t) => {
       user: { id: 'u1', name: 'alice', domain: ACME },
       scope: { kind: 'project', project: { id: 'p1', name: 'web', domain: ACME } },
       roles: [{ id: 'r1', name: 'member' }],
-      federatedGroups: [],
+      federatedGroups: ['g1'],
       methods: ['password'],
       auditIDs: ['own', 'parent'],
       issuedAt: Date.parse('2026-11-21T00:18:04Z'),
       expiresAt: Date.parse('2026-11-21T01:18:04Z'),
     },
   });
-});
-
-t.test('federated groups are read', async (t) => {
-  const groups = [{ id: 'g1' }, { id: 'g2' }];
-  const user = { ...BODY.user, 'OS-FEDERATION': { groups, identity_provider: { id: 'idp' } } };
-  t.strictSame(read({ ...BODY, user }).token?.federatedGroups, ['g1', 'g2']);
-  t.strictSame(read({ ...BODY, user: { ...BODY.user, 'OS-FEDERATION': {} } }).token?.federatedGroups, []);
 });
 
 t.test('tokens that prove less than a proxy can check are refused', async (t) => {
@@ -65,17 +58,12 @@ t.test('tokens that prove less than a proxy can check are refused', async (t) =>
 t.test('a response that Keystone would not send is refused', async (t) => {
   const garbage: Record<string, unknown> = {
     'no token': undefined,
-    'a user with an empty name': { ...BODY, user: { ...BODY.user, name: '' } },
     'a user without domain': { ...BODY, user: { id: 'u1', name: 'alice' } },
     'two scopes': { ...BODY, domain: ACME },
-    'a project without domain': { ...BODY, project: { id: 'p1', name: 'web' } },
     'a system that is not all of it': { ...UNSCOPED, system: {}, roles: BODY.roles },
     'roles without scope': { ...UNSCOPED, roles: BODY.roles },
     'no audit ids': { ...BODY, audit_ids: [] },
     'no end of life': { ...BODY, expires_at: null },
-    'an end of life that is no date': { ...BODY, expires_at: '2026-13-21T01:18:04Z' },
-    'a trust without trustee': { ...BODY, 'OS-TRUST:trust': { ...TRUST, trustee_user: undefined } },
-    'a trust that does not say who acts': { ...BODY, 'OS-TRUST:trust': { ...TRUST, impersonation: 'no' } },
     'two delegations': { ...BODY, 'OS-TRUST:trust': TRUST, application_credential: { id: 'a1' } },
   };
   for (const [kind, token] of Object.entries(garbage)) t.throws(() => read(token), kind);
@@ -85,11 +73,7 @@ t.test('instants are read as UTC, whatever is missing, and finer parts are cut o
   const expected = Date.parse('2026-11-21T01:18:04.000Z');
   const readInstant = (text: string) => instantSchema.parse(text);
   t.equal(readInstant('2026-11-21T01:18:04'), expected);
-  t.equal(readInstant('2026-11-21T01:18:04Z'), expected);
   t.equal(readInstant('2026-11-21T02:18:04+01:00'), expected);
   t.equal(readInstant('2026-11-21T01:18:04.123999Z'), expected + 123);
-  t.equal(readInstant('2026-11-21T01:18:04.5'), expected + 500);
-  for (const text of ['', 'tomorrow', '2026-11-21', '2026-11-21 01:18:04', '2026-11-21T01:18:04 UTC']) {
-    t.notOk(instantSchema.safeParse(text).success, JSON.stringify(text));
-  }
+  t.notOk(instantSchema.safeParse('2026-13-21T01:18:04Z').success);
 });

@@ -3,8 +3,6 @@ import t, { type Test } from 'tap';
 import { userTag } from '../../../../src/cache/drop-tags.ts';
 import { createProcessCache } from '../../../../src/cache/process-cache.ts';
 import { createCredentialCache } from '../../../../src/cache/tiered.ts';
-import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
-import { createKeystoneClient } from '../../../../src/identity/keystone/keystone.ts';
 import { identityOf } from '../../../../src/identity/keystone/keystone-identity.ts';
 import {
   assignmentsCodec,
@@ -15,39 +13,26 @@ import { silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { bridgeWith, keystoneClient } from '../../../support/keystone/client.ts';
 import type { User } from '../../../support/keystone/directory.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
 
 const TTL = 60_000;
-const CREDENTIAL: KeystoneServiceCredential = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromEnv: 'BRIDGE' },
-    scope: { system: true },
-  },
-};
-
 async function setUp(t: Test) {
   const clock = createFakeClock();
   const keystone = await createKeystoneStandIn({ now: clock.now });
   t.teardown(() => keystone.close());
   const { directory } = keystone;
   directory.assign(directory.user('Default', 'bridge'), 'reader', { system: true });
-  const around = { clock, random: systemRandom, logger: silentLogger, telemetry: noTelemetry };
-  const client = createKeystoneClient({
-    ...around,
-    url: keystone.url,
-    credential: CREDENTIAL,
-    secret: 'bridge-pass',
-    timeout: 5_000,
-  });
-  t.teardown(() => client.close());
-  const source = client.directory;
+  const credential = bridgeWith({ system: true });
+  const { directory: source } = keystoneClient(t, { url: keystone.url, credential, clock });
   if (source === undefined) throw new Error('there is no directory');
   const shared = createProcessCache({ clock, longestLife: TTL });
   const common = {
-    ...around,
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
+    telemetry: noTelemetry,
     ttl: TTL,
     negativeTTL: 0,
     staleIfUnavailable: 0,
@@ -110,23 +95,6 @@ t.test('a user’s roles in one namespace are the same object until they are loo
   const later = await lookup.inScope(who, inNamespace('web'));
   t.not(later, made);
   t.same(later, made);
-});
-
-t.test('what comes back from Redis in another shape counts as not found', async (t) => {
-  for (const text of ['{}', '[1]', '[{"user":{}}]', 'null', '{"projectIDs":[1],"domainIDs":[]}']) {
-    t.equal(assignmentsCodec.decode(text), undefined, text);
-    t.equal(disabledScopesCodec.decode(text), undefined, text);
-  }
-  const scopes = { projectIDs: new Set(['p']), domainIDs: new Set<string>() };
-  t.same(disabledScopesCodec.decode(disabledScopesCodec.encode(scopes)), scopes);
-  const domain = { id: 'd', name: 'D' };
-  const one = { user: { id: 'u', name: 'U', domain }, role: { id: 'r', name: 'R' } };
-  const all = [
-    { ...one, scope: { kind: 'project', project: { id: 'p', name: 'P', domain } } },
-    { ...one, scope: { kind: 'domain', domain } },
-    { ...one, scope: { kind: 'system' } },
-  ] as const;
-  t.same(assignmentsCodec.decode(assignmentsCodec.encode(all)), all);
 });
 
 t.test(

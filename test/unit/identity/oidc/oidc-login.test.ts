@@ -1,10 +1,5 @@
-import { allowInsecureRequests, discovery } from 'openid-client';
 import t, { type Test } from 'tap';
-import {
-  beginDeviceLogin,
-  createOidcLogin,
-  type OidcLogin,
-} from '../../../../src/identity/oidc/oidc-login.ts';
+import { createOidcLogin, type OidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
 import type { OidcLoginOptions } from '../../../../src/identity/oidc/oidc-provider.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -68,7 +63,6 @@ t.test('refused: what the provider said is not of this login, or not for this cl
   const now = Math.floor(Date.now() / 1_000);
   const wrong: Record<string, [Record<string, unknown>, RegExp]> = {
     'another nonce': [{ nonce: 'another' }, /nonce/],
-    'no nonce': [{ nonce: undefined }, /nonce/],
     'another audience': [{ aud: 'another' }, /aud/],
     'another issuer': [{ iss: 'https://another.example' }, /iss/],
     'two audiences for another client': [{ aud: ['kubernetes', 'another'], azp: 'another' }, /azp/],
@@ -90,7 +84,6 @@ t.test('refused: the browser returned with the response of another login', async
   const iss = encodeURIComponent(provider.issuer);
   const wrong: Record<string, [string, RegExp]> = {
     'another state': [`code=c&state=another&iss=${iss}`, /state/],
-    'no state': [`code=c&iss=${iss}`, /state/],
     'another provider': [`code=c&state=${begun.state}&iss=https://another.example`, /iss/],
     'no provider, though it says that it names itself': [`code=c&state=${begun.state}`, /iss/],
   };
@@ -108,11 +101,6 @@ t.test('the provider says why', async (t) => {
       { kind: 'refused', code: 'invalid_grant', message: /any more \(invalid_grant: Session not active\)$/ },
     ],
     [
-      'with an error of its own',
-      { status: 400, body: { error: 'AADSTS50105' } },
-      { kind: 'refused', message: /the provider refuses \(AADSTS50105\)$/ },
-    ],
-    [
       'with a challenge',
       { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' }, body: { error: 'invalid_client' } },
       { kind: 'refused', code: 'invalid_client', message: /check its id and its secret/ },
@@ -123,18 +111,11 @@ t.test('the provider says why', async (t) => {
       { kind: 'unavailable', message: /not available at the moment/ },
     ],
     ['with a status alone', { status: 502, body: 'x' }, { kind: 'unavailable', message: /with status 502$/ }],
-    ['too many requests', { status: 429, body: 'x' }, { kind: 'unavailable', message: /429/ }],
-    [
-      'nothing but HTML',
-      { headers: { 'content-type': 'text/html' }, body: '<p>' },
-      { kind: 'invalid', message: /content-type/ },
-    ],
     [
       'a redirect',
       { status: 302, headers: { location: '/token' }, body: '' },
       { kind: 'invalid', message: /status 302$/ },
     ],
-    ['too much', { body: ' '.repeat(1_100_000) }, { kind: 'unavailable', message: /larger than/ }],
     ['no ID token', ok(undefined), { kind: 'invalid', message: /ID token|id_token/ }],
   ];
   for (const [name, said, expected] of cases) {
@@ -158,12 +139,6 @@ t.test('what the provider says is one line, short, and without tokens', async (t
   t.ok(String(error).length < 500);
 });
 
-t.test('a provider that cannot be reached', async (t) => {
-  const { provider, login } = await scene(t);
-  await provider.close();
-  await t.rejects(login(), { kind: 'unavailable', message: /the provider cannot be asked: .*ECONNREFUSED/ });
-});
-
 t.test('refused: a provider that would have secrets sent in the clear', async (t) => {
   const { provider, login } = await scene(t, {
     token_endpoint: 'http://login.example.com/token',
@@ -178,9 +153,7 @@ t.test('refused: a provider that would have secrets sent in the clear', async (t
 t.test('the requested scopes', async (t) => {
   const cases: [unknown, readonly string[], string][] = [
     [undefined, [], 'openid profile email'],
-    [['openid', 'email', 'profile'], [], 'openid profile email'],
-    [['openid', 'offline_access'], ['groups'], 'openid offline_access groups'],
-    [['openid', 'email', 'offline_access'], ['email'], 'openid email offline_access'],
+    [['openid', 'email', 'offline_access'], ['email', 'groups'], 'openid email offline_access groups'],
   ];
   for (const [scopes_supported, scopes, expected] of cases) {
     const { login } = await scene(t, { scopes_supported });
@@ -198,7 +171,6 @@ t.test('the secret of a client is sent as the provider reads it', async (t) => {
   };
   const basic = `Basic ${Buffer.from('kubernetes:s').toString('base64')}`;
   t.equal((await send(undefined))?.headers.authorization, basic);
-  t.equal((await send(['client_secret_post', 'client_secret_basic']))?.headers.authorization, basic);
   const posted = await send(['client_secret_post']);
   t.equal(posted?.headers.authorization, undefined);
   t.equal(posted?.form.get('client_secret'), 's');
@@ -223,47 +195,20 @@ t.test('renewal', async (t) => {
 
   t.test('refused: the user of the previous ID token is unknown', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken())];
-    for (const old of ['', 'a.b.c', `a.${Buffer.from('null').toString('base64url')}.c`]) {
-      await t.rejects(client.refresh('r', old), {
-        kind: 'invalid',
-        message: /the renewed ID token is about another user/,
-      });
-    }
-  });
-
-  t.test('refused: no ID token', async (t) => {
-    provider.tokenAnswers = [ok(undefined)];
-    await t.rejects(client.refresh('r', provider.idToken()), { message: /gave no ID token$/ });
+    await t.rejects(client.refresh('r', 'a.b.c'), { kind: 'invalid', message: /another user/ });
   });
 });
 
 const error = (name: string): Said => ({ status: 400, body: { error: name } });
 
-async function deviceLogin(
-  t: Test,
-  metadata: Record<string, unknown> = {},
-  answer: Record<string, unknown> = {},
-) {
-  const provider = await startScriptedProvider();
-  t.teardown(() => provider.close());
-  Object.assign(provider.metadata, metadata);
+async function deviceLogin(t: Test, answer: Record<string, unknown> = {}) {
+  const { provider, login } = await scene(t);
   provider.deviceAnswer = { body: { ...Object(provider.deviceAnswer.body), ...answer } };
-  const config = await discovery(new URL(provider.issuer), 'kubernetes', undefined, undefined, {
-    execute: [allowInsecureRequests],
-  });
   const pauses: number[] = [];
   const clock = createFakeClock();
-  const begin = () =>
-    beginDeviceLogin({
-      config,
-      issuer: provider.issuer,
-      parameters: { scope: 'openid' },
-      clock,
-      signal: new AbortController().signal,
-      pause: async (milliseconds) => pauses.push(milliseconds),
-    });
-  const tokens: Said = { body: { access_token: 'a', token_type: 'Bearer', id_token: provider.idToken() } };
-  return { provider, pauses, clock, begin, tokens };
+  const pause = async (milliseconds: number) => pauses.push(milliseconds);
+  const begin = async () => (await login({ clock, pause })).beginDevice();
+  return { provider, pauses, clock, begin, tokens: ok(provider.idToken()) };
 }
 
 t.test('polls every five seconds, and slower if the provider says slow_down', async (t) => {
@@ -275,29 +220,12 @@ t.test('polls every five seconds, and slower if the provider says slow_down', as
   t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
 });
 
-t.test('shows the address and the code that the user needs', async (t) => {
-  const { provider, begin } = await deviceLogin(
-    t,
-    {},
-    { verification_uri_complete: 'https://x.example/WDJB' },
-  );
-  t.match(await begin(), {
-    userCode: 'WDJB-MJHT',
-    verificationURI: `${provider.issuer}/confirm`,
-    verificationURIComplete: 'https://x.example/WDJB',
-  });
-});
-
 t.test('nothing that it shows can act upon a terminal', async (t) => {
-  const { begin } = await deviceLogin(
-    t,
-    {},
-    {
-      user_code: 'WDJB\u001b[2J',
-      verification_uri: 'https://x.example/\u001b[2J',
-      verification_uri_complete: 'https://x.example/?\u009b2J',
-    },
-  );
+  const { begin } = await deviceLogin(t, {
+    user_code: 'WDJB\u001b[2J',
+    verification_uri: 'https://x.example/\u001b[2J',
+    verification_uri_complete: 'https://x.example/?\u009b2J',
+  });
   t.match(await begin(), {
     userCode: 'WDJB [2J',
     verificationURI: 'https://x.example/%1B[2J',
@@ -310,7 +238,7 @@ t.test('refused: pages that are no web pages', async (t) => {
     { verification_uri: 'javascript:alert(1)' },
     { verification_uri_complete: 'http://x.example/WDJB' },
   ]) {
-    const { begin } = await deviceLogin(t, {}, answer);
+    const { begin } = await deviceLogin(t, answer);
     await t.rejects(begin(), { message: /the address must be https/ });
   }
 });
@@ -318,6 +246,6 @@ t.test('refused: pages that are no web pages', async (t) => {
 t.test('nothing is waited for when it is over', async (t) => {
   const { provider, clock, begin } = await deviceLogin(t);
   provider.tokenAnswers = [error('access_denied')];
-  await t.rejects((await begin()).wait(), { name: 'ResponseBodyError', error: 'access_denied' });
+  await t.rejects((await begin()).wait(), { kind: 'refused', code: 'access_denied' });
   t.equal(clock.pending, 0);
 });
