@@ -21,7 +21,7 @@ import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import { ADMISSION_LISTENER, admissionTLS } from './admission-listener.ts';
+import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions {
@@ -69,7 +69,8 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       const build = { loaded: next, runtime, generation };
       const upstream = createAdmissionUpstream(build);
       const serve = createConfiguredAdmission(build, upstream, createQuotaRules(build, upstream));
-      return counted(required(serve), generation.inFlight);
+      if (serve === undefined) throw new Error('there is no section admission');
+      return counted(serve, generation.inFlight);
     });
   }
 
@@ -79,7 +80,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     ...runtime,
     ...ADMISSION_LISTENER,
     bind,
-    tls: required(admissionTLS(loaded)),
+    tls: tlsMaterial(loaded.configuration.admission.tls, loaded.file),
     serve: (exchange) => generations.current(exchange),
   });
   metrics.listening('admission', () => listener.activeConnections);
@@ -91,7 +92,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     sources,
     watched,
     apply(next) {
-      const setTLS = listener.prepareTLS(required(admissionTLS(next)));
+      const setTLS = listener.prepareTLS(tlsMaterial(next.configuration.admission.tls, next.file));
       replaceGeneration(next);
       // Nothing after this line can fail.
       setTLS();
@@ -119,10 +120,4 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     reload: () => reloader.reload(),
     close: (drain = false) => shutdown.begin(drain),
   };
-}
-
-/** The loaded configuration has the section. */
-function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('there is no section admission');
-  return value;
 }
