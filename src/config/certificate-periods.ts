@@ -28,40 +28,6 @@ export function certificatesOutOfPeriod(loaded: Certificates, now: number): Prob
   );
 }
 
-/**
- * Arktos reads the tenant of a client certificate's user from its only organization. With another
- * organization the user is not the one that the output of `stonegate manifests rbac` gives rights to.
- *
- * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant
- *   (arktos)
- */
-export function certificatesOfOtherTenants({ configuration, file }: LoadedConfiguration): Problem[] {
-  const { tenancy, upstream, bindings } = configuration;
-  if (tenancy.mode !== 'arktos') return [];
-  const expected = `tenant:${tenancy.systemTenant}`;
-  const credentials = { upstream: upstream.credential, bindings: bindings.credential };
-  return Object.entries(credentials).flatMap(([section, credential]) => {
-    if (credential === undefined || !('certFile' in credential)) return [];
-    const [leaf] = certificateBlocks(file(credential.certFile));
-    if (leaf === undefined) return [];
-    const { O } = new X509Certificate(leaf).toLegacyObject().subject;
-    if (O === expected) return [];
-    const found =
-      O === undefined
-        ? 'none'
-        : [O]
-            .flat()
-            .map((name) => JSON.stringify(name))
-            .join(', ');
-    return [
-      {
-        path: `${section}.credential.certFile`,
-        message: `expected exactly one organization, O=${expected}, found ${found}: the API server takes the tenant from it, so this user does not have the rights that \`stonegate manifests rbac\` grants`,
-      },
-    ];
-  });
-}
-
 export interface CertificateReport {
   readonly clock: Clock;
   readonly logger: Logger;
