@@ -40,18 +40,6 @@ t.test('a request gets its response', async (t) => {
   session.close();
 });
 
-t.test('request and response bodies stream at the same time', async (t) => {
-  const listening = await listenFor(t, async ({ body, response }) => {
-    response.writeHead(200, []);
-    for await (const chunk of body) response.write(chunk);
-    response.end();
-  });
-  const session = await listening.session();
-  const answer = await request2(session, { ':path': '/', ':method': 'POST' }, 'a'.repeat(300_000));
-  t.equal(answer.body.length, 300_000);
-  session.close();
-});
-
 t.test('a response before the body was read is complete, and the upload is stopped', async (t) => {
   const listening = await listenFor(t, async ({ body, response }) => {
     await once(body, 'data');
