@@ -175,7 +175,8 @@ async function runAsWorker(starting: StartingAll): Promise<void> {
   try {
     const app = await createApp({ ...starting, sources: systemSources });
     const { metrics, readiness, usage } = app;
-    servePrimary(process, { readiness, metrics: () => metrics.json(), usage }, logger);
+    const report = async () => ({ readiness: readiness(), metrics: await metrics.json(), usage: usage() });
+    servePrimary(process, report, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {

@@ -1,12 +1,12 @@
 /** Workers that do not answer the primary. */
 import { EventEmitter } from 'node:events';
 import t from 'tap';
-import { requestFromWorker } from '../../../src/server/worker-channel.ts';
+import { requestReport } from '../../../src/server/worker-channel.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 t.test('a worker that hangs counts as no response', async (t) => {
   const clock = createFakeClock();
-  const response = requestFromWorker(new EventEmitter(), 'readiness', clock, 1_000);
+  const response = requestReport(new EventEmitter(), clock, 1_000);
   clock.advance(1_000);
   t.equal(await response, undefined);
 });
