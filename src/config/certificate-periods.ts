@@ -4,10 +4,8 @@
  * issuer, nor a restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
+import type { RuntimeDependencies } from './build.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
 
@@ -28,19 +26,13 @@ export function certificatesOutOfPeriod(loaded: Certificates, now: number): Prob
   );
 }
 
-export interface CertificateReport {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'certificatesInForce'>;
-}
-
 /**
  * Logs a warning for each certificate that is not valid, and tells the metrics when each ends: at start and
  * after every reload.
  */
 export function reportCertificates(
   loaded: Certificates,
-  { clock, logger, telemetry }: CertificateReport,
+  { clock, logger, telemetry }: Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'>,
 ): void {
   telemetry.certificatesInForce(endsOf(loaded));
   for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {
