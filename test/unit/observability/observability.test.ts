@@ -158,6 +158,16 @@ t.test('a fault that is expected is one line with all its causes, and has no sta
   t.equal(last().error, 'Keystone is away: socket closed: connect ECONNREFUSED 127.0.0.1:5000');
 });
 
+t.test('of a host with several addresses each failure is told', async (t) => {
+  const { logger, last } = captured();
+  const cause = new AggregateError([
+    new Error('connect ECONNREFUSED ::1'),
+    new Error('connect ENETUNREACH 10.0.0.1'),
+  ]);
+  logger.warn({ error: new StatusError('KeystoneUnavailable', 'Keystone is away', { cause }) }, 'x');
+  t.equal(last().error, 'Keystone is away: connect ECONNREFUSED ::1, connect ENETUNREACH 10.0.0.1');
+});
+
 t.test('an unexpected error keeps its stack, a broken invariant too', async (t) => {
   const { logger, last } = captured();
   logger.error({ error: new TypeError('no function') }, 'x');

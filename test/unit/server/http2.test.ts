@@ -139,23 +139,6 @@ t.test('an unknown expectation is refused with 417', async (t) => {
   session.close();
 });
 
-t.test('a client that resets its stream aborts the signal of that stream alone', async (t) => {
-  const signals = new Map<string, AbortSignal>();
-  const listening = await listenFor(t, async ({ target, signal, response }) => {
-    signals.set(target, signal);
-    response.writeHead(200, []);
-  });
-  const session = await listening.session();
-  const one = session.request({ ':path': '/one' });
-  const two = session.request({ ':path': '/two' });
-  await Promise.all([once(one, 'response'), once(two, 'response')]);
-  one.close(constants.NGHTTP2_CANCEL);
-  await eventually(() => signals.get('/one')?.aborted === true);
-  t.equal(signals.get('/two')?.aborted, false);
-  session.destroy();
-  await eventually(() => signals.get('/two')?.aborted === true);
-});
-
 t.test('an error during a response resets the stream', async (t) => {
   const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, []);

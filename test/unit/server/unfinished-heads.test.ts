@@ -1,7 +1,9 @@
 /** How many connections may wait for the rest of a request head. */
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
+import { silentLogger } from '../../../src/lib/logger.ts';
 import { MAX_UNFINISHED_HEADS } from '../../../src/limits/memory-bounds.ts';
+import { type HeadReader, UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { readSome, startListener } from '../../support/server/listening.ts';
@@ -10,6 +12,28 @@ import { FRAME, frame, GET_ROOT, HELLO } from '../../support/server/raw-http2.ts
 const HEAD = 'GET /version HTTP/1.1\r\nHost: x\r\n';
 
 const UNLIMITED = { header: 3_600_000, idle: 3_600_000, stall: 3_600_000 };
+
+t.test('the connections that have waited longest are closed', async (t) => {
+  const clock = createFakeClock();
+  const heads = new UnfinishedHeads({ clock, logger: silentLogger });
+  const closed: number[] = [];
+  const connections = Array.from({ length: MAX_UNFINISHED_HEADS + 4 }, (_, index) => {
+    const connection: HeadReader & { readsHead: boolean } = {
+      readsHead: index < 2,
+      destroy: () => void closed.push(index),
+    };
+    heads.add(connection);
+    return connection;
+  });
+  clock.advance(1_000);
+  const [first] = connections;
+  for (const connection of connections.toReversed()) connection.readsHead = connection !== first;
+  clock.advance(1_000);
+  t.same(closed, [1, 2, 3], 'the first one has its head');
+  t.equal(clock.pending, 1);
+  for (const connection of connections) heads.delete(connection);
+  t.equal(clock.pending, 0, 'nothing is looked at while there are few connections');
+});
 
 t.test(
   'of 600 connections with an unfinished head, 512 stay; requests are served, and idle connections stay',
