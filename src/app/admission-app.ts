@@ -8,7 +8,6 @@ import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
-import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
@@ -16,20 +15,16 @@ import { createQuotaRules } from '../features/quota/feature.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
+import type { AppOptions } from './app.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
-export interface AdmissionAppOptions {
-  readonly file: string;
+export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {
   readonly loaded: LoadedAdmission;
-  readonly watched: Watched;
-  readonly sources: LoadSources;
-  readonly logger: ReturnType<typeof createLogger>;
 }
 
 export interface AdmissionApp {
