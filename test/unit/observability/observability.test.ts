@@ -106,16 +106,6 @@ t.test('a series whose labels have closed sets is there before its first event',
     t.match(text, `${line}\n`);
 });
 
-t.test('a failed reload shows until one succeeds', async (t) => {
-  const metrics = createMetrics(() => 0, '1.2.3');
-  const inUse = async () => /^stonegate_last_reload_successful (\d)$/m.exec(await metrics.text())?.[1];
-  t.equal(await inUse(), '1');
-  metrics.reload('error');
-  t.equal(await inUse(), '0');
-  metrics.reload('ok');
-  t.equal(await inUse(), '1');
-});
-
 t.test('the metrics of several workers are added up', async (t) => {
   const workers = [createMetrics(() => 0, '1.2.3'), createMetrics(() => 0, '1.2.3')];
   for (const worker of workers) worker.cacheLookup('redis', 'hit');
