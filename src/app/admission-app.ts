@@ -8,7 +8,6 @@ import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
-import type { LoadSources, Watched } from '../config/load.ts';
 import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
@@ -16,20 +15,16 @@ import { createQuotaRules } from '../features/quota/feature.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import { ADMISSION_LISTENER, admissionTLS } from './admission-listener.ts';
+import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
+import type { AppOptions } from './app.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
-export interface AdmissionAppOptions {
-  readonly file: string;
+export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {
   readonly loaded: LoadedAdmission;
-  readonly watched: Watched;
-  readonly sources: LoadSources;
-  readonly logger: ReturnType<typeof createLogger>;
 }
 
 export interface AdmissionApp {
@@ -69,7 +64,8 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       const build = { loaded: next, runtime, generation };
       const upstream = createAdmissionUpstream(build);
       const serve = createConfiguredAdmission(build, upstream, createQuotaRules(build, upstream));
-      return counted(required(serve), generation.inFlight);
+      if (serve === undefined) throw new Error('there is no section admission');
+      return counted(serve, generation.inFlight);
     });
   }
 
@@ -79,7 +75,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     ...runtime,
     ...ADMISSION_LISTENER,
     bind,
-    tls: required(admissionTLS(loaded)),
+    tls: tlsMaterial(loaded.configuration.admission.tls, loaded.file),
     serve: (exchange) => generations.current(exchange),
   });
   metrics.listening('admission', () => listener.activeConnections);
@@ -91,7 +87,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     sources,
     watched,
     apply(next) {
-      const setTLS = listener.prepareTLS(required(admissionTLS(next)));
+      const setTLS = listener.prepareTLS(tlsMaterial(next.configuration.admission.tls, next.file));
       replaceGeneration(next);
       // Nothing after this line can fail.
       setTLS();
@@ -119,10 +115,4 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     reload: () => reloader.reload(),
     close: (drain = false) => shutdown.begin(drain),
   };
-}
-
-/** The loaded configuration has the section. */
-function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('there is no section admission');
-  return value;
 }

@@ -1,7 +1,7 @@
 /**
  * The listener of the admission webhook, in the process that serves everything and in one of its own.
  */
-import type { AdmissionSource } from '../features/admission/feature.ts';
+import type { LoadedConfiguration } from '../config/load.ts';
 import type { ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
 
@@ -12,13 +12,17 @@ export const ADMISSION_LISTENER: Pick<ListenerOptions, 'http2' | 'timeouts' | 'l
   limits: { headerBytes: 16_384 },
 };
 
-/** @returns undefined if no admission webhook is configured */
-export function admissionTLS({
-  configuration: { admission },
-  file,
-}: AdmissionSource): TLSMaterial | undefined {
-  if (admission === undefined) return undefined;
-  const { certFile, keyFile, clientCAFile } = admission.tls;
+interface TLSFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly clientCAFile?: string | undefined;
+}
+
+/** The content of the files. With `clientCAFile`, only clients with a certificate of that CA may connect. */
+export function tlsMaterial(
+  { certFile, keyFile, clientCAFile }: TLSFiles,
+  file: LoadedConfiguration['file'],
+): TLSMaterial {
   const own = { cert: file(certFile), key: file(keyFile) };
   return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
 }

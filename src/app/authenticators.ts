@@ -3,7 +3,7 @@
  */
 
 import { tenantTag, userTag } from '../cache/drop-tags.ts';
-import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import type { ClearableCredentialCache } from '../cache/tiered.ts';
 import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type {
@@ -35,7 +35,7 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createUnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
-import { createShared } from './cache.ts';
+import { cacheType, createBackendCache } from './cache.ts';
 import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
 import { createOwnUpstream } from './upstream.ts';
 
@@ -59,7 +59,14 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
     loaded.configuration.authentication;
   const issuers = createIssuers(build);
   const tokens = keystone && createTokenCache(build, keystone);
-  const reviewed = tokenReview && createReviewedUserCache(build, tokenReview);
+  const reviewed =
+    tokenReview &&
+    createBackendCache(build, REVIEWED_USERS, {
+      ttl: tokenReview.cacheTTL,
+      negativeTTL: tokenReview.negativeCacheTTL,
+      staleIfUnavailable: 0,
+      codec: reviewedUserCodec,
+    });
   const authenticators = [
     ...(keystone && tokens ? [createKeystoneAuthentication(build, keystone, mode)] : []),
     ...(issuers.length > 0 ? [createJWTAuthenticator({ issuers, clock: runtime.clock })] : []),
@@ -138,34 +145,7 @@ function x509Authenticator(
   return createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock });
 }
 
-const REVIEWED_USERS = new ComponentType<ClearableCredentialCache<ReviewedUser>>('cache of reviewed users', {
-  dispose: (cache) => cache.clear(),
-});
-
-/** The cache of tokens that the API server has validated. */
-function createReviewedUserCache(
-  build: Build,
-  { cacheTTL, negativeCacheTTL }: TokenReviewConfiguration,
-): ClearableCredentialCache<ReviewedUser> {
-  const { generation, loaded, runtime } = build;
-  const { maxEntries } = loaded.configuration.cache;
-  const shared = createShared(build);
-  return generation.component(REVIEWED_USERS, {
-    fingerprint: [maxEntries, cacheTTL, negativeCacheTTL, loaded.digest],
-    uses: [shared],
-    create: () =>
-      createCredentialCache({
-        ...runtime,
-        ttl: cacheTTL,
-        negativeTTL: negativeCacheTTL,
-        staleIfUnavailable: 0,
-        maxEntries,
-        configurationDigest: loaded.identityDigest,
-        shared: shared.cache,
-        codec: reviewedUserCodec,
-      }),
-  });
-}
+const REVIEWED_USERS = cacheType<ReviewedUser>('cache of reviewed users');
 
 function tokenReviewAuthenticator(
   build: Build,

@@ -7,6 +7,11 @@ import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
 import type { SharedStore } from '../cache/shared-store.ts';
+import {
+  type ClearableCredentialCache,
+  type CredentialCacheOptions,
+  createCredentialCache,
+} from '../cache/tiered.ts';
 import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { CacheConfiguration } from '../config/configuration.ts';
@@ -30,6 +35,38 @@ export function createShared({ generation, loaded, runtime }: Build): Shared {
           : createRedisCache(loaded, redis, store, runtime);
       return { cache, drops: createDrops(cache), store };
     },
+  });
+}
+
+/** The type of a cache that is cleared when no generation uses it. */
+export function cacheType<V>(name: string) {
+  return new ComponentType<ClearableCredentialCache<V>>(name, { dispose: (cache) => cache.clear() });
+}
+
+/**
+ * A cache of what a backend has said, in this process and in the shared cache. It is reused as long as the
+ * settings that determine identities stay.
+ */
+export function createBackendCache<V>(
+  build: Build,
+  type: ComponentType<ClearableCredentialCache<V>>,
+  options: Pick<CredentialCacheOptions<V>, 'ttl' | 'negativeTTL' | 'staleIfUnavailable' | 'codec'>,
+): ClearableCredentialCache<V> {
+  const { generation, loaded, runtime } = build;
+  const { maxEntries } = loaded.configuration.cache;
+  const configurationDigest = loaded.identityDigest;
+  const shared = createShared(build);
+  return generation.component(type, {
+    fingerprint: [maxEntries, configurationDigest],
+    uses: [shared],
+    create: () =>
+      createCredentialCache({
+        ...runtime,
+        ...options,
+        maxEntries,
+        configurationDigest,
+        shared: shared.cache,
+      }),
   });
 }
 

@@ -13,7 +13,7 @@ import {
   tenantTag,
   userTag,
 } from '../cache/drop-tags.ts';
-import { type ClearableCredentialCache, createCredentialCache } from '../cache/tiered.ts';
+import type { ClearableCredentialCache } from '../cache/tiered.ts';
 import type { Build, RuntimeDependencies } from '../config/build.ts';
 import { ComponentType, RUNS_TO_THE_END } from '../config/component.ts';
 import type { KeystoneConfiguration } from '../config/configuration.ts';
@@ -38,7 +38,7 @@ import { createStartupProbe } from '../lib/startup-probe.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { KeystoneToken, RoleAssignment, UserReference } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { createShared, longestLife } from './cache.ts';
+import { cacheType, createBackendCache, createShared, longestLife } from './cache.ts';
 
 /**
  * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
@@ -126,32 +126,18 @@ function followRevocations(
   });
 }
 
-const TOKEN_CACHE = new ComponentType<ClearableCredentialCache<KeystoneToken>>('cache of Keystone tokens', {
-  dispose: (cache) => cache.clear(),
-});
+const TOKEN_CACHE = cacheType<KeystoneToken>('cache of Keystone tokens');
 
 /** The cache of tokens that Keystone has validated. */
 export function createTokenCache(
   build: Build,
   keystone: KeystoneConfiguration,
 ): ClearableCredentialCache<KeystoneToken> {
-  const { generation, loaded, runtime } = build;
-  const { cache } = loaded.configuration;
-  const shared = createShared(build);
-  return generation.component(TOKEN_CACHE, {
-    fingerprint: [cache, keystone, loaded.digest],
-    uses: [shared],
-    create: () =>
-      createCredentialCache({
-        ...runtime,
-        ttl: keystone.cacheTTL,
-        negativeTTL: keystone.negativeCacheTTL,
-        staleIfUnavailable: keystone.staleIfUnavailable,
-        maxEntries: cache.maxEntries,
-        configurationDigest: loaded.identityDigest,
-        shared: shared.cache,
-        codec: keystoneTokenCodec,
-      }),
+  return createBackendCache(build, TOKEN_CACHE, {
+    ttl: keystone.cacheTTL,
+    negativeTTL: keystone.negativeCacheTTL,
+    staleIfUnavailable: keystone.staleIfUnavailable,
+    codec: keystoneTokenCodec,
   });
 }
 
@@ -169,13 +155,9 @@ export function tagsOfKeystoneToken(token: KeystoneToken, mode: TenancyMode): re
   }
 }
 
-interface RoleCaches {
-  readonly users: ClearableCredentialCache<UserReference>;
-  readonly assignments: ClearableCredentialCache<readonly RoleAssignment[]>;
-  readonly disabled: ClearableCredentialCache<DisabledScopes>;
-}
-
-const ROLE_CACHES = new ComponentType<RoleCaches>('caches of Keystone roles', { dispose: clearRoles });
+const USERS = cacheType<UserReference>('cache of Keystone users');
+const ASSIGNMENTS = cacheType<readonly RoleAssignment[]>('cache of Keystone roles');
+const DISABLED_SCOPES = cacheType<DisabledScopes>('cache of disabled projects and domains');
 
 export interface Roles extends EnabledUsers {
   readonly lookup: RoleLookup;
@@ -190,10 +172,15 @@ export function createRoles(build: Build, mode: TenancyMode): Roles | undefined 
   if (keystone?.roleAssignments === undefined) return undefined;
   const { directory } = createKeystone(build, keystone).client;
   if (directory === undefined) return undefined;
-  const caches = createRoleCaches(build, keystone.roleAssignments);
+  const { cacheTTL: ttl, staleIfUnavailable } = keystone.roleAssignments;
+  const lives = { ttl, negativeTTL: 0, staleIfUnavailable };
+  const users = createBackendCache(build, USERS, { ...lives, codec: enabledUserCodec });
+  const assignments = createBackendCache(build, ASSIGNMENTS, { ...lives, codec: assignmentsCodec });
+  const disabled = createBackendCache(build, DISABLED_SCOPES, { ...lives, codec: disabledScopesCodec });
   const lookup = createRoleLookup({
     source: directory,
-    ...caches,
+    assignments,
+    disabled,
     namespaceOf(project) {
       const name = namespaceOf(project, bindings);
       return 'namespace' in name ? name.namespace : undefined;
@@ -204,7 +191,7 @@ export function createRoles(build: Build, mode: TenancyMode): Roles | undefined 
   return {
     lookup,
     async enabledUser(id) {
-      return caches.users.lookup(id, async () => {
+      return users.lookup(id, async () => {
         const value = await directory.enabledUser(id);
         const tags = [EVERYTHING_TAG, userTag(id)];
         return (
@@ -212,43 +199,12 @@ export function createRoles(build: Build, mode: TenancyMode): Roles | undefined 
         );
       });
     },
-    clear: () => clearRoles(caches),
-  };
-}
-
-function createRoleCaches(
-  build: Build,
-  roleAssignments: NonNullable<KeystoneConfiguration['roleAssignments']>,
-): RoleCaches {
-  const { generation, loaded, runtime } = build;
-  const { maxEntries } = loaded.configuration.cache;
-  const shared = createShared(build);
-  return generation.component(ROLE_CACHES, {
-    fingerprint: [roleAssignments, maxEntries, loaded.identityDigest],
-    uses: [shared],
-    create() {
-      const common = {
-        ...runtime,
-        ttl: roleAssignments.cacheTTL,
-        negativeTTL: 0,
-        staleIfUnavailable: roleAssignments.staleIfUnavailable,
-        shared: shared.cache,
-        configurationDigest: loaded.identityDigest,
-      };
-      const [roles, disabled] = [assignmentsCodec, disabledScopesCodec];
-      return {
-        users: createCredentialCache({ ...common, maxEntries, codec: enabledUserCodec }),
-        assignments: createCredentialCache({ ...common, maxEntries, codec: roles }),
-        disabled: createCredentialCache({ ...common, maxEntries: 1, codec: disabled }),
-      };
+    clear() {
+      users.clear();
+      assignments.clear();
+      disabled.clear();
     },
-  });
-}
-
-function clearRoles({ users, assignments, disabled }: RoleCaches): void {
-  users.clear();
-  assignments.clear();
-  disabled.clear();
+  };
 }
 
 /**

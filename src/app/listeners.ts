@@ -12,11 +12,8 @@ import type { Exchange } from '../lib/exchange.ts';
 import type { ListenerName } from '../lib/telemetry.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
-import { ADMISSION_LISTENER, admissionTLS } from './admission-listener.ts';
+import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
 import type { Serving } from './serving.ts';
-
-/** The listeners in the order in which they are opened. */
-const LISTENERS = ['api', 'portal', 'webhook', 'admission'] as const satisfies readonly ListenerName[];
 
 export type Addresses = { readonly api: AddressInfo } & {
   readonly [K in Exclude<ListenerName, 'api'>]?: AddressInfo;
@@ -42,9 +39,6 @@ export interface Listeners {
   close(grace: number): Promise<void>;
 }
 
-/** Undefined if the configuration does not have the listener any more. */
-type TLSOf = (loaded: LoadedConfiguration) => TLSMaterial | undefined;
-
 /**
  * @param serving what is in force when a request arrives
  * @param onStep called with each step of the start before it begins
@@ -56,45 +50,58 @@ export async function createListeners(
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
-  const opened = new OpenListeners(loaded, runtime);
+  const opened = new Map<ListenerName, Listener>();
+  const close = async (grace: number) => {
+    await Promise.all([...opened.values()].map((listener) => listener.close(grace)));
+  };
+
+  async function open(name: ListenerName): Promise<AddressInfo | undefined> {
+    const settings = settingsOf(name, loaded.configuration);
+    const tls = tlsOf(name, loaded);
+    if (settings === undefined || tls === undefined) return undefined;
+    onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${settings.bind}`);
+    const { timeouts, limits } = loaded.configuration.server;
+    const serve = (exchange: Exchange) => serving()[name]?.(exchange) ?? notConfigured(name);
+    const listener = await createListener({ ...runtime, timeouts, limits, ...settings, tls, serve });
+    opened.set(name, listener);
+    runtime.telemetry.listening(name, () => listener.activeConnections);
+    return listener.address;
+  }
+
   try {
-    return await openAll(opened, loaded.configuration, serving, onStep);
+    const api = await open('api');
+    if (api === undefined) throw new Error('the API has no listener');
+    const addresses: { api: AddressInfo } & { [K in ListenerName]?: AddressInfo } = { api };
+    for (const name of ['portal', 'webhook', 'admission'] as const) {
+      const address = await open(name);
+      if (address) addresses[name] = address;
+    }
+    return { addresses, prepareTLS, drain, close };
   } catch (error) {
-    await opened.close(0);
+    await close(0);
     throw error;
   }
-}
 
-async function openAll(
-  opened: OpenListeners,
-  configuration: StonegateConfiguration,
-  serving: () => Serving,
-  onStep: (step: string) => void,
-): Promise<Listeners> {
-  const addresses: { [K in ListenerName]?: AddressInfo } = {};
-  for (const name of LISTENERS) {
-    const options = optionsOf(name, configuration);
-    if (options === undefined) continue;
-    onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${options.bind}`);
-    const serve = (exchange: Exchange) => serving()[name]?.(exchange) ?? notConfigured(name);
-    const { address } = await opened.open(name, options, TLS[name], serve);
-    addresses[name] = address;
+  function prepareTLS(next: LoadedConfiguration): () => void {
+    const prepared = [...opened].map(([name, listener]) => {
+      const tls = tlsOf(name, next);
+      return tls && listener.prepareTLS(tls);
+    });
+    return () => {
+      for (const setTLS of prepared) setTLS?.();
+    };
   }
-  const { api, ...others } = addresses;
-  if (api === undefined) throw new Error('the API has no listener');
-  return {
-    addresses: { api, ...others },
-    prepareTLS: (next) => opened.prepareTLS(next),
-    drain: () => opened.drain(),
-    close: (grace) => opened.close(grace),
-  };
+
+  function drain(): void {
+    for (const listener of opened.values()) listener.drain();
+  }
 }
 
 /** @returns undefined if the listener is not configured */
-function optionsOf(
+function settingsOf(
   name: ListenerName,
   { server, portal, webhook, admission }: StonegateConfiguration,
-): OpenOptions | undefined {
+): (Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>) | undefined {
   switch (name) {
     case 'api':
       return { bind: server.bind, http2: server.http2 };
@@ -107,79 +114,16 @@ function optionsOf(
   }
 }
 
-type OpenOptions = Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>;
-
-/** The listeners that are open so far. */
-class OpenListeners {
-  readonly #loaded: LoadedConfiguration;
-  readonly #runtime: RuntimeDependencies;
-  readonly #opened: { readonly listener: Listener; readonly tlsOf: TLSOf }[] = [];
-
-  constructor(loaded: LoadedConfiguration, runtime: RuntimeDependencies) {
-    this.#loaded = loaded;
-    this.#runtime = runtime;
-  }
-
-  async open(
-    name: ListenerName,
-    options: OpenOptions,
-    tlsOf: TLSOf,
-    serve: (exchange: Exchange) => Promise<void>,
-  ): Promise<Listener> {
-    const { timeouts, limits } = this.#loaded.configuration.server;
-    const tls = tlsOf(this.#loaded);
-    if (tls === undefined) throw new Error(`${options.bind} has no certificate`);
-    const listener = await createListener({ ...this.#runtime, timeouts, limits, ...options, tls, serve });
-    this.#opened.push({ listener, tlsOf });
-    this.#runtime.telemetry.listening(name, () => listener.activeConnections);
-    return listener;
-  }
-
-  prepareTLS(next: LoadedConfiguration): () => void {
-    const prepared = this.#opened.map(({ listener, tlsOf }) => {
-      const tls = tlsOf(next);
-      return tls && listener.prepareTLS(tls);
-    });
-    return () => {
-      for (const setTLS of prepared) setTLS?.();
-    };
-  }
-
-  drain(): void {
-    for (const { listener } of this.#opened) listener.drain();
-  }
-
-  async close(grace: number): Promise<void> {
-    await Promise.all(this.#opened.map(({ listener }) => listener.close(grace)));
-  }
+/** @returns undefined if the configuration does not have the listener any more */
+function tlsOf(name: ListenerName, { configuration, file }: LoadedConfiguration): TLSMaterial | undefined {
+  const section = name === 'api' ? configuration.server : configuration[name];
+  if (section === undefined) return undefined;
+  const material = tlsMaterial(section.tls, file);
+  const { clientCertificates } = configuration.authentication;
+  if (name !== 'api' || clientCertificates === undefined) return material;
+  return { cert: material.cert, key: material.key, credentialCA: file(clientCertificates.caFile) };
 }
 
 function notConfigured(name: string): Promise<never> {
   return Promise.reject(new StatusError('NotFound', `the ${name} is not configured any more`));
 }
-
-function apiTLS({ configuration, file }: LoadedConfiguration): TLSMaterial {
-  const { certFile, keyFile, clientCAFile } = configuration.server.tls;
-  const { clientCertificates } = configuration.authentication;
-  const own = { cert: file(certFile), key: file(keyFile) };
-  if (clientCertificates !== undefined) return { ...own, credentialCA: file(clientCertificates.caFile) };
-  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
-}
-
-function portalTLS({ configuration: { portal }, file }: LoadedConfiguration): TLSMaterial | undefined {
-  return portal && { cert: file(portal.tls.certFile), key: file(portal.tls.keyFile) };
-}
-
-/** Only clients with a certificate of the configured authority may connect. */
-function webhookTLS({ configuration: { webhook }, file }: LoadedConfiguration): TLSMaterial | undefined {
-  if (webhook === undefined) return undefined;
-  const { certFile, keyFile, clientCAFile } = webhook.tls;
-  return { cert: file(certFile), key: file(keyFile), clientCA: file(clientCAFile) };
-}
-
-const TLS: Readonly<Record<ListenerName, TLSOf>> = {
-  api: apiTLS,
-  portal: portalTLS,
-  webhook: webhookTLS,
-  admission: admissionTLS,
-};

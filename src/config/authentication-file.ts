@@ -6,7 +6,7 @@
  */
 import { basename } from 'node:path';
 import { KUBERNETES_VERIFICATION } from '../identity/jwt/jwt-configuration.ts';
-import type { JWTConfiguration, StonegateConfiguration } from './configuration.ts';
+import type { StonegateConfiguration } from './configuration.ts';
 import { readYAML } from './documents.ts';
 import {
   broken,
@@ -56,11 +56,9 @@ export function withAuthenticationFile(
   const file = basename(configurationFile);
   const read = readAuthenticationFile(text.toString('utf8'), file);
   if ('problems' in read) return read;
-  const issuers = read.jwt.flatMap((entry, index) => {
+  const jwt = read.jwt.flatMap((entry) => {
     const tenant = Object.hasOwn(tenants, entry.issuer.url) ? tenants[entry.issuer.url] : undefined;
-    return tenant === undefined
-      ? []
-      : [{ index, entry: { ...KUBERNETES_VERIFICATION, ...entry, ...tenant } }];
+    return tenant === undefined ? [] : [{ ...KUBERNETES_VERIFICATION, ...entry, ...tenant }];
   });
   const { authentication } = configuration;
   return {
@@ -68,7 +66,7 @@ export function withAuthenticationFile(
       ...configuration,
       authentication: {
         ...authentication,
-        jwt: issuers.map(({ entry }) => entry),
+        jwt,
         anonymous: read.anonymous ?? authentication.anonymous,
       },
     },
@@ -83,8 +81,8 @@ export function withAuthenticationFile(
         ],
       ]),
     ],
-    isComplete: issuers.length === read.jwt.length,
-    relocate: (finding) => relocated(finding, read, issuers, file),
+    isComplete: jwt.length === read.jwt.length,
+    relocate: (finding) => relocated(finding, read, file),
   };
 }
 
@@ -121,25 +119,24 @@ const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
 /** A path in Stonegate's own file or in the AuthenticationConfiguration. */
 type FieldLocation = { readonly own: Path } | { readonly other: Path };
 
-function relocated(finding: Finding, read: ReadAuthenticationFile, issuers: Issuers, file: string): Finding {
-  const place = placeOf(finding.path, read, issuers);
+/** Called only if every issuer of the file is in the configuration, at the same index. */
+function relocated(finding: Finding, read: ReadAuthenticationFile, file: string): Finding {
+  const place = placeOf(finding.path, read);
   if ('own' in place) return { ...finding, path: place.own };
   const elsewhere = problemIn({ path: place.other, message: finding.message }, file, read.lineOf);
   return { message: finding.message, path: ['authentication', 'configurationFile'], elsewhere };
 }
 
-type Issuers = readonly { readonly index: number; readonly entry: JWTConfiguration }[];
-
-function placeOf(path: Path, read: ReadAuthenticationFile, issuers: Issuers): FieldLocation {
+function placeOf(path: Path, read: ReadAuthenticationFile): FieldLocation {
   const [section, field, place, key, ...rest] = path;
   if (section !== 'authentication') return { own: path };
   if (field === 'anonymous' && read.anonymous !== undefined) return { other: path.slice(1) };
-  const issuer = typeof place === 'number' ? issuers[place] : undefined;
-  if (field !== 'jwt' || issuer === undefined || key === undefined) return { own: path };
-  const beside = ['authentication', 'tenants', issuer.entry.issuer.url];
+  const entry = typeof place === 'number' ? read.jwt[place] : undefined;
+  if (field !== 'jwt' || entry === undefined || key === undefined) return { own: path };
+  const beside = ['authentication', 'tenants', entry.issuer.url];
   if (key === 'tenant') return { own: [...beside, ...rest] };
   if (BESIDE.has(key)) return { own: [...beside, key] };
-  return { other: ['jwt', issuer.index, key, ...rest] };
+  return { other: path.slice(1) };
 }
 
 interface ReadAuthenticationFile extends AuthenticationFile {

@@ -4,10 +4,8 @@
  * issuer, nor a restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
+import type { RuntimeDependencies } from './build.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
 
@@ -29,52 +27,12 @@ export function certificatesOutOfPeriod(loaded: Certificates, now: number): Prob
 }
 
 /**
- * Arktos reads the tenant of a client certificate's user from its only organization. With another
- * organization the user is not the one that the output of `stonegate manifests rbac` gives rights to.
- *
- * @returns a problem for each of Stonegate's own client certificates that is not of the system tenant
- *   (arktos)
- */
-export function certificatesOfOtherTenants({ configuration, file }: LoadedConfiguration): Problem[] {
-  const { tenancy, upstream, bindings } = configuration;
-  if (tenancy.mode !== 'arktos') return [];
-  const expected = `tenant:${tenancy.systemTenant}`;
-  const credentials = { upstream: upstream.credential, bindings: bindings.credential };
-  return Object.entries(credentials).flatMap(([section, credential]) => {
-    if (credential === undefined || !('certFile' in credential)) return [];
-    const [leaf] = certificateBlocks(file(credential.certFile));
-    if (leaf === undefined) return [];
-    const { O } = new X509Certificate(leaf).toLegacyObject().subject;
-    if (O === expected) return [];
-    const found =
-      O === undefined
-        ? 'none'
-        : [O]
-            .flat()
-            .map((name) => JSON.stringify(name))
-            .join(', ');
-    return [
-      {
-        path: `${section}.credential.certFile`,
-        message: `expected exactly one organization, O=${expected}, found ${found}: the API server takes the tenant from it, so this user does not have the rights that \`stonegate manifests rbac\` grants`,
-      },
-    ];
-  });
-}
-
-export interface CertificateReport {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'certificatesInForce'>;
-}
-
-/**
  * Logs a warning for each certificate that is not valid, and tells the metrics when each ends: at start and
  * after every reload.
  */
 export function reportCertificates(
   loaded: Certificates,
-  { clock, logger, telemetry }: CertificateReport,
+  { clock, logger, telemetry }: Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'>,
 ): void {
   telemetry.certificatesInForce(endsOf(loaded));
   for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {

@@ -77,20 +77,7 @@ export class Component<T extends object = object> {
     return Object.is(this.type, type);
   }
 
-  start(): void {
-    this.type.hooks.start?.(this.instance);
-  }
-
-  async stop(): Promise<void> {
-    await this.type.hooks.stop?.(this.instance);
-  }
-
-  async dispose(): Promise<void> {
-    this.isDisposing = true;
-    await this.type.hooks.dispose?.(this.instance);
-  }
-
-  async destroy(): Promise<void> {
-    await this.type.hooks.destroy?.(this.instance);
+  async run(hook: keyof ComponentHooks<T>): Promise<void> {
+    await this.type.hooks[hook]?.(this.instance);
   }
 }

@@ -2,7 +2,17 @@
  * A strict parser for YAML: one document, no duplicate keys, no `__proto__`, no exponential aliases. YAML 1.2
  * core schema.
  */
-import { isMap, isScalar, LineCounter, type Pair, parseDocument, visit, type YAMLParseError } from 'yaml';
+import {
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLParseError,
+} from 'yaml';
 import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
 import type { Path, Problem } from './problem.ts';
 
@@ -73,18 +83,10 @@ function offsetOf(root: unknown, path: Path): number | undefined {
       if (pair === undefined) return offset;
       if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
       node = pair.value;
-    } else if (isSeqNode(node) && typeof part === 'number') {
+    } else if (isSeq(node) && typeof part === 'number') {
       node = node.items[part];
-      if (hasRange(node)) offset = node.range[0];
+      if (isNode(node)) offset = node.range?.[0] ?? offset;
     } else return offset;
   }
   return offset;
-}
-
-function isSeqNode(node: unknown): node is { items: unknown[] } {
-  return typeof node === 'object' && node !== null && 'items' in node && Array.isArray(node.items);
-}
-
-function hasRange(node: unknown): node is { range: readonly number[] & { 0: number } } {
-  return typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range);
 }

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Component, type ComponentType } from './component.ts';
+import { Component, type ComponentHooks, type ComponentType } from './component.ts';
 
 export interface ComponentOptions<T> {
   /**
@@ -185,7 +185,7 @@ export class Generations<V> {
     this.#takeOver(this.#inForce?.generation, undefined);
     const disposing = [...this.#components].filter(({ isDisposing }) => isDisposing);
     for (const generation of [...this.#generations]) this.#release(generation);
-    await Promise.all(disposing.map((component) => this.#attempt(component, () => component.destroy())));
+    await Promise.all(disposing.map((component) => this.#attempt(component, 'destroy')));
     await Promise.all([...this.#components].map(({ disposed }) => disposed));
   }
 
@@ -193,18 +193,18 @@ export class Generations<V> {
   #takeOver(previous: Generation | undefined, next: Generation | undefined): void {
     for (const component of previous?.components ?? [])
       if (component.isStarted && !next?.components.has(component) && component.type.hooks.stop)
-        this.#inTurn(component, () => component.stop());
+        this.#inTurn(component, 'stop');
     for (const component of next?.components ?? []) {
       if (component.isStarted) continue;
       component.isStarted = true;
-      if (component.type.hooks.stop) this.#inTurn(component, async () => component.start());
-      else void this.#attempt(component, async () => component.start());
+      if (component.type.hooks.stop) this.#inTurn(component, 'start');
+      else void this.#attempt(component, 'start');
     }
   }
 
-  #inTurn(component: Component, work: () => Promise<void>): void {
+  #inTurn(component: Component, hook: 'start' | 'stop'): void {
     const last = this.#turns.get(component.type) ?? Promise.resolve();
-    const turn = last.then(() => this.#attempt(component, work));
+    const turn = last.then(() => this.#attempt(component, hook));
     this.#turns.set(component.type, turn);
   }
 
@@ -228,17 +228,18 @@ export class Generations<V> {
   async #dispose(component: Component): Promise<void> {
     await Promise.all([...component.usedBy].map(({ disposed }) => disposed));
     await this.#turns.get(component.type);
-    const disposed = this.#attempt(component, () => component.dispose());
-    if (this.#isClosed) await this.#attempt(component, () => component.destroy());
+    component.isDisposing = true;
+    const disposed = this.#attempt(component, 'dispose');
+    if (this.#isClosed) await this.#attempt(component, 'destroy');
     await disposed;
     for (const used of component.uses) used.usedBy.delete(component);
     this.#components.delete(component);
   }
 
   /** Never rejects. */
-  async #attempt(component: Component, work: () => Promise<void>): Promise<void> {
+  async #attempt(component: Component, hook: keyof ComponentHooks<object>): Promise<void> {
     try {
-      await work();
+      await component.run(hook);
     } catch (error) {
       this.#logger.error({ error, component: component.type.name }, 'a component failed to start or to end');
     }

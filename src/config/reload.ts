@@ -54,7 +54,6 @@ export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'
   options: ReloaderOptions<Loaded>,
 ): Reloader {
   const { clock, logger, sources, telemetry } = options;
-  const logged = new Set<string>();
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   let closed = false;
@@ -115,17 +114,14 @@ export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'
       return;
     }
     await options.apply(result.loaded);
-    logged.clear();
     telemetry.reload('ok');
     logger.info({ file: options.file, digest: result.loaded.digest }, 'configuration reloaded');
   }
 
   function refuse(problems: readonly string[], error?: unknown): void {
     telemetry.reload('error');
-    for (const problem of problems) {
-      if (!logged.has(problem)) logger.error({ file: options.file, problem }, 'problem in the configuration');
-      logged.add(problem);
-    }
+    for (const problem of problems)
+      logger.error({ file: options.file, problem }, 'problem in the configuration');
     logger.error(
       { file: options.file, problems: problems.length, ...(error === undefined ? {} : { error }) },
       'the new configuration is not used; the last valid one stays in force',

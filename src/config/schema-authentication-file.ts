@@ -59,11 +59,6 @@ const issuer = z
       .refine((audiences) => new Set(audiences).size === audiences.length, { error: 'each audience once' }),
     audienceMatchPolicy: z.literal('MatchAny').exactOptional(),
     certificateAuthority: z.string().exactOptional(),
-    egressSelectorType: z
-      .never({
-        error: 'no egressSelectorType: Stonegate has no egress selectors, and reaches issuers directly',
-      })
-      .exactOptional(),
   })
   .refine(
     ({ audiences, audienceMatchPolicy }) => audiences.length < 2 || audienceMatchPolicy !== undefined,
@@ -76,7 +71,7 @@ const issuer = z
     error: 'another URL than url',
     path: ['discoveryURL'],
   })
-  .transform(({ audienceMatchPolicy: _policy, egressSelectorType: _type, ...issuer }) => issuer);
+  .transform(({ audienceMatchPolicy: _policy, ...issuer }) => issuer);
 
 function withoutSlashes(url: string): string {
   return url.replace(/\/+$/, '');

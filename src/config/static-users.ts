@@ -68,28 +68,24 @@ interface NumberedLine {
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 export function parseTokenFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticToken> {
-  const seen = new Map<string, number>();
-  return usersOf(content, rules, (token, user, _login, line) => {
+  const seen = new Set<string>();
+  return usersOf(content, rules, (token, user) => {
     if (!TOKEN.test(token)) return LINE_PROBLEMS.badToken;
     if (token.startsWith(FERNET_START)) return LINE_PROBLEMS.keystoneToken;
-    const firstLine = seen.get(token);
-    if (firstLine !== undefined) return `expected a token of its own, found the one of line ${firstLine}`;
-    seen.set(token, line);
+    if (seen.has(token)) return LINE_PROBLEMS.sameToken;
+    seen.add(token);
     return { token, user };
   });
 }
 
 export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): StaticUsers<StaticPassword> {
-  const seen = new Map<string, number>();
-  return usersOf(content, rules, (text, user, login, line) => {
+  const seen = new Set<string>();
+  return usersOf(content, rules, (text, user, login) => {
     if (login.includes(':')) return LINE_PROBLEMS.colon;
     const password = storedPassword(text);
     if (typeof password === 'string') return password;
-    const firstLine = seen.get(login);
-    if (firstLine !== undefined) {
-      return `expected a name of its own, found the one of line ${firstLine}: the name alone says who logs in, in all tenants`;
-    }
-    seen.set(login, line);
+    if (seen.has(login)) return LINE_PROBLEMS.sameName;
+    seen.add(login);
     return { login, password, user };
   });
 }
@@ -98,7 +94,7 @@ export function parseBasicAuthFile(content: Buffer, rules: StaticUserRules): Sta
 function usersOf<T extends object>(
   content: Buffer,
   rules: StaticUserRules,
-  entryOf: (secret: string, user: StaticUser, login: string, line: number) => T | LineProblem,
+  entryOf: (secret: string, user: StaticUser, login: string) => T | LineProblem,
 ): StaticUsers<T> {
   const lines = linesOf(content);
   if (typeof lines === 'string') return { entries: [], problems: [lines] };
@@ -107,7 +103,7 @@ function usersOf<T extends object>(
   for (const { number, columns } of lines) {
     const [secret = '', login = ''] = columns;
     const user = userOf(columns, rules);
-    const entry = typeof user === 'string' ? user : entryOf(secret, user, login, number);
+    const entry = typeof user === 'string' ? user : entryOf(secret, user, login);
     if (typeof entry !== 'string') entries.push(entry);
     else problems.push(`line ${number}: ${entry}`);
   }
@@ -159,15 +155,11 @@ function tenantOf(
 ): { readonly name: string } | LineProblem {
   const last = columns.at(-1) ?? '';
   const before = columns.at(-2);
-  if (columns.length === 4 && before === '' && last !== '') {
-    return LINE_PROBLEMS.groupOrTenant;
-  }
-  if (columns.length < 5 || before !== '') {
-    if (tenantOfOthers !== undefined) return { name: tenantOfOthers };
-    return columns.length === 4 && last !== '' ? LINE_PROBLEMS.onlyGroups : LINE_PROBLEMS.noTenant;
-  }
-  if (!TENANT_NAME.test(last)) return LINE_PROBLEMS.badTenant;
-  if (last === 'all') return LINE_PROBLEMS.everyTenant;
+  // Arktos reads such a column as a group and as the tenant.
+  if (columns.length === 4 && before === '' && last !== '') return LINE_PROBLEMS.noTenant;
+  if (columns.length < 5 || before !== '')
+    return tenantOfOthers === undefined ? LINE_PROBLEMS.noTenant : { name: tenantOfOthers };
+  if (!TENANT_NAME.test(last) || last === 'all') return LINE_PROBLEMS.badTenant;
   return { name: last };
 }
 
@@ -175,8 +167,6 @@ function tenantOf(
 const MAX_BCRYPT_COST = 17;
 
 const [SYSTEM, KEYSTONE, STONEGATE] = RESERVED_PREFIXES;
-const NO_TENANT =
-  'expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)';
 
 /**
  * All messages about a line. They contain nothing of the line, not even the user name: if a password
@@ -188,12 +178,12 @@ const LINE_PROBLEMS = {
   unprintable:
     'expected names without control characters and without blanks at their ends, and a user name (a secret with a comma in it needs quotation marks)',
   reserved: `expected names that do not begin with ${SYSTEM}, ${KEYSTONE} or ${STONEGATE}, which are reserved`,
-  groupOrTenant:
-    'expected the tenant two columns further (secret,user,uid,,tenant), found one column that is group and tenant at once',
-  noTenant: NO_TENANT,
-  onlyGroups: `${NO_TENANT}; the last one here is read as groups`,
-  badTenant: 'expected a tenant name in the last column: a DNS-1123 label',
-  everyTenant: 'expected another tenant: "all" stands for every tenant at once',
+  noTenant:
+    'expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)',
+  badTenant: 'expected a tenant name in the last column: a DNS-1123 label other than "all"',
+  sameToken: 'expected a token of its own, found that of an earlier line',
+  sameName:
+    'expected a name of its own, found that of an earlier line: the name alone says who logs in, in all tenants',
   badToken: 'expected a token of visible ASCII characters',
   keystoneToken: 'expected a token that does not look like one of Keystone',
   colon: 'expected a user name without ":", which HTTP\'s basic scheme cannot send',
@@ -202,12 +192,7 @@ const LINE_PROBLEMS = {
   unknownHash: 'expected a password or a bcrypt hash ($2b$…), found a hash of another kind, or a broken one',
 } as const;
 
-/** The value occurs in an earlier line. */
-type DuplicateProblem =
-  | `expected a token of its own, found the one of line ${number}`
-  | `expected a name of its own, found the one of line ${number}: the name alone says who logs in, in all tenants`;
-
-export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS] | DuplicateProblem;
+export type LineProblem = (typeof LINE_PROBLEMS)[keyof typeof LINE_PROBLEMS];
 
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
 /**

@@ -6,49 +6,22 @@
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { RequestInfo } from '../kubernetes/request-info.ts';
 import { RESERVED_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
-import { type HeaderList, headerValue } from '../lib/header-list.ts';
+import { headerValue } from '../lib/header-list.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import { asciiJSON, foreignJSON, foreignText, untrustedText } from '../lib/untrusted-text.ts';
 import type { Identity } from '../tenancy/identity.ts';
+import type { AuditedCrossing, ObservedRequest } from './request-observer.ts';
 
 /** Annotates events of guests with the tenant that they have entered, or tried to enter. */
 export const ENTERED_TENANT = 'stonegate.dev/entered-tenant';
 
-export interface AuditedCrossing {
-  readonly tenant: string;
-  /** The policy under which the request was allowed. */
-  readonly policy: { readonly form: string; readonly name: string; readonly source: string };
-}
-
-/** The facts that an event is made from. `RequestContext` has this shape. */
-export interface AuditedRequest {
-  readonly auditID: string;
-  readonly receivedAt: number;
-  /** The request as the client sent it. */
-  readonly exchange: { readonly method: string; readonly target: string; readonly headers: HeaderList };
-  readonly sourceIPs: readonly string[];
-  readonly info?: RequestInfo;
-  readonly identity?: Identity;
+/** The facts that an event is made from. */
+export type AuditedRequest = Omit<ObservedRequest, 'exchange' | 'tenant'> & {
+  readonly exchange: Pick<ObservedRequest['exchange'], 'method' | 'target' | 'headers'>;
   readonly tenant?: string;
-  /** The user as the API server is to know them: who sent the request, or the user that it impersonates. */
-  readonly user?: UserInfo;
-  /** Who sent the request, if it impersonates another user. */
-  readonly impersonator?: UserInfo;
-  /** Whether Stonegate asked the API server as the user, and not with the client's own token. */
-  readonly impersonationSent?: boolean;
-  /** Present if the user has entered another tenant. */
-  readonly crossing?: AuditedCrossing;
-  readonly outcome?: {
-    readonly status: number;
-    readonly code?: string;
-    readonly message?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly aborted: boolean;
-  };
-  readonly ended?: string;
   /** What its lines begin with, once one was made. */
   auditText?: string;
-}
+};
 
 /** No name in Kubernetes is longer than 253 characters; what is, need not be repeated whole. */
 const MAX_NAME = 512;

@@ -24,21 +24,15 @@ export interface AuditSink {
   write(...parts: readonly string[]): void;
 }
 
-export interface AuditLog {
-  requestReceived(request: AuditedRequest): void;
-  responseStarted(request: AuditedRequest, status: number): void;
-  responseComplete(request: AuditedRequest): void;
-}
-
-export function createAuditLog({ sink, clock }: { sink: AuditSink; clock: Clock }): AuditLog {
+export function createAuditLog({ sink, clock }: { sink: AuditSink; clock: Clock }) {
   return {
-    requestReceived(request) {
+    requestReceived(request: AuditedRequest) {
       writeLine(sink, request, STAGES.RequestReceived, request.receivedAt);
     },
-    responseStarted(request, status) {
+    responseStarted(request: AuditedRequest, status: number) {
       writeLine(sink, request, STAGES.ResponseStarted, clock.now(), status);
     },
-    responseComplete(request) {
+    responseComplete(request: AuditedRequest) {
       writeLine(sink, request, STAGES.ResponseComplete, clock.now());
     },
   };

@@ -7,7 +7,13 @@ import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
 import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
 import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { Identity } from '../tenancy/identity.ts';
-import type { AuditedCrossing } from './audit-event.ts';
+
+/** A user has entered another tenant, or tried to. */
+export interface AuditedCrossing {
+  readonly tenant: string;
+  /** The policy under which the request was allowed. */
+  readonly policy: { readonly form: string; readonly name: string; readonly source: string };
+}
 
 /** The facts of a request that are known so far. The stages add to them. */
 export interface ObservedRequest {

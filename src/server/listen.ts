@@ -33,18 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The address cannot be listened on. The message is the address and the reason. */
-export class AddressError extends Error {
-  /** `host:port` as configured. */
-  readonly bind: string;
-  /** The system's error code: `EADDRINUSE`, … */
-  readonly code: string;
-
-  constructor(bind: string, code: string, reason: string, cause: unknown) {
-    super(`${bind} ${reason}`, { cause });
-    this.bind = bind;
-    this.code = code;
-  }
-}
+export class AddressError extends Error {}
 
 /**
  * @param bind `host:port`
@@ -58,9 +47,8 @@ export async function listen(server: Server, bind: string): Promise<AddressInfo>
   try {
     await once(server, 'listening');
   } catch (error) {
-    const code = codeOf(error) ?? '';
-    const reason = REASONS[code];
-    throw reason === undefined ? error : new AddressError(bind, code, reason, error);
+    const reason = REASONS[codeOf(error) ?? ''];
+    throw reason === undefined ? error : new AddressError(`${bind} ${reason}`, { cause: error });
   }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no network address');

@@ -7,26 +7,17 @@ import type { StatusResponse } from '../errors/to-status.ts';
 import type { ResponseWriter } from '../lib/exchange.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 
-/** The same for a response writer, a raw socket and the admin listener. */
-export interface EncodedStatus {
-  readonly code: number;
-  readonly headers: readonly HeaderField[];
-  readonly body: Buffer;
-}
-
-export function encodeStatus({ status, headers }: StatusResponse, auditID: string): EncodedStatus {
+/** The parts of a response for a response writer, a raw socket or the admin listener. */
+export function encodeStatus({ status, headers }: StatusResponse, auditID: string) {
   const body = Buffer.from(`${JSON.stringify(status)}\n`);
-  return {
-    code: status.code,
-    headers: [
-      ['Content-Type', 'application/json'],
-      ['Content-Length', String(body.length)],
-      ['Cache-Control', 'no-cache, private'],
-      ['Audit-Id', auditID],
-      ...headers,
-    ],
-    body,
-  };
+  const fields: HeaderField[] = [
+    ['Content-Type', 'application/json'],
+    ['Content-Length', String(body.length)],
+    ['Cache-Control', 'no-cache, private'],
+    ['Audit-Id', auditID],
+    ...headers,
+  ];
+  return { code: status.code, headers: fields, body };
 }
 
 /** Sends the Status if no head was sent; a response that has begun is aborted. */

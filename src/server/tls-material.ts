@@ -5,26 +5,16 @@ import { constants, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { certificateBlocks } from '../lib/transport-security.ts';
 
-export type TLSMaterial = ServerMaterial & ClientMaterial;
-
-interface ServerMaterial {
+export interface TLSMaterial {
   /** PEM, including the chain. */
   readonly cert: string | Buffer;
   /** PEM. */
   readonly key: string | Buffer;
+  /** PEM. If given, only clients with a certificate of this CA may connect. */
+  readonly clientCA?: string | Buffer;
+  /** PEM. If given, and no `clientCA`, a certificate of this CA authenticates the client; it is optional. */
+  readonly credentialCA?: string | Buffer;
 }
-
-type ClientMaterial =
-  | {
-      /** PEM. If given, only clients with a certificate of this CA may connect. */
-      readonly clientCA?: string | Buffer;
-      readonly credentialCA?: never;
-    }
-  | {
-      /** PEM. If given, a certificate of this CA authenticates the client; it is optional. */
-      readonly credentialCA: string | Buffer;
-      readonly clientCA?: never;
-    };
 
 /**
  * A resumed session would restore the result of an earlier handshake without its certificate chain; a

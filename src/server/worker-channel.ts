@@ -1,13 +1,20 @@
 /**
- * Requests of the primary to its workers over the channel of `node:cluster`: each has an ID, and its response
- * the same one.
+ * The primary asks its workers for reports over the channel of `node:cluster`: each request has an ID, and
+ * its response the same one.
  */
 import type { Clock } from '../lib/clock.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Readiness } from './admin.ts';
 
-export type WorkerRequest = 'readiness' | 'metrics' | 'usage';
+/** What a worker tells the primary. */
+export interface WorkerReport {
+  readonly readiness: readonly Readiness[];
+  /** Counters and gauges in the form that the primary's `aggregate` takes. */
+  readonly metrics: object;
+  /** In the form that the primary's `usage` takes; absent if usage is off. */
+  readonly usage?: object | undefined;
+}
 
 /** One end of the channel: a `Worker` of the primary, or the worker's `process`. */
 export interface ChannelEnd {
@@ -16,52 +23,43 @@ export interface ChannelEnd {
   send?(message: object): unknown;
 }
 
-export interface WorkerHandlers {
-  readonly readiness: () => readonly Readiness[];
-  /** Counters and gauges in the form that the primary's `aggregate` takes. */
-  readonly metrics: () => Promise<unknown>;
-  /** In the form that the primary's `usage` takes. */
-  readonly usage: () => unknown;
-}
-
 let lastID = 0;
 
 /**
- * Sends a request to a worker.
+ * Asks a worker for its report.
  *
  * @param timeout milliseconds
  * @returns undefined if the worker does not respond in time, or fails
  */
-export function requestFromWorker(
+export function requestReport(
   worker: ChannelEnd,
-  request: WorkerRequest,
   clock: Clock,
   timeout: number,
-): Promise<unknown> {
+): Promise<WorkerReport | undefined> {
   lastID += 1;
   const id = lastID;
   return new Promise((resolve) => {
-    const settle = (response: unknown) => {
+    const settle = (report: unknown) => {
       worker.off('message', listener);
       timer.cancel();
-      resolve(response);
+      resolve(isReport(report) ? report : undefined);
     };
     const listener = (message: unknown) => {
-      if (isJSONObject(message) && message.stonegateResponse === id) settle(message.response);
+      if (isJSONObject(message) && message.stonegateResponse === id) settle(message.report);
     };
     const timer = clock.after(timeout, () => settle(undefined));
     worker.on('message', listener);
-    worker.send?.({ stonegateRequest: id, request });
+    worker.send?.({ stonegateRequest: id });
   });
 }
 
-/** Serves the primary's requests in a worker. */
-export function servePrimary(primary: ChannelEnd, handlers: WorkerHandlers, logger: Logger): void {
+/** Answers the primary's requests in a worker. */
+export function servePrimary(primary: ChannelEnd, report: () => Promise<WorkerReport>, logger: Logger): void {
   primary.on('message', (message) => {
-    if (!isJSONObject(message) || typeof message.stonegateRequest !== 'number') return;
+    if (!isJSONObject(message) || message.stonegateRequest === undefined) return;
     const id = message.stonegateRequest;
-    handle(message.request, handlers).then(
-      (response) => primary.send?.({ stonegateResponse: id, response }),
+    report().then(
+      (made) => primary.send?.({ stonegateResponse: id, report: made }),
       (error: unknown) => {
         logger.error({ error }, 'serving a request of the primary failed');
         primary.send?.({ stonegateResponse: id });
@@ -70,12 +68,6 @@ export function servePrimary(primary: ChannelEnd, handlers: WorkerHandlers, logg
   });
 }
 
-async function handle(request: unknown, { readiness, metrics, usage }: WorkerHandlers): Promise<unknown> {
-  if (request === 'usage') return usage();
-  return request === 'readiness' ? readiness() : metrics();
-}
-
-/** Validates a worker's response to `readiness`. */
-export function isReadinessList(value: unknown): value is Readiness[] {
-  return Array.isArray(value) && value.every((each) => isJSONObject(each) && typeof each.name === 'string');
+function isReport(value: unknown): value is WorkerReport {
+  return isJSONObject(value) && Array.isArray(value.readiness) && typeof value.metrics === 'object';
 }

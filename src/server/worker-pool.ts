@@ -32,7 +32,7 @@ export interface WorkerPoolOptions {
   readonly onFailure: (error: Error) => void;
 }
 
-/** A worker exited before any has listened. Its own log has the reason. */
+/** A worker exited before any has listened. */
 export class WorkerStartError extends Error {}
 
 /** A slot of the pool: its worker is replaced after an exit. */
@@ -121,7 +121,11 @@ export class WorkerPool {
     if (this.#stopping) return;
     const { clock, logger, onFailure } = this.#options;
     if (!this.#everListened && !signal) {
-      onFailure(new WorkerStartError(`worker ${slot.id} ended with code ${code} before it listened`));
+      onFailure(
+        new WorkerStartError(
+          `worker ${slot.id} ended with code ${code} before it listened; its own line in the log says why`,
+        ),
+      );
       return;
     }
     if (uptime >= HEALTHY_UPTIME) slot.backoff.reset();

@@ -9,7 +9,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { type AdminListener, createAdminListener, type Readiness } from './admin.ts';
 import { onStopSignal, type StopSignal } from './shutdown.ts';
-import { isReadinessList, requestFromWorker, type WorkerRequest } from './worker-channel.ts';
+import { requestReport, type WorkerReport } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
 export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
@@ -65,10 +65,20 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
     bind: options.admin.bind,
     readiness: async () => [
       ...(stopping ? [{ name: 'shutdown', reason: 'shutting down' }] : []),
-      ...(await readinessOfAll(pool, clock)),
+      ...(await reportsOf(pool, clock)).flatMap(readinessOf),
     ],
-    metrics: async () => options.aggregate([...(await askAll(pool, 'metrics', clock)).values()]),
-    usage: usage && (async () => usage(await askAll(pool, 'usage', clock))),
+    metrics: async () => {
+      const reports = await reportsOf(pool, clock);
+      return options.aggregate(reports.flatMap(({ report }) => (report ? [report.metrics] : [])));
+    },
+    usage:
+      usage &&
+      (async () => {
+        const reports = await reportsOf(pool, clock);
+        return usage(
+          new Map(reports.flatMap(({ id, report }) => (report?.usage ? [[id, report.usage]] : []))),
+        );
+      }),
   });
   const pool = new WorkerPool({
     ...options,
@@ -97,27 +107,25 @@ export async function runPrimary(options: PrimaryOptions): Promise<Primary> {
   return { admin: admin.address, port: await started.promise, stopped: stopped.promise };
 }
 
-async function readinessOfAll(pool: WorkerPool, clock: Clock): Promise<Readiness[]> {
-  const lists = await Promise.all(
-    pool.slots.map(async ({ id, worker }): Promise<Readiness[]> => {
-      if (worker === undefined) return [{ name: `worker ${id}`, reason: 'not running' }];
-      const response = await requestFromWorker(worker, 'readiness', clock, WORKER_TIMEOUT);
-      if (!isReadinessList(response)) return [{ name: `worker ${id}`, reason: 'does not answer' }];
-      return response.map((part) => ({ ...part, name: `worker ${id}: ${part.name}` }));
-    }),
-  );
-  return lists.flat();
+function readinessOf({ id, isRunning, report }: Reported): Readiness[] {
+  if (report === undefined)
+    return [{ name: `worker ${id}`, reason: isRunning ? 'does not answer' : 'not running' }];
+  return report.readiness.map((part) => ({ ...part, name: `worker ${id}: ${part.name}` }));
 }
 
-/** @returns the answers, by slot; without workers that do not answer */
-async function askAll(pool: WorkerPool, request: WorkerRequest, clock: Clock): Promise<Map<number, object>> {
-  const answers = new Map<number, object>();
-  await Promise.all(
-    pool.slots.map(async ({ id, worker }) => {
-      if (worker === undefined) return;
-      const answer = await requestFromWorker(worker, request, clock, WORKER_TIMEOUT);
-      if (typeof answer === 'object' && answer !== null) answers.set(id, answer);
-    }),
+interface Reported {
+  /** The slot of the worker. */
+  readonly id: number;
+  readonly isRunning: boolean;
+  readonly report: WorkerReport | undefined;
+}
+
+function reportsOf({ slots }: WorkerPool, clock: Clock): Promise<Reported[]> {
+  return Promise.all(
+    slots.map(async ({ id, worker }) => ({
+      id,
+      isRunning: worker !== undefined,
+      report: worker && (await requestReport(worker, clock, WORKER_TIMEOUT)),
+    })),
   );
-  return answers;
 }

@@ -81,16 +81,6 @@ for (const [way, go] of WAYS) {
     t.equal(await arrived.ended, 'aborted');
     await nobodyIsServed();
   });
-
-  t.test(`in the midst of a watch, the client ${way}`, async (t) => {
-    const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
-    const watch = openRequest(destination, token, WATCH);
-    await watch.until('"settings"');
-    const arrived = await apiServer.arrival(({ url }) => url.includes('watch'));
-    go(watch);
-    t.equal(await arrived.ended, 'aborted');
-    await nobodyIsServed();
-  });
 }
 
 t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connection goes', async (t) => {

@@ -1,5 +1,5 @@
 /** The Helm chart grants Stonegate what `stonegate manifests rbac` prints for the same configuration. */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { manifests } from '../../src/cli/manifests.ts';
 import { configurationOf, find, type ManifestObject, objectsOf, render, SAMPLES } from '../support/chart.ts';
 import { helm, missing } from '../support/kubernetes/programs.ts';
@@ -103,83 +103,71 @@ const GRANTABLE = [
   { apiGroups: ['example.com', 'tenancy.stonegate.dev'], resources: ['widgets'], verbs: ['get'] },
 ];
 
-/** The chart's ClusterRole has the rights of the printed one. */
-async function grantsAsPrinted(t: Test, name: string, configuration: object, ...options: string[]) {
-  const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
-  const [printed] = await printedRBAC(objects, ...options);
-  t.same(
-    rightsIn(find(objects, 'ClusterRole', name).rules),
-    rightsIn(printed?.rules),
-    JSON.stringify(configuration),
-  );
-}
+const administration = {
+  name: 'operators',
+  groups: ['keystone:group:operators'],
+  tenants: { names: ['*'] },
+  clusterRole: 'stonegate:read',
+  reason: 'operations',
+};
+const applicationCredential = { id: 'abc', secret: { fromEnv: 'KEYSTONE_SECRET' } };
+const SERVICE = { keystone: { ...KEYSTONE.keystone, serviceCredential: { applicationCredential } } };
+const access = { grantable: GRANTABLE };
+const kinds = ['batch/v1/cronjobs', 'v1/podtemplates'];
+const clusterScoped = [
+  { resource: 'clusterroles', names: 'shared-*' },
+  { resource: 'customresourcedefinitions', names: '*.example.com' },
+  { resource: 'storage.k8s.io/v1/storageclasses', names: 'fast' },
+];
+const roles = {
+  member: { clusterRole: 'stonegate:edit' },
+  admin: { clusterRole: 'admin' },
+  guest: { role: 'guest' },
+};
 
-t.test('provisioning is granted what stonegate manifests rbac --provisioner prints', { skip }, async (t) => {
-  const some = {
-    member: { clusterRole: 'stonegate:edit' },
-    admin: { clusterRole: 'admin' },
-    guest: { role: 'guest' },
-  };
-  const applicationCredential = { id: 'abc', secret: { fromEnv: 'KEYSTONE_SECRET' } };
-  const authentication = { keystone: { ...KEYSTONE.keystone, serviceCredential: { applicationCredential } } };
-  for (const mode of ['shared', 'arktos'])
-    for (const createRoles of [true, false])
-      for (const roles of [
-        {},
-        { roles: {} },
-        { roles: some, projects: { abc: { roles: { cook: 'kitchen' } } } },
-      ]) {
-        const bindings = { provision: 'onRequest', createRoles, ...roles };
-        const configuration = { tenancy: { mode }, authentication, bindings };
-        await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
-      }
-});
-
-t.test('policies are granted what stonegate manifests rbac prints', { skip }, async (t) => {
-  const administration = {
-    name: 'operators',
-    groups: ['keystone:group:operators'],
-    tenants: { names: ['*'] },
-    clusterRole: 'stonegate:read',
-    reason: 'operations',
-  };
-  for (const authorization of [
+/** Sections by which features get rights, with the modes in which they can be used. */
+const FEATURES: readonly (readonly [modes: readonly string[], sections: object])[] = [
+  ...[{}, { roles: {} }, { roles, projects: { abc: { roles: { cook: 'kitchen' } } } }].flatMap((given) =>
+    [true, false].map((createRoles) => {
+      const bindings = { provision: 'onRequest', createRoles, ...given };
+      return [['shared', 'arktos'], { authentication: SERVICE, bindings }] as const;
+    }),
+  ),
+  ...[
     { abacPolicyFile: '/run/stonegate/files/policies/policies.jsonl' },
     { administrations: [administration] },
     { tenantAdministrations: true },
     { crossTenantPolicies: true },
     { crossTenantPolicies: true, tenantAdministrations: true, administrations: [administration] },
-  ])
-    for (const createRoles of [true, false]) {
-      const configuration = {
-        tenancy: { mode: 'arktos' },
-        authentication: KEYSTONE,
-        authorization,
-        access: { grantable: GRANTABLE },
-        bindings: { createRoles },
-      };
-      await grantsAsPrinted(t, 'stonegate:stonegate-impersonator', configuration, '--user', 'stonegate');
-      await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
-    }
-});
+  ].flatMap((authorization) =>
+    [true, false].map(
+      (createRoles) => [['arktos'], { authorization, access, bindings: { createRoles } }] as const,
+    ),
+  ),
+  [['shared'], { access, publishing: { namespaces: ['shared'], kinds } }],
+  [['shared'], { access, publishing: { namespaces: ['shared'] } }],
+  [['arktos'], { access, publishing: { namespaces: ['shared'], kinds, clusterScoped } }],
+  [['arktos'], { access, publishing: { clusterScoped } }],
+  ...[[], ['apps/v1/deployments', 'v1/configmaps']].map(
+    (count) => [['shared', 'arktos'], { quota: { default: { pods: '10' }, count } }] as const,
+  ),
+];
 
-t.test('publishing is granted what stonegate manifests rbac --provisioner prints', { skip }, async (t) => {
-  const namespaces = { namespaces: ['shared'], kinds: ['batch/v1/cronjobs', 'v1/podtemplates'] };
-  const clusterScoped = [
-    { resource: 'clusterroles', names: 'shared-*' },
-    { resource: 'customresourcedefinitions', names: '*.example.com' },
-    { resource: 'storage.k8s.io/v1/storageclasses', names: 'fast' },
-  ];
-  for (const [mode, publishing] of [
-    ['shared', namespaces],
-    ['shared', { namespaces: ['shared'] }],
-    ['arktos', { ...namespaces, clusterScoped }],
-    ['arktos', { clusterScoped }],
-  ] as const) {
-    const access = { grantable: GRANTABLE };
-    const configuration = { tenancy: { mode }, authentication: KEYSTONE, access, publishing };
-    await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
-  }
+t.test('features are granted what stonegate manifests rbac prints for them', { skip }, async (t) => {
+  for (const [modes, sections] of FEATURES)
+    for (const mode of modes) {
+      const configuration = { tenancy: { mode }, authentication: KEYSTONE, ...sections };
+      const objects = render(t.testdir(), { configuration, upstream: UPSTREAM });
+      const account = mode === 'arktos' ? ['--user', 'stonegate'] : ACCOUNT;
+      for (const [name, options] of [
+        ['impersonator', account],
+        ['provisioner', PROVISIONER],
+      ] as const) {
+        const [printed] = await printedRBAC(objects, ...options);
+        const { rules } = find(objects, 'ClusterRole', `stonegate:stonegate-${name}`);
+        t.same(rightsIn(rules), rightsIn(printed?.rules), `${name}: ${JSON.stringify(configuration)}`);
+      }
+    }
 });
 
 t.test('what Stonegate would refuse to grant is not granted to it', { skip }, async (t) => {
@@ -228,16 +216,4 @@ t.test('what Stonegate would refuse to publish or to grant, Helm refuses', { ski
       JSON.stringify(configuration),
     );
   }
-});
-
-t.test('quotas are granted what stonegate manifests rbac prints', { skip }, async (t) => {
-  const authentication = KEYSTONE;
-  for (const mode of ['shared', 'arktos'])
-    for (const count of [[], ['apps/v1/deployments', 'v1/configmaps']]) {
-      const quota = { default: { pods: '10' }, count };
-      const configuration = { tenancy: { mode }, authentication, quota };
-      const account = mode === 'arktos' ? ['--user', 'stonegate'] : ACCOUNT;
-      await grantsAsPrinted(t, 'stonegate:stonegate-impersonator', configuration, ...account);
-      await grantsAsPrinted(t, 'stonegate:stonegate-provisioner', configuration, ...PROVISIONER);
-    }
 });

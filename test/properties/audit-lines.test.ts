@@ -55,7 +55,12 @@ const identity = fc
   .record({ authenticator: fc.constantFrom('keystone', 'jwt'), values: fc.dictionary(foreign, foreign) })
   .map(({ authenticator, values }) => ({ ...alice, authenticator, auditAnnotations: values }));
 const outcome = fc.record(
-  { status: fc.integer({ min: 0, max: 999 }), code: foreign, message: foreign, aborted: fc.boolean() },
+  {
+    status: fc.integer({ min: 0, max: 999 }),
+    code: fc.constantFrom('AccessDenied', 'InternalError'),
+    message: foreign,
+    aborted: fc.boolean(),
+  },
   { requiredKeys: ['status', 'aborted'] },
 );
 const request = fc.record(

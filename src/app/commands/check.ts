@@ -15,7 +15,7 @@ import {
 } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
-import { certificatesOfOtherTenants, certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
+import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
 import { Generations } from '../../config/generation.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
@@ -79,7 +79,6 @@ export function check(
     }
     const found: (Problem & { isError?: boolean })[] = [
       ...certificatesOutOfPeriod(loaded, clock.now()),
-      ...certificatesOfOtherTenants(loaded),
       ...accessWarnings(loaded.configuration),
       ...tokenWarnings(loaded.configuration),
       ...(offline ? [] : await askBackends(loaded)),

@@ -73,7 +73,7 @@ function progressLine({ change, failure, finished, total }: Progress): string {
 }
 
 /** @param losses per place whose deletions are held back, the largest first */
-export function heldBackLine(losses: readonly Loss[]): string {
+function heldBackLine(losses: readonly Loss[]): string {
   const count = losses.reduce((sum, { going }) => sum + going, 0);
   const named = losses
     .slice(0, NAMED)

@@ -20,18 +20,19 @@ import {
 } from '../../config/load.ts';
 import { type ProcessUsage, UsageExposition } from '../../features/usage/usage-metrics.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { FileNotOpened } from '../../lib/file-errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
 import { createAdminListener, type Readiness } from '../../server/admin.ts';
+import { AddressError } from '../../server/listen.ts';
 import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
+import { WorkerStartError } from '../../server/worker-pool.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { createAdmissionApp } from '../admission-app.ts';
 import { type App, createApp } from '../app.ts';
 import { limitGarbage } from '../garbage-collection.ts';
-import { startFailure } from '../start-failure.ts';
-import { exitAtOnce, StartLimit } from '../start-limit.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
@@ -76,22 +77,18 @@ async function start<Loaded extends StartingConfiguration>(
   run: (starting: Starting<Loaded>) => Promise<void>,
 ): Promise<number> {
   const logger = createLogger('info');
-  const limit = new StartLimit({ clock: systemClock, logger, exit: exitAtOnce });
-  limit.begin(`reading ${file} and the files it names`);
   const result = await load(file, systemSources);
-  limit.end();
   if (!result.ok) throw configurationError(file, result.problems);
   const { loaded, watched } = result;
-  const { configuration } = loaded;
-  logger.setLevel(configuration.log.level);
+  logger.setLevel(loaded.configuration.log.level);
   try {
-    await run({ file, loaded, watched, logger, limit });
+    await run({ file, loaded, watched, logger });
     return EXIT.fine;
   } catch (error) {
-    limit.end();
-    const reason = startFailure(error, configuration);
-    if (reason === undefined) logger.error({ error }, 'Stonegate could not be started');
-    else logger.error({}, `Stonegate could not be started: ${reason}`);
+    // An operator can correct these; any other error is logged with its stack.
+    if (error instanceof AddressError || error instanceof FileNotOpened || error instanceof WorkerStartError)
+      logger.error({}, `Stonegate could not be started: ${error.message}`);
+    else logger.error({ error }, 'Stonegate could not be started');
     return EXIT.failed;
   }
 }
@@ -107,7 +104,6 @@ interface Starting<Loaded> {
   readonly loaded: Loaded;
   readonly watched: Watched;
   readonly logger: Logger;
-  readonly limit: StartLimit;
 }
 
 /** What a process serves. */
@@ -120,13 +116,9 @@ interface ServingApp {
 }
 
 function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {
-  const { bind } = starting.loaded.configuration.admission;
   return serveAlone(
     starting,
-    () => {
-      starting.limit.begin(`listening at admission.bind ${bind}`);
-      return createAdmissionApp({ ...starting, sources: systemSources });
-    },
+    () => createAdmissionApp({ ...starting, sources: systemSources }),
     ({ address }) => ({ admission: address }),
   );
 }
@@ -140,23 +132,27 @@ function serveAll(starting: StartingAll): Promise<void> {
   if (cluster.isWorker) return runAsWorker(starting);
   const { workers } = starting.loaded.configuration.server;
   if (workerCount(workers) > 1) return runAsPrimary(starting, workers);
-  return serveAlone(starting, () => createWholeApp(starting), addressesOf);
+  return serveAlone(
+    starting,
+    (onStep) => createApp({ ...starting, sources: systemSources, onStep }),
+    addressesOf,
+  );
 }
 
 /** One process with its own admin listener. */
 async function serveAlone<App extends ServingApp>(
-  { loaded, logger, limit }: Starting<StartingConfiguration>,
-  createServing: () => Promise<App>,
+  { loaded, logger }: Starting<StartingConfiguration>,
+  createServing: (onStep: (step: string) => void) => Promise<App>,
   addresses: (app: App) => object,
 ): Promise<void> {
   const { bind } = loaded.configuration.admin;
   const usage = usageExposition(loaded.configuration);
   let app: App | undefined;
+  let step = 'starting';
   // The first step, as with workers: if its address is taken, no component has started or logged anything.
-  limit.begin(`listening at admin.bind ${bind}`);
   const admin = await createAdminListener({
     bind,
-    readiness: () => app?.readiness() ?? [{ name: 'start', reason: limit.step }],
+    readiness: () => app?.readiness() ?? [{ name: 'start', reason: step }],
     metrics: async () => app?.metrics.text() ?? '',
     usage: usage && (() => usage.text(new Map([[0, app?.usage?.() ?? {}]]))),
     version: await version(),
@@ -164,8 +160,9 @@ async function serveAlone<App extends ServingApp>(
     logger,
   });
   try {
-    app = await createServing();
-    limit.end();
+    app = await createServing((next) => {
+      step = next;
+    });
     logger.info({ ...addresses(app), admin: admin.address, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
@@ -174,12 +171,12 @@ async function serveAlone<App extends ServingApp>(
 }
 
 async function runAsWorker(starting: StartingAll): Promise<void> {
-  const { loaded, logger, limit } = starting;
+  const { loaded, logger } = starting;
   try {
-    const app = await createWholeApp(starting);
-    limit.end();
+    const app = await createApp({ ...starting, sources: systemSources });
     const { metrics, readiness, usage } = app;
-    servePrimary(process, { readiness, metrics: () => metrics.json(), usage }, logger);
+    const report = async () => ({ readiness: readiness(), metrics: await metrics.json(), usage: usage() });
+    servePrimary(process, report, logger);
     logger.info({ ...addressesOf(app), worker: cluster.worker?.id, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
@@ -189,17 +186,11 @@ async function runAsWorker(starting: StartingAll): Promise<void> {
   }
 }
 
-function createWholeApp({ limit, ...starting }: StartingAll): Promise<App> {
-  return createApp({ ...starting, sources: systemSources, onStep: (step) => limit.begin(step) });
-}
-
 function addressesOf({ addresses: { api: address, ...others } }: App): object {
   return { address, ...others };
 }
 
-async function runAsPrimary({ loaded, logger, limit }: StartingAll, workers: number | 'auto'): Promise<void> {
-  // Each worker has a start limit of its own.
-  limit.end();
+async function runAsPrimary({ loaded, logger }: StartingAll, workers: number | 'auto'): Promise<void> {
   const { admin, server } = loaded.configuration;
   const usage = usageExposition(loaded.configuration);
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));

@@ -199,7 +199,7 @@ t.test('refused, with the file and the path:', async (t) => {
         own: ofA,
         text: file([issuer(A, { issuer: { url: A, audiences: ['a'], egressSelectorType: 'cluster' } })]),
       },
-      'auth.yaml: jwt[0].issuer.egressSelectorType: expected no egressSelectorType: Stonegate has no egress selectors',
+      'auth.yaml: jwt[0].issuer.egressSelectorType: is no known key',
     ],
     [
       'the issuer of service accounts',

@@ -54,11 +54,6 @@ t.test('certificates alone are enough to log in; defaults', async (t) => {
   });
 });
 
-t.test('every field that is set is seen; a dash is no prefix', async (t) => {
-  const given = { usernamePrefix: 'cert:', groupsPrefix: '-', allowSystemTenant: true };
-  t.match(await load(given), { problems: [], settings: { ...given, groupsPrefix: '' } });
-});
-
 t.test('not together with a certificate that every client must show', async (t) => {
   const { problems } = await load({}, { tls: { clientCAFile: 'clients-ca.crt' } });
   t.match(problems, [

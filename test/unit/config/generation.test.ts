@@ -85,27 +85,6 @@ t.test('a component is disposed after those that use it, and replaced with those
   t.same(log, ['closing client of a', 'closed client of a', 'dispose a']);
 });
 
-t.test('a component of another generation cannot be used', async (t) => {
-  const { generations, part, type } = setUp();
-  t.throws(
-    () =>
-      generations.replace((generation) =>
-        generation.component(type, { uses: [{ id: 'other' }], create: () => part(generation, 'a') }),
-      ),
-    /no component of its generation/,
-  );
-});
-
-t.test('nothing is added to a generation that is built', async (t) => {
-  const { generations, part } = setUp();
-  let builder: GenerationBuilder | undefined;
-  generations.replace((generation) => {
-    builder = generation;
-    return part(generation, 'a');
-  });
-  t.throws(() => builder && part(builder, 'b'), /built already/);
-});
-
 t.test('a component may carry over what the previous one of its type knows', async (t) => {
   const { generations, type } = setUp();
   const seen: string[][] = [];
@@ -154,21 +133,6 @@ t.test('of a type that stops, no two components run at once', async (t) => {
   t.same(log.slice(5).sort(), ['dispose 0', 'dispose 1']);
   await generations.close();
   t.same(log.slice(7), ['stop 2', 'dispose 2']);
-});
-
-t.test('a component that is stopped by a refused generation goes on', async (t) => {
-  const { generations, log } = setUp();
-  const loop = new ComponentType<Part>('loop', { stop: ({ id }) => void log.push(`stop ${id}`) });
-  generations.replace((generation) => generation.component(loop, { create: () => ({ id: 'a' }) }));
-  generations.start();
-  t.throws(() =>
-    generations.replace((generation) => {
-      generation.component(loop, { create: () => ({ id: 'b' }) });
-      throw new Error('refused');
-    }),
-  );
-  await setImmediate();
-  t.same(log, []);
 });
 
 t.test('what a hook throws is logged, and everything else still starts and ends', async (t) => {

@@ -180,10 +180,6 @@ t.test('refused:', async (t) => {
   }
 });
 
-t.test('an empty secret', async (t) => {
-  t.match(problemsOf(await load({}, { ...ENV, SECRET: '' })), [/expected a secret, found nothing$/]);
-});
-
 t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
   for (const url of ['http://:hunter2@redis', 'redis://:hunter2@redis/name', 'unix:', ':hunter2@redis']) {
     const problems = problemsOf(await load({}, { ...ENV, REDIS_URL: url }));
@@ -193,11 +189,6 @@ t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
   for (const url of ['redis://redis', 'rediss://:hunter2@[::1]:6380/2', 'unix:///run/redis.sock']) {
     t.same(problemsOf(await load({}, { ...ENV, REDIS_URL: url })), [], url);
   }
-});
-
-t.test('a bad configuration still says which files to watch', async (t) => {
-  const { watched } = await load({ 'tls.key': undefined });
-  t.ok(watched.has('/etc/stonegate/tls.key'));
 });
 
 t.test(

@@ -4,20 +4,10 @@ import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { parseDuration } from '../../../src/lib/go-time.ts';
 import { isJSONObject } from '../../../src/lib/json-object.ts';
+import { configurationText } from '../../support/configuration-problems.ts';
 
-const MINIMAL = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: tls.crt, keyFile: /etc/tls.key } }
-upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
-tenancy: { mode: arktos }
-authentication: { keystone: { url: "https://keystone:5000/v3" } }
-`;
-
-/** MINIMAL with one top-level key written otherwise. */
-function withKey(key: string, value: string): string {
-  const rest = MINIMAL.replace(new RegExp(`^${key}: .*\n`, 'm'), '');
-  return `${rest}${key}: ${value}\n`;
-}
+const MINIMAL = configurationText({});
+const withKey = (key: string, value: string) => configurationText({ [key]: value });
 
 function problemsOf(text: string): string[] {
   return parseConfiguration(text, '/etc/stonegate').problems.map(formatProblem);
@@ -255,7 +245,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a duration without a unit',
     withKey('server', '{ tls: { certFile: a, keyFile: b }, shutdownGrace: 30 }'),
-    'server.shutdownGrace (line 6): expected a duration such as 60s, 1m30s or 250ms, found 30',
+    'server.shutdownGrace (line 3): expected a duration such as 60s, 1m30s or 250ms, found 30',
   ],
   [
     'a request that costs more than a tenant may ever have',
@@ -280,7 +270,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'every address as a trusted proxy',
     withKey('server', '{ tls: { certFile: a, keyFile: b }, trustedProxies: ["0.0.0.0/0"] }'),
-    'server.trustedProxies[0] (line 6): expected a CIDR',
+    'server.trustedProxies[0] (line 3): expected a CIDR',
   ],
   [
     'an API server over http elsewhere than on loopback',
@@ -367,17 +357,17 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'the tenant "all" for a domain in arktos mode',
     withKey('tenancy', '{ mode: arktos, domains: { D: all } }'),
-    'tenancy.domains.D (line 6): expected another tenant: Arktos',
+    'tenancy.domains.D (line 5): expected another tenant: Arktos',
   ],
   [
     '"all" as the system tenant',
     withKey('tenancy', '{ mode: arktos, systemTenant: all }'),
-    'tenancy.systemTenant (line 6): expected another tenant: Arktos',
+    'tenancy.systemTenant (line 5): expected another tenant: Arktos',
   ],
   [
     'two domains that would be one tenant',
     withKey('tenancy', '{ mode: arktos, domains: { "A B": x, "a b": x } }'),
-    'tenancy.domains["a b"] (line 6): expected a tenant of its own, found "x"',
+    'tenancy.domains["a b"] (line 5): expected a tenant of its own, found "x"',
   ],
   [
     "C163 a user prefix that is the cluster's own",

@@ -79,7 +79,7 @@ async function start(t: Test) {
 
 const NOT_USED = 'the new configuration is not used; the last valid one stays in force';
 
-t.test('C234 a bad file keeps the last good configuration, and each problem is said once', async (t) => {
+t.test('C234 a bad file keeps the last good configuration, and its problems are logged once', async (t) => {
   const { tick, file, applied, errors, results } = await start(t);
   writeFileSync(file, CONFIGURATION.replace('arktos', 'bogus'));
   await tick();
@@ -93,16 +93,6 @@ t.test('C234 a bad file keeps the last good configuration, and each problem is s
   t.same(results, ['error', 'ok']);
 });
 
-t.test('a problem that returns after a good state is logged again', async (t) => {
-  const { tick, folder, errors } = await start(t);
-  const token = join(folder, 'token');
-  for (const text of ['', 'abc', '']) {
-    writeFileSync(token, text);
-    await tick();
-  }
-  t.equal(errors.filter((error) => error.startsWith('upstream.credential.tokenFile')).length, 2);
-});
-
 t.test('a certificate whose key has not arrived yet is used once it has', async (t) => {
   const { tick, folder, applied, certificate, errors } = await start(t);
   writeFileSync(join(folder, 'secret/tls.crt'), second.cert);
@@ -112,16 +102,6 @@ t.test('a certificate whose key has not arrived yet is used once it has', async 
   writeFileSync(join(folder, 'secret/tls.key'), second.key);
   await tick();
   t.equal(certificate(), second.cert);
-});
-
-t.test('a file the bad configuration lacks is noticed when it appears', async (t) => {
-  const { tick, file, folder, applied } = await start(t);
-  writeFileSync(file, CONFIGURATION.replace('tokenFile: token', 'tokenFile: later'));
-  await tick();
-  t.equal(applied.length, 0);
-  writeFileSync(join(folder, 'later'), 'def');
-  await tick();
-  t.equal(applied.length, 1);
 });
 
 t.test(

@@ -1,23 +1,10 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
 import { accessWarnings, tokenWarnings } from '../../../src/config/validate.ts';
 import type { AuthorizationMode } from '../../../src/kubernetes/authorization-mode.ts';
+import { parseSections, problemsOfSections } from '../../support/configuration-problems.ts';
 
-function read(more: string) {
-  const text = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: tls.crt, keyFile: tls.key } }
-upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
-tenancy: { mode: shared }
-authentication: { keystone: { url: "https://keystone:5000/v3" } }
-${more}`;
-  return parseConfiguration(text, '/etc');
-}
-
-function problemsOf(more: string): string[] {
-  return read(more).problems.map(formatProblem);
-}
+const SHARED = { tenancy: '{ mode: shared }' };
+const problemsOf = (more: string) => problemsOfSections(SHARED, more);
 
 t.test('everything that needs the index is refused without it', async (t) => {
   t.same(
@@ -87,7 +74,7 @@ t.test('an index by which no list is filtered is worth a warning', async (t) => 
 
 t.test('access tokens that users of Keystone cannot make are worth a warning', async (t) => {
   const warnings = (more: string) => {
-    const { configuration } = read(more);
+    const { configuration } = parseSections(SHARED, more);
     return configuration && tokenWarnings(configuration);
   };
   const credential = 'bindings: { credential: { tokenFile: token } }';

@@ -1,22 +1,12 @@
 import t, { type Test } from 'tap';
 import { loadAdmission, systemSources } from '../../../src/config/load.ts';
-import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { problemsOfSections } from '../../support/configuration-problems.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 function problems(mode: string, admission: string, rest = ''): string[] {
-  const { problems } = parseConfiguration(
-    `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: c, keyFile: k } }
-upstream: { server: "https://u", credential: { tokenFile: t } }
-tenancy: { mode: ${mode} }
-authentication: { keystone: { url: "https://keystone/v3" } }
-admission: { tls: { certFile: c, keyFile: k }, ${admission} }
-${rest}`,
-    '/',
-  );
-  return problems.map(formatProblem);
+  const section = `{ tls: { certFile: c, keyFile: k }, ${admission} }`;
+  return problemsOfSections({ tenancy: `{ mode: ${mode} }`, admission: section }, rest);
 }
 
 t.test('the version of the Pod Security Standards is not newer than the API server', async (t) => {

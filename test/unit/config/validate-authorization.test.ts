@@ -1,24 +1,13 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
-
-function read(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}) {
-  const text = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: tls.crt, keyFile: tls.key } }
-upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
-tenancy: { mode: ${mode}, domains: { Partner: partners, Default: system } }
-authentication: { keystone: { url: "https://keystone:5000/v3" } }
-authorization: ${authorization}
-${more}`;
-  return parseConfiguration(text, '/etc');
-}
-
-function problemsOf(...given: Parameters<typeof read>): string[] {
-  return read(...given).problems.map(formatProblem);
-}
+import { problemsOfSections } from '../../support/configuration-problems.ts';
 
 const CREDENTIAL = 'bindings: { credential: { tokenFile: provisioner } }';
+
+function problemsOf(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}): string[] {
+  const tenancy = `{ mode: ${mode}, domains: { Partner: partners, Default: system } }`;
+  return problemsOfSections({ tenancy, authorization }, more);
+}
+
 const USES = [
   'abacPolicyFile: policies.jsonl',
   'crossTenantPolicies: true',
@@ -51,26 +40,6 @@ t.test('policies need a credential that writes the roles of guests', async (t) =
     );
   }
   t.same(problemsOf('{ administrationsMustEnd: true }', { more: '' }), []);
-});
-
-t.test('every field that is set is seen in the effective configuration', async (t) => {
-  const tenants = { names: ['acme'], matchLabels: { region: 'eu' }, domains: ['Acme'] };
-  const administration = { name: 'a', groups: ['g'], tenants, clusterRole: 'view', reason: 'r' };
-  const { configuration } = read(`
-  abacPolicyFile: policies.jsonl
-  crossTenantPolicies: true
-  tenantAdministrations: true
-  administrationsMustEnd: true
-  administrations:
-    - ${JSON.stringify({ ...administration, domain: 'Partner', notAfter: '2027-03-31T02:00:00+02:00' })}`);
-  t.same(configuration?.authorization, {
-    hideForbidden: false,
-    abacPolicyFile: '/etc/policies.jsonl',
-    crossTenantPolicies: true,
-    tenantAdministrations: true,
-    administrationsMustEnd: true,
-    administrations: [{ ...administration, domain: 'Partner', notAfter: '2027-03-31T02:00:00+02:00' }],
-  });
 });
 
 t.test('policies are refused in shared mode', async (t) => {

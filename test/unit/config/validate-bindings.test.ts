@@ -1,38 +1,19 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
+import { problemsOfSections } from '../../support/configuration-problems.ts';
 
-const HEAD = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
-`;
-const SERVER = '{ tls: { certFile: tls.crt, keyFile: tls.key } }';
 const SERVICE =
-  'password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } }';
+  'serviceCredential: { password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } } }';
 
-interface Written {
-  readonly mode?: string;
-  readonly service?: boolean;
-  readonly server?: string;
-  /** More of the configuration. */
-  readonly more?: string;
-}
-
-function problemsOf(
-  bindings: string,
-  { mode = 'shared', service = true, server = SERVER, more = '' }: Written = {},
-): string[] {
-  const credential = service ? `, serviceCredential: { ${SERVICE} }` : '';
-  const text = `${HEAD}server: ${server}
-tenancy: { mode: ${mode} }
-authentication: { keystone: { url: "https://keystone:5000/v3"${credential} } }
-bindings: ${bindings}
-${more}`;
-  return parseConfiguration(text, '/etc').problems.map(formatProblem);
+function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {}): string[] {
+  return problemsOfSections({
+    tenancy: `{ mode: ${mode} }`,
+    authentication: `{ keystone: { url: "https://keystone:5000/v3", ${service} } }`,
+    bindings,
+  });
 }
 
 t.test('what is written without anything particular is good', async (t) => {
-  t.same(problemsOf('{}', { service: false }), []);
+  t.same(problemsOf('{}', { service: '' }), []);
   t.same(problemsOf('{ provision: periodic, credential: { tokenFile: provisioner } }'), []);
 });
 
@@ -60,7 +41,7 @@ t.test('C235 a format without id and name, or of what no namespace may hold, is 
 
 t.test('provisioning requires a credential at Keystone and one at the API server', async (t) => {
   for (const provision of ['periodic', 'onRequest']) {
-    const problems = problemsOf(`{ provision: ${provision} }`, { service: false });
+    const problems = problemsOf(`{ provision: ${provision} }`, { service: '' });
     t.match(problems, [
       /authentication\.keystone\.serviceCredential.*is required/,
       /bindings\.credential.*is required/,

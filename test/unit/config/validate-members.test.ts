@@ -1,19 +1,8 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
+import { parseSections, problemsOfSections } from '../../support/configuration-problems.ts';
 
 function parse(rest: string) {
-  const { configuration, problems } = parseConfiguration(
-    `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: c, keyFile: k } }
-upstream: { server: "https://u", credential: { tokenFile: t } }
-tenancy: { mode: arktos }
-authentication: { keystone: { url: "https://keystone/v3" } }
-${rest}`,
-    '/',
-  );
-  return { members: configuration?.members, problems: problems.map(formatProblem) };
+  return { members: parseSections({}, rest).configuration?.members, problems: problemsOfSections({}, rest) };
 }
 
 t.test('members need the index and a credential that writes', async (t) => {

@@ -1,22 +1,12 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
+import { parseSections, problemsOfSections } from '../../support/configuration-problems.ts';
 
 const CREDENTIAL = 'bindings: { credential: { tokenFile: p } }';
 
 function parse(mode: string, publishing: string, rest = CREDENTIAL) {
-  const { configuration, problems } = parseConfiguration(
-    `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: c, keyFile: k } }
-upstream: { server: "https://u", credential: { tokenFile: t } }
-tenancy: { mode: ${mode} }
-authentication: { keystone: { url: "https://keystone/v3" } }
-publishing: { ${publishing} }
-${rest}`,
-    '/',
-  );
-  return { publishing: configuration?.publishing, problems: problems.map(formatProblem) };
+  const sections = { tenancy: `{ mode: ${mode} }`, publishing: `{ ${publishing} }` };
+  const { configuration } = parseSections(sections, rest);
+  return { publishing: configuration?.publishing, problems: problemsOfSections(sections, rest) };
 }
 
 t.test('namespaces, kinds and names are read', async (t) => {

@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { FileNotOpened } from '../../../src/lib/file-errors.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { createAuditFile } from '../../../src/observability/audit-file.ts';
+import { type AuditStreamOptions, createAuditFile } from '../../../src/observability/audit-file.ts';
 import { createLogger } from '../../../src/observability/log.ts';
 import { aggregateMetrics, createMetrics } from '../../../src/observability/metrics.ts';
 import type { ObservedRequest, Outcome } from '../../../src/observability/request-observer.ts';
@@ -106,24 +104,6 @@ t.test('a series whose labels have closed sets is there before its first event',
     'stonegate_access_verifications_total{result="differed"} 0',
   ])
     t.match(text, `${line}\n`);
-});
-
-t.test('a failed reload shows until one succeeds', async (t) => {
-  const metrics = createMetrics(() => 0, '1.2.3');
-  const inUse = async () => /^stonegate_last_reload_successful (\d)$/m.exec(await metrics.text())?.[1];
-  t.equal(await inUse(), '1');
-  metrics.reload('error');
-  t.equal(await inUse(), '0');
-  metrics.reload('ok');
-  t.equal(await inUse(), '1');
-});
-
-t.test('certificates that are not configured any more are not shown', async (t) => {
-  const metrics = createMetrics(() => 0, '1.2.3');
-  metrics.certificatesInForce(new Map([['portal.tls.certFile', 5_000]]));
-  metrics.certificatesInForce(new Map([['server.tls.certFile', 7_000]]));
-  const shown = (await metrics.text()).match(/^stonegate_certificate_not_after\S+ \d+$/gm);
-  t.same(shown, ['stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"} 7']);
 });
 
 t.test('the metrics of several workers are added up', async (t) => {
@@ -241,18 +221,23 @@ t.test('an observer that fails disturbs neither the request nor the others', asy
   t.equal(lines.length, 3);
 });
 
+/** An audit log that loses no line, unless a test says otherwise. */
+function openAuditFile(t: Test, options: Partial<AuditStreamOptions> & { readonly file: string }) {
+  return createAuditFile({
+    content: 'audit events',
+    clock: systemClock,
+    logger: silentLogger,
+    lost: () => t.fail('lost'),
+    ...options,
+  });
+}
+
 t.test(
   'audit lines are on disk, in order, once the log is closed; a rotated file is opened anew',
   async (t) => {
     const folder = t.testdir({});
     const file = join(folder, 'audit.log');
-    const audit = await createAuditFile({
-      content: 'audit events',
-      file,
-      clock: systemClock,
-      logger: silentLogger,
-      lost: () => t.fail('lost'),
-    });
+    const audit = await openAuditFile(t, { file });
     audit.write('one');
     audit.write('two');
     await t.resolves(eventually(async () => (await readFile(file, 'utf8')) === 'one\ntwo\n'));
@@ -268,21 +253,6 @@ t.test(
   },
 );
 
-t.test('without an audit file that can be opened nothing starts', async (t) => {
-  const file = '/dev/null/nowhere/audit.log';
-  const options = {
-    file,
-    content: 'audit events',
-    clock: systemClock,
-    logger: silentLogger,
-    lost() {},
-  } as const;
-  await t.rejects(createAuditFile(options), {
-    constructor: FileNotOpened,
-    message: `${file} is below something that is no folder`,
-  });
-});
-
 t.test(
   'an audit log that is moved off a full disk loses nothing, though lines are being written',
   async (t) => {
@@ -290,14 +260,7 @@ t.test(
     const file = join(t.testdir({}), 'audit.log');
     await symlink('/dev/full', file);
     const failing: boolean[] = [];
-    const audit = await createAuditFile({
-      content: 'audit events',
-      file,
-      clock: systemClock,
-      logger,
-      lost: () => t.fail('lost'),
-      failing: (is) => failing.push(is),
-    });
+    const audit = await openAuditFile(t, { file, logger, failing: (is) => failing.push(is) });
     audit.write('one');
     await eventually(() => said.length > 0);
     t.same(failing, [true]);
@@ -319,13 +282,7 @@ t.test('audit events that a full disk has not taken by the end are counted, and 
   const count = () => {
     lost += 1;
   };
-  const audit = await createAuditFile({
-    content: 'audit events',
-    file: '/dev/full',
-    clock: systemClock,
-    logger,
-    lost: count,
-  });
+  const audit = await openAuditFile(t, { file: '/dev/full', logger, lost: count });
   audit.write('one');
   await eventually(() => lines.length > 0);
   audit.write('two');
@@ -348,7 +305,7 @@ async function auditToPipe(t: Test) {
   const count = () => {
     lost += 1;
   };
-  const audit = await createAuditFile({ content: 'audit events', file: pipe, clock, logger, lost: count });
+  const audit = await openAuditFile(t, { file: pipe, clock, logger, lost: count });
   /** Reads until there are so many bytes. */
   const read = async (bytes: number) => {
     let seen = '';
@@ -375,32 +332,6 @@ t.test(
     await closed;
     await reader.close();
     t.equal(lost(), 0);
-  },
-);
-
-t.test(
-  'audit events that cannot be written at the end are counted and logged, and closing ends',
-  async (t) => {
-    const { audit, clock, lines, reader, read, lost } = await auditToPipe(t);
-    // Each is written for itself, and the pipe has room for less.
-    for (let line = 0; line < 5; line += 1) audit.write('x'.repeat(260 * 1024));
-    let ended = false;
-    const closed = audit.close().then(() => {
-      ended = true;
-    });
-    clock.advance(4_999);
-    await turn();
-    t.equal(ended, false, 'it may be slow');
-    await eventually(() => {
-      clock.advance(5_000);
-      return ended;
-    });
-    await closed;
-    t.equal(lost(), 5);
-    t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 5 });
-    // The write under way would hold this process.
-    await read(5 * (260 * 1024 + 1));
-    await reader.close();
   },
 );
 
@@ -433,13 +364,7 @@ t.test(
 t.test('an audit log that cannot be opened anew ends with every line in the file it has', async (t) => {
   const folder = t.testdir({ log: {} });
   const { logger, lines: said } = captured();
-  const audit = await createAuditFile({
-    content: 'audit events',
-    file: join(folder, 'log', 'audit.log'),
-    clock: systemClock,
-    logger,
-    lost: () => t.fail('lost'),
-  });
+  const audit = await openAuditFile(t, { file: join(folder, 'log', 'audit.log'), logger });
   audit.write('one');
   await rename(join(folder, 'log'), join(folder, 'moved'));
   await writeFile(join(folder, 'log'), 'no folder');

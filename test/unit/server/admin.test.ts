@@ -50,13 +50,6 @@ t.test('a process that is not ready names the failed checks, and is alive', asyn
   t.match(await get('/livez'), { status: 200 });
 });
 
-t.test('metrics are text', async (t) => {
-  const get = await start(t);
-  const { status, text, headers } = await get('/metrics');
-  t.match({ status, text }, { status: 200, text: 'stonegate_up 1\n' });
-  t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/);
-});
-
 t.test('it tells the version of Stonegate and of Node', async (t) => {
   const get = await start(t);
   const { status, text, headers } = await get('/version');

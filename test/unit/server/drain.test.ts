@@ -1,16 +1,8 @@
 /** A draining listener: it serves everything, and asks clients to open their next connection elsewhere. */
 import { once } from 'node:events';
 import t from 'tap';
-import type { Exchange } from '../../../src/lib/exchange.ts';
 import { eventually } from '../../support/eventually.ts';
-import {
-  echoTarget,
-  listenFor,
-  readAll,
-  readSome,
-  request2,
-  startListener,
-} from '../../support/server/listening.ts';
+import { echoTarget, listenFor, readAll, readSome, request2 } from '../../support/server/listening.ts';
 import {
   END_HEADERS,
   END_STREAM,
@@ -31,24 +23,6 @@ t.test('an idle HTTP/1.1 connection stays open, and its next response closes it'
   listener.drain();
   idle.write(GET);
   t.match(await readAll(idle), /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
-});
-
-t.test('a watch continues until the listener stops', async (t) => {
-  const { listener, socket } = await startListener(async ({ response, stopping }: Exchange) => {
-    response.writeHead(200, []);
-    response.write(Buffer.from('an event'));
-    stopping?.onCancel(() => response.end('the end'));
-  });
-  const watch = await socket();
-  watch.write(GET);
-  await readSome(watch);
-  listener.drain();
-  const rest = readAll(watch);
-  const other = await socket();
-  other.write(GET);
-  t.match(await readSome(other), 'an event', 'meanwhile another watch begins');
-  await Promise.all([listener.close(30_000), readAll(other)]);
-  t.match(await rest, 'the end');
 });
 
 t.test(

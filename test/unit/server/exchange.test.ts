@@ -46,21 +46,6 @@ for (const [what, head] of [
   });
 }
 
-t.test('a disconnect is noticed while a request without a body is served', async (t) => {
-  const begun = Promise.withResolvers<void>();
-  const disconnected = Promise.withResolvers<boolean>();
-  const listening = await listenFor(t, async ({ cancellation, signal }) => {
-    cancellation?.onCancel(() => disconnected.resolve(signal.aborted));
-    begun.resolve();
-    await disconnected.promise;
-  });
-  const socket = await listening.socket();
-  socket.write(GET);
-  await begun.promise;
-  socket.destroy();
-  t.equal(await disconnected.promise, true);
-});
-
 t.test(
   'a response of known length is complete with its last byte, head and body in one packet',
   async (t) => {

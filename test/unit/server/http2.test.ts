@@ -40,18 +40,6 @@ t.test('a request gets its response', async (t) => {
   session.close();
 });
 
-t.test('request and response bodies stream at the same time', async (t) => {
-  const listening = await listenFor(t, async ({ body, response }) => {
-    response.writeHead(200, []);
-    for await (const chunk of body) response.write(chunk);
-    response.end();
-  });
-  const session = await listening.session();
-  const answer = await request2(session, { ':path': '/', ':method': 'POST' }, 'a'.repeat(300_000));
-  t.equal(answer.body.length, 300_000);
-  session.close();
-});
-
 t.test('a response before the body was read is complete, and the upload is stopped', async (t) => {
   const listening = await listenFor(t, async ({ body, response }) => {
     await once(body, 'data');
@@ -149,23 +137,6 @@ t.test('an unknown expectation is refused with 417', async (t) => {
   const session = await listening.session();
   t.match(await request2(session, { ':path': '/', expect: 'cake' }), { status: 417 });
   session.close();
-});
-
-t.test('a client that resets its stream aborts the signal of that stream alone', async (t) => {
-  const signals = new Map<string, AbortSignal>();
-  const listening = await listenFor(t, async ({ target, signal, response }) => {
-    signals.set(target, signal);
-    response.writeHead(200, []);
-  });
-  const session = await listening.session();
-  const one = session.request({ ':path': '/one' });
-  const two = session.request({ ':path': '/two' });
-  await Promise.all([once(one, 'response'), once(two, 'response')]);
-  one.close(constants.NGHTTP2_CANCEL);
-  await eventually(() => signals.get('/one')?.aborted === true);
-  t.equal(signals.get('/two')?.aborted, false);
-  session.destroy();
-  await eventually(() => signals.get('/two')?.aborted === true);
 });
 
 t.test('an error during a response resets the stream', async (t) => {

@@ -24,54 +24,6 @@ function started(queue: TimeoutQueue) {
   return { state, timeout };
 }
 
-t.test('a timeout', async (t) => {
-  const clock = createFakeClock(0);
-  const queue = new TimeoutQueue(clock, TIMEOUT);
-  const { state, timeout } = started(queue);
-
-  t.test('starts anew after a stop', async (t) => {
-    clock.advance(TIMEOUT - 1);
-    timeout.stop();
-    clock.advance(TIMEOUT);
-    timeout.start();
-    clock.advance(TIMEOUT - 1);
-    t.equal(state.expired, 0);
-  });
-
-  t.test('starts anew with each byte', async (t) => {
-    for (let check = 0; check < 50; check += 1) {
-      state.progress = check;
-      timeout.start();
-      clock.advance(TIMEOUT);
-    }
-    t.equal(state.expired, 0);
-  });
-
-  t.test('does not run while nothing is awaited', async (t) => {
-    state.progress = undefined;
-    clock.advance(2 * TIMEOUT);
-    timeout.start();
-    t.equal(clock.pending, 0);
-    t.equal(state.expired, 0);
-  });
-
-  t.test('expires once', async (t) => {
-    state.progress = 1;
-    timeout.start();
-    clock.advance(TIMEOUT - 1);
-    t.equal(state.expired, 0);
-    clock.advance(1);
-    clock.advance(10 * TIMEOUT);
-    t.equal(state.expired, 1);
-  });
-
-  t.test('leaves no timer when it is disposed of', async (t) => {
-    timeout.start();
-    timeout.dispose();
-    t.equal(clock.pending, 0);
-  });
-});
-
 t.test('a thousand idle connections are closed with few wake-ups', async (t) => {
   const clock = createFakeClock(0);
   const queue = new TimeoutQueue(clock, TIMEOUT);

@@ -1,8 +1,7 @@
 /** The steps of a shutdown. */
-import { EventEmitter } from 'node:events';
 import t from 'tap';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import { createShutdown, onStopSignal, type ShutdownOptions } from '../../../src/server/shutdown.ts';
+import { createShutdown, type ShutdownOptions } from '../../../src/server/shutdown.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function createRecordedShutdown(options: Partial<ShutdownOptions> = {}) {
@@ -25,24 +24,6 @@ function createRecordedShutdown(options: Partial<ShutdownOptions> = {}) {
   });
   return { shutdown, steps, clock };
 }
-
-const ALL = ['drain', 'listener 30000', 'upstream', 'log'];
-
-t.test(
-  'a shutdown makes the process not ready, drains, stops the listener, then closes the rest',
-  async (t) => {
-    const { shutdown, steps, clock } = createRecordedShutdown();
-    t.equal(shutdown.check.notReadyBecause(), undefined);
-    const done = shutdown.begin(true);
-    t.equal(shutdown.check.notReadyBecause(), 'shutting down');
-    clock.advance(9_999);
-    await Promise.resolve();
-    t.same(steps, ['drain'], 'requests are accepted until the drain is over');
-    clock.advance(1);
-    await done;
-    t.same(steps, ALL);
-  },
-);
 
 t.test('the components are closed after the last response', async (t) => {
   const closing = Promise.withResolvers<void>();
@@ -67,23 +48,3 @@ t.test('a component that fails to close does not keep the others open', async (t
   t.same(steps, ['upstream', 'log']);
   t.same(failures, ['listener']);
 });
-
-t.test(
-  'SIGTERM drains, a second one too; SIGINT ends the drain and waits for the same shutdown',
-  async (t) => {
-    const { shutdown, steps } = createRecordedShutdown();
-    const process = new EventEmitter();
-    const begun: Promise<void>[] = [];
-    onStopSignal(process, (signal) => begun.push(shutdown.begin(signal === 'SIGTERM')));
-    process.emit('SIGTERM');
-    await Promise.resolve();
-    t.same(steps, ['drain']);
-    process.emit('SIGTERM');
-    await Promise.resolve();
-    t.same(steps, ['drain'], 'a worker gets it from its process group and from the primary');
-    process.emit('SIGINT');
-    await Promise.all(begun);
-    t.equal(begun.length, 3);
-    t.same(steps, ALL);
-  },
-);

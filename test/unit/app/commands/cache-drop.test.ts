@@ -2,18 +2,13 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { cacheDrop } from '../../../../src/app/commands/cache-drop.ts';
+import { configurationText } from '../../../support/configuration-problems.ts';
 import { printedIO } from '../../../support/printed-io.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
 
-const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: tls.crt, keyFile: tls.key } }
-upstream: { server: "https://10.0.0.1:6443", credential: { tokenFile: token } }
-tenancy: { mode: arktos }
-authentication: { keystone: { url: "https://keystone:5000/v3" } }
-`;
+const CONFIGURATION = configurationText({ server: '{ tls: { certFile: tls.crt, keyFile: tls.key } }' });
 
 t.test('without Redis it says what to do instead', async (t) => {
   const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });

@@ -1,0 +1,30 @@
+/** Parses a small configuration with other sections, for tests of what the operator is told about it. */
+import { parseConfiguration } from '../../src/config/parse.ts';
+import { formatProblem } from '../../src/config/problem.ts';
+
+/** The sections that every configuration has. */
+const SECTIONS = {
+  apiVersion: 'stonegate.dev/v1alpha1',
+  kind: 'StonegateConfiguration',
+  server: '{ tls: { certFile: tls.crt, keyFile: /etc/tls.key } }',
+  upstream: '{ server: "https://10.0.0.1:6443", credential: { tokenFile: token } }',
+  tenancy: '{ mode: arktos }',
+  authentication: '{ keystone: { url: "https://keystone:5000/v3" } }',
+};
+
+/**
+ * @param sections as YAML, each on a line of its own: instead of the usual ones, or after them
+ * @param rest YAML behind the sections
+ */
+export function configurationText(sections: Readonly<Record<string, string>>, rest = ''): string {
+  const lines = Object.entries({ ...SECTIONS, ...sections }).map(([name, value]) => `${name}: ${value}\n`);
+  return lines.join('') + rest;
+}
+
+export function parseSections(...given: Parameters<typeof configurationText>) {
+  return parseConfiguration(configurationText(...given), '/etc/stonegate');
+}
+
+export function problemsOfSections(...given: Parameters<typeof configurationText>): string[] {
+  return parseSections(...given).problems.map(formatProblem);
+}
