@@ -129,7 +129,6 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
           fetched.push({ tenant, account, path: route.path });
           return { status: 200, headers: [], body: Buffer.from('{}') };
         },
-        resource: async () => undefined,
       }),
       ...ownAPIHandler({ selfidentity: createSelfIdentityHandler(() => undefined) }),
       'guest-review': createGuestReviewHandler({

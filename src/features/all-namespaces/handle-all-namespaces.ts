@@ -20,7 +20,6 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
-import { preferredVersion } from '../discovery/feature.ts';
 import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
 import { type MergedListOptions, mergedList } from './merged-list.ts';
 import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
@@ -30,7 +29,7 @@ export interface AllNamespacesOptions
   extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'subject' | 'question'> {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly subjects: AccessSubjects;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
+  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'preferredVersion'>;
   /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
   readonly othersMayAllow: boolean;
   readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
@@ -144,13 +143,11 @@ async function wouldMerge(
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
 ): Promise<boolean | StatusError> {
-  const { maxNamespaces, mode, discovered } = options;
+  const { maxNamespaces, discovered } = options;
   const { tenant, info, exchange } = outgoing;
   if (!info.isResourceRequest) return false;
   const isNamed = version !== '' && version !== '*';
-  const apiVersion = isNamed
-    ? version
-    : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
+  const apiVersion = isNamed ? version : await discovered.preferredVersion(tenant, apiGroup, exchange.signal);
   if (apiVersion === undefined) return false;
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   const selected = await select(outgoing, asked, options);

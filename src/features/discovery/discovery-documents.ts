@@ -11,22 +11,23 @@ import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { withOwnAPIGroup } from '../../proxy/own-discovery.ts';
-import { isHealth } from '../../tenancy/discovery-paths.ts';
+import { type DiscoveryRoute, discoveryRoute, isHealth } from '../../tenancy/discovery-paths.ts';
 import {
+  groupListSchema,
+  groupSchema,
   type ResourceDescription,
-  readGroup,
-  readGroupList,
-  readResourceList,
   reduceGroups,
   reduceResources,
+  resourceListSchema,
 } from '../../tenancy/reduce-discovery.ts';
 import { withForced } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {
-  type DiscoveryRoute,
+  type DocumentOwner,
+  type DocumentRequest,
   documentOf,
+  fetchDocument,
   type GroupVersion,
   groupVersionOf,
   JSON_RESPONSE,
@@ -35,7 +36,6 @@ import {
   versionRoute,
   withBody,
 } from './discovery-document.ts';
-import { type DocumentOwner, type DocumentRequest, fetchDocument } from './fetch-document.ts';
 import { SharedDiscovery } from './shared-resources.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
@@ -79,6 +79,14 @@ export interface DiscoveryDocuments {
     signal: AbortSignal,
     account?: Account,
   ): Promise<ResourceDescription | undefined>;
+  /**
+   * The version of an API group that clients use.
+   *
+   * @param group as a client sent it
+   * @returns undefined if the tenant has no such group
+   * @throws StatusError as `get` does
+   */
+  preferredVersion(tenant: TenantName, group: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
@@ -89,7 +97,7 @@ class CachedDocuments implements DiscoveryDocuments {
   readonly #options: DiscoveryDocumentsOptions;
   readonly #shared: SharedDiscovery;
   readonly #resourcesOf = memoizeByReference((response: UpstreamResponse) =>
-    documentOf(response, readResourceList),
+    documentOf(response, resourceListSchema),
   );
   /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
   readonly #incomplete = new WeakSet<UpstreamResponse>();
@@ -116,8 +124,7 @@ class CachedDocuments implements DiscoveryDocuments {
     signal: AbortSignal,
     account: Account = { kind: 'tenant', tenant },
   ): Promise<ResourceDescription | undefined> {
-    const { readsTenantFromPath } = this.#options.mode;
-    const route = versionRoute(readsTenantFromPath ? tenant : undefined, groupVersion);
+    const route = versionRoute(this.#named(tenant), groupVersion);
     if (route === undefined) return undefined;
     const request = { tenant, account, route, accept: JSON_TYPE };
     return (
@@ -126,21 +133,30 @@ class CachedDocuments implements DiscoveryDocuments {
     );
   }
 
+  async preferredVersion(
+    tenant: TenantName,
+    group: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (group === '') return 'v1';
+    const route = discoveryRoute(`/apis/${group}`, this.#named(tenant));
+    if (route?.reduce !== 'group') return undefined;
+    const response = await this.get(tenant, route, JSON_TYPE, signal);
+    return response.status === 200 ? documentOf(response, groupSchema).preferredVersion?.version : undefined;
+  }
+
+  /** The tenant as requests name it. */
+  #named(tenant: TenantName): TenantName | undefined {
+    return this.#options.mode.readsTenantFromPath ? tenant : undefined;
+  }
+
   /** @param reusable whether a document that was fetched before may be returned */
   #get(request: DocumentRequest, reusable: boolean, signal: AbortSignal): Promise<UpstreamResponse> {
     const { tenant, account, route, accept } = request;
-    const version = firstParameter(route.query, 'hash');
-    return this.#options.cache.get(
-      {
-        owner: tenant,
-        ...queueOf(account),
-        // The tenant in the query is the owner, and the hash is the version.
-        key: JSON.stringify([route.path, accept, version !== undefined]),
-        ...(version === undefined ? {} : { version }),
-        reusable,
-      },
-      signal,
-      (wanted) => this.#load(request, wanted),
+    // The tenant in the query is the owner.
+    const key = JSON.stringify([route.path, accept]);
+    return this.#options.cache.get({ owner: tenant, ...queueOf(account), key, reusable }, signal, (wanted) =>
+      this.#load(request, wanted),
     );
   }
 
@@ -160,7 +176,7 @@ class CachedDocuments implements DiscoveryDocuments {
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     const { system, mode } = this.#options;
-    const list = documentOf(response, readGroupList);
+    const list = documentOf(response, groupListSchema);
     const definitions = await system.definitions(signal);
     const { groups } = reduceGroups(list, mode.hiddenGroups);
     const own = await this.#shared.requestable({ tenant, account }, groups, definitions, signal);
@@ -172,7 +188,7 @@ class CachedDocuments implements DiscoveryDocuments {
     response: UpstreamResponse,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
-    const group = documentOf(response, readGroup);
+    const group = documentOf(response, groupSchema);
     const definitions = await this.#options.system.definitions(signal);
     if (definitions?.has(group.name) !== true) return response;
     const [own] = await this.#shared.requestable({ tenant, account }, [group], definitions, signal);
@@ -186,7 +202,7 @@ class CachedDocuments implements DiscoveryDocuments {
   ): Promise<UpstreamResponse> {
     if (response.status !== 200 && response.status !== 404) return response;
     const { mode } = this.#options;
-    const own = response.status === 200 ? documentOf(response, readResourceList) : undefined;
+    const own = response.status === 200 ? documentOf(response, resourceListSchema) : undefined;
     const shared = await this.#shared.resources(groupVersionOf(route.path), signal);
     const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
     const base = own === undefined ? JSON_RESPONSE : response;

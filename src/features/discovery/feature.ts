@@ -21,7 +21,6 @@ const SYSTEM_RECENT_TTL = 1_000;
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 
 export type { DiscoveryDocuments } from './discovery-documents.ts';
-export { preferredVersion } from './preferred-version.ts';
 
 export function createDiscovery(
   build: FeatureBuild,

@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
-import { type ResourceNames, readResourceList } from '../../tenancy/reduce-discovery.ts';
+import { type ResourceNames, resourceListSchema } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
 
 export interface SystemDiscovery {
@@ -80,7 +80,7 @@ class CachedSystemDiscovery implements SystemDiscovery {
       {
         target: `/apis/${groupVersion}`,
         accept: JSON_TYPE,
-        parse: readResourceList,
+        parse: (list) => resourceListSchema.safeParse(list).data,
         absent: { groupVersion, resources: [] },
       },
       signal,

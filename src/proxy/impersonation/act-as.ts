@@ -27,8 +27,8 @@ import { asciiJSON } from '../../lib/untrusted-text.ts';
 import type { ImpersonationTarget } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../../tenancy/user-name.ts';
-import type { RefusalReason } from '../authorizer.ts';
 import { type Limiter, runLimiters } from '../limiter.ts';
+import type { ReasonOf } from '../rbac-reasons.ts';
 import type { Scoped } from '../request-context.ts';
 import {
   type LastModes,
@@ -50,7 +50,7 @@ export interface ActAsOptions {
   readonly constrained: boolean;
   readonly lastModes: LastModes;
   /** Why RBAC does not allow it; absent without the RBAC index. */
-  readonly reasonOf?: RefusalReason | undefined;
+  readonly reasonOf?: ReasonOf | undefined;
   readonly limiters: readonly Limiter[];
 }
 

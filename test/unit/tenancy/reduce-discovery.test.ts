@@ -3,11 +3,11 @@ import t from 'tap';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
 import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS } from '../../../src/tenancy/arktos-route.ts';
 import {
+  groupListSchema,
   type ResourceNames,
-  readGroupList,
-  readResourceList,
   reduceGroups,
   reduceResources,
+  resourceListSchema,
 } from '../../../src/tenancy/reduce-discovery.ts';
 
 /** A recorded document's resources, as [name, tenanted]. */
@@ -39,11 +39,11 @@ t.test('a resource of the same name in another group stays', async (t) => {
 });
 
 t.test('an empty list may be null, as Go writes it', async (t) => {
-  t.strictSame(readResourceList({ groupVersion: 'v1', resources: null }), {
+  t.strictSame(resourceListSchema.parse({ groupVersion: 'v1', resources: null }), {
     groupVersion: 'v1',
     resources: [],
   });
-  t.strictSame(readGroupList({ groups: null }), { groups: [] });
+  t.strictSame(groupListSchema.parse({ groups: null }), { groups: [] });
 });
 
 t.test('what a real server calls cluster-scoped in the core group goes, and nothing else', async (t) => {

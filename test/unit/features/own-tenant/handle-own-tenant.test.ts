@@ -4,17 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { createDocumentCache } from '../../../../src/cache/document-cache.ts';
-import { DocumentChanges } from '../../../../src/cache/document-changes.ts';
-import { createProcessCache } from '../../../../src/cache/process-cache.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { toStatus } from '../../../../src/errors/to-status.ts';
-import { createOwnTenantHandler } from '../../../../src/features/own-tenant/handle-own-tenant.ts';
-import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
+import { createOwnTenant } from '../../../../src/features/own-tenant/feature.ts';
 import { type HeaderList, headerValue } from '../../../../src/lib/header-list.ts';
-import { silentLogger } from '../../../../src/lib/logger.ts';
-import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { discoveryDocuments } from '../../../support/discovery.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
@@ -31,23 +26,9 @@ const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system'
 
 function site(upstream: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: recorded })) {
   const clock = createFakeClock(Date.parse('2026-11-21T03:19:25Z'));
-  const shared = createProcessCache({ clock, longestLife: 5_000 });
   const fetcher = fakeFetcher(upstream);
-  const handler = createOwnTenantHandler({
-    fetcher,
-    clock,
-    cache: createDocumentCache<UpstreamResponse>({
-      ttl: 5_000,
-      recentTTL: 0,
-      maxBytes: 1 << 20,
-      fetches: { running: 8, waiting: 8 },
-      sizeOf: ({ body }) => body.length,
-      isCacheable: ({ status }) => status === 200,
-      changes: new DocumentChanges({ shared, period: 5_000, clock, logger: silentLogger }),
-      clock,
-      telemetry: noTelemetry,
-    }),
-  });
+  const discovery = discoveryDocuments(fetcher, mode, clock);
+  const handler = createOwnTenant({ upstream: fetcher, clock, discovery }).handlers['own-tenant'];
   const outgoing = (target: string, headers: HeaderList = [], method = 'GET', home = HOME) =>
     outgoingOf(mode, keystoneIdentity('alice', home), { target, headers, method });
   return {
