@@ -33,12 +33,3 @@ t.test('OPTIONS connects to pods, services and nodes, other such methods do not'
     t.throws(() => admit('TRACE', target), { code: 'MethodNotAllowed' }, target);
   }
 });
-
-t.test(
-  'the API server decides on methods where there is no resource, and on those that have a verb',
-  async () => {
-    admit('OPTIONS', '/version');
-    admit('PROPFIND', '/apis');
-    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) admit(method, POD);
-  },
-);

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
-import { CLUSTER_SCOPED, CLUSTER_SCOPED_GROUPS } from '../../../src/tenancy/arktos-route.ts';
+import { CLUSTER_SCOPED } from '../../../src/tenancy/arktos-route.ts';
 import {
   groupListSchema,
   type ResourceNames,
-  reduceGroups,
   reduceResources,
   resourceListSchema,
 } from '../../../src/tenancy/reduce-discovery.ts';
@@ -59,20 +58,6 @@ t.test('a tenant’s own cluster-scoped custom resource stays, although it says 
     'gadgets',
     'gadgets/status',
   ]);
-});
-
-t.test('a group of which nothing is left goes, the others stay', async (t) => {
-  const groups = ['apps', 'scheduling.k8s.io', 'storage.k8s.io', 'node.k8s.io'].map((name) => ({
-    name,
-    versions: [],
-  }));
-  const list = { kind: 'APIGroupList', groups };
-  const shown = reduceGroups(list, CLUSTER_SCOPED_GROUPS);
-  t.strictSame(
-    shown.groups.map(({ name }) => name),
-    ['apps', 'storage.k8s.io'],
-  );
-  t.match(shown, { kind: 'APIGroupList' });
 });
 
 function names(list: ResourceNames): string[] {

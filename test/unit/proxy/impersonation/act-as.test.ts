@@ -99,13 +99,6 @@ async function refused(headers: HeaderList, options: Options = {}): Promise<Stat
   throw error;
 }
 
-t.test('a request that impersonates no user is unchanged, and no review is sent', async (t) => {
-  const { user, impersonator, asked } = await act([['Accept', '*/*']]);
-  t.equal(user, alice);
-  t.equal(impersonator, undefined);
-  t.same(asked, []);
-});
-
 t.test('the original user is one line of ASCII, and leaves out what it has not', async (t) => {
   const caller = { username: 'acme:zoë\u2028', uid: '', groups: [], extra: {} };
   const { user } = await act([AS_BOB], { caller });

@@ -44,14 +44,3 @@ t.test('while a client reads slowly its body counts, until it is gone', async (t
   resume();
   t.equal(released, 1);
 });
-
-t.test('a client that is gone already is sent nothing', async (t) => {
-  const exchange = fakeExchange();
-  exchange.leave();
-  let released = 0;
-  writeAccounted(exchange, BODY, () => {
-    released += 1;
-  });
-  t.equal(released, 1);
-  t.equal(exchange.response.text, '');
-});
