@@ -23,10 +23,14 @@ import type { DiscoveryDocuments } from '../discovery/feature.ts';
 import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
 import { type MergedListOptions, mergedList } from './merged-list.ts';
 import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
-import { mayWatchIn, type PermittedNamespaces, permittedNamespaces } from './permitted-namespaces.ts';
+import {
+  type AllNamespacesQuestion,
+  mayWatchIn,
+  type PermittedNamespaces,
+  permittedNamespaces,
+} from './permitted-namespaces.ts';
 
-export interface AllNamespacesOptions
-  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'subject' | 'question'> {
+export interface AllNamespacesOptions extends MergedListOptions, MergedWatchOptions {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'preferredVersion'>;
@@ -59,7 +63,7 @@ export function createMergedNamespaces(options: AllNamespacesOptions): MergedNam
 interface Selected {
   readonly subject: SubjectByNamespace;
   readonly permitted: PermittedNamespaces;
-  readonly question: MergedWatchOptions['question'];
+  readonly question: AllNamespacesQuestion;
 }
 
 async function handle(
@@ -99,10 +103,9 @@ async function select(
   const { verb, apiGroup, resource } = info;
   const tenant = info.tenant === '' ? (mode.reviewTenant(outgoing.tenant) ?? '') : info.tenant;
   const question = { apiGroup, resource, tenant };
-  const asked = { ...question, subresource: '', namespace: '', name: '' };
-  if (allows(index, subject.cluster, { ...asked, verb: 'list' })) return 'unfiltered';
   const permitted = permittedNamespaces(index, subject, question);
-  if (permitted === undefined || !(await isNamespaced(outgoing, info, options))) return undefined;
+  if (permitted === undefined || permitted === 'unfiltered') return permitted;
+  if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (verb === 'watch' && !mayWatchIn(index, subject, question, permitted)) return undefined;
   return { subject, permitted, question };
 }
@@ -113,7 +116,7 @@ async function merge(
   { subject, permitted, question }: Selected,
   options: AllNamespacesOptions,
 ): Promise<OwnResponse | undefined> {
-  const { access, subjects, maxNamespaces, verifier } = options;
+  const { access, maxNamespaces, verifier } = options;
   const { verb } = info;
   verifier.sampleNamespaces(
     subject,
@@ -130,11 +133,8 @@ async function merge(
   const revision = isResumed
     ? revisionIn(resourceVersion)
     : withoutDigits(resourceVersion, access.index.highestRevision);
-  const request = { outgoing, info, options: listOptions, permitted, revision };
-  const requesting = { ...options, requestAs: subjects.requestAs, subject, question };
-  const response = await (verb === 'watch'
-    ? mergedWatch(request, requesting)
-    : mergedList(request, requesting));
+  const request = { outgoing, info, subject, question, options: listOptions, permitted, revision };
+  const response = await (verb === 'watch' ? mergedWatch(request, options) : mergedList(request, options));
   return response?.status === 200 ? asFiltered(response) : response;
 }
 

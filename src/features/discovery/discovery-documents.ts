@@ -50,50 +50,7 @@ export interface DiscoveryDocumentsOptions {
   readonly system: SystemDiscovery;
 }
 
-export interface DiscoveryDocuments {
-  /**
-   * @param accept one of a small, fixed number per path
-   * @param account on which it is fetched, if it is not known; the tenant's own without it
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
-   */
-  get(
-    tenant: TenantName,
-    route: DiscoveryRoute,
-    accept: string,
-    signal: AbortSignal,
-    account?: Account,
-  ): Promise<UpstreamResponse>;
-  /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
-   * be older than the resource. So is one that was made while the system tenant's share in it could not be
-   * read.
-   *
-   * @returns undefined if the tenant has no such resource
-   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read),
-   *   UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
-   */
-  resource(
-    tenant: TenantName,
-    groupVersion: GroupVersion,
-    name: string,
-    signal: AbortSignal,
-    account?: Account,
-  ): Promise<ResourceDescription | undefined>;
-  /**
-   * The version of an API group that clients use.
-   *
-   * @param group as a client sent it
-   * @returns undefined if the tenant has no such group
-   * @throws StatusError as `get` does
-   */
-  preferredVersion(tenant: TenantName, group: string, signal: AbortSignal): Promise<string | undefined>;
-}
-
-export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
-  return new CachedDocuments(options);
-}
-
-class CachedDocuments implements DiscoveryDocuments {
+export class DiscoveryDocuments {
   readonly #options: DiscoveryDocumentsOptions;
   readonly #shared: SharedDiscovery;
   readonly #resourcesOf = memoizeByReference((response: UpstreamResponse) =>
@@ -107,6 +64,11 @@ class CachedDocuments implements DiscoveryDocuments {
     this.#shared = new SharedDiscovery(options);
   }
 
+  /**
+   * @param accept one of a small, fixed number per path
+   * @param account on which it is fetched, if it is not known
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   */
   get(
     tenant: TenantName,
     route: DiscoveryRoute,
@@ -117,6 +79,14 @@ class CachedDocuments implements DiscoveryDocuments {
     return this.#get({ tenant, account, route, accept }, !isHealth(route.path), signal);
   }
 
+  /**
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
+   * be older than the resource. So is one that was made while the system tenant's share in it could not be
+   * read.
+   *
+   * @returns undefined if the tenant has no such resource
+   * @throws StatusError as `get` does; UpstreamUnavailable also if the system tenant's share cannot be read
+   */
   async resource(
     tenant: TenantName,
     groupVersion: GroupVersion,
@@ -133,6 +103,13 @@ class CachedDocuments implements DiscoveryDocuments {
     );
   }
 
+  /**
+   * The version of an API group that clients use.
+   *
+   * @param group as a client sent it
+   * @returns undefined if the tenant has no such group
+   * @throws StatusError as `get` does
+   */
   async preferredVersion(
     tenant: TenantName,
     group: string,

@@ -4,7 +4,6 @@ import { createRulesDocuments } from '../../../../src/features/access-rules/rule
 import type { AuthorizationMode } from '../../../../src/kubernetes/authorization-mode.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
-import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import { createAccessSubjects } from '../../../../src/proxy/access-subject.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { type AccessIndexSite, accessIndexOf } from '../../../support/access-index.ts';
@@ -43,7 +42,6 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
     clock,
   });
   const handler = createSelfAccessRulesHandler({
-    responseMemory: new ResponseMemory(),
     documents,
     subjects: createAccessSubjects(pipeline),
   });

@@ -3,7 +3,6 @@ import { StatusError, unauthorized } from '../../../../src/errors/status-error.t
 import { createRulesReviewHandler } from '../../../../src/features/access-rules/handle-access-rules.ts';
 import { createRulesDocuments } from '../../../../src/features/access-rules/rules-document.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
-import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import { createAccessSubjects } from '../../../../src/proxy/access-subject.ts';
 import { refuse } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -76,7 +75,6 @@ async function review({ mode, caller }: Site, spec: object | string, change: obj
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
   const handler = createRulesReviewHandler({
-    responseMemory: new ResponseMemory(),
     documents,
     mode,
     subjects: createAccessSubjects(pipeline),

@@ -142,7 +142,7 @@ t.test('a namespace that the API server refuses is left out, and the client is t
   t.same(namesOf(response), ['a/p1', 'a/p2', 'a/p3']);
   t.equal(
     headerValue(response?.headers ?? [], 'warning'),
-    '299 stonegate "the API server refuses to list pods in b: left out"',
+    '299 - "the API server refuses to list pods in b: left out"',
   );
   site.faults.set('a', { status: 403 });
   t.equal(await site.get(), undefined, 'all refused: the API server’s own 403');

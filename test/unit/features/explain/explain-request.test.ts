@@ -268,12 +268,7 @@ t.test('an upgrade would be tunnelled', async (t) => {
 const REVIEWS = '/apis/authorization.k8s.io/v1';
 const NOT_AS_THEM = /^no header field of the request would be sent on$/;
 const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegExp, impersonate: RegExp])[] = [
-  [
-    'GET',
-    '/apis/stonegate.dev/v1alpha1/selfidentity',
-    /^Stonegate answers selfidentity itself$/,
-    NOT_AS_THEM,
-  ],
+  ['GET', '/apis/stonegate.dev/v1alpha1/selfidentity', /^Stonegate answers it itself$/, NOT_AS_THEM],
   [
     'GET',
     '/apis',
@@ -290,7 +285,7 @@ const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegEx
     'POST',
     `${REVIEWS}/selfsubjectaccessreviews`,
     /after asking the API server unless it grants that to everybody$/,
-    /^a question to the API server would carry the identity$/,
+    /^the identity would be sent to the API server$/,
   ],
 ];
 for (const [method, path, deliver, impersonate] of ANSWERED) {

@@ -3,7 +3,6 @@ import { createWhoCanHandler } from '../../../../src/features/who-can/handle-who
 import type { KeystoneNames } from '../../../../src/features/who-can/keystone-names.ts';
 import type { WhoCanStatus } from '../../../../src/features/who-can/who-can-v1alpha1.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
-import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
@@ -60,7 +59,6 @@ async function post(body: string, given: Given = {}) {
   const handler = createWhoCanHandler(
     place === undefined ? 'ResourceAccessReview' : 'LocalResourceAccessReview',
     {
-      responseMemory: new ResponseMemory(),
       access,
       mode,
       ownUserName: given.ownUserName,
