@@ -115,14 +115,12 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
         provisioned.push(identity.authenticator);
       },
     },
-    limiters: [
-      {
-        admit({ tenant }) {
-          limited.push(tenant);
-          return undefined;
-        },
+    limiter: {
+      admit({ tenant }) {
+        limited.push(tenant);
+        return undefined;
       },
-    ],
+    },
     handlers: {
       discovery: createDiscoveryHandler({
         async get(tenant, route, _accept, _signal, account) {

@@ -41,7 +41,7 @@ interface Options {
   readonly answer?: (resource: string, attributes: ResourceAttributes) => SubjectAccessReviewStatus;
   /** What the caller asks for. */
   readonly path?: string;
-  readonly limiters?: readonly Limiter[];
+  readonly limiter?: Limiter;
   /** The RBAC index, if there is one. */
   readonly reasonOf?: ReasonOf;
 }
@@ -49,7 +49,7 @@ interface Options {
 /** As alice of acme. */
 async function act(headers: HeaderList, options: Options = {}) {
   const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
-  const { answer = () => ({ allowed: true }), limiters = [] } = options;
+  const { answer = () => ({ allowed: true }), limiter } = options;
   const asked: AccessAttributes[] = [];
   const tenant = toTenantName('acme');
   const target = options.path ?? '/api/v1/pods';
@@ -69,7 +69,7 @@ async function act(headers: HeaderList, options: Options = {}) {
   const user = await resolveImpersonatedUser(scoped, {
     mode,
     extraKeys: new Set(extraKeys),
-    limiters,
+    limiter,
     constrained: false,
     lastModes: new LastModes(),
     reasonOf: options.reasonOf,
@@ -207,7 +207,7 @@ t.test('one review is made at a time, and each counts against the tenant’s rat
       return undefined;
     },
   };
-  await act([AS_BOB, ...MANY_GROUPS], { answer, limiters: [limiter] });
+  await act([AS_BOB, ...MANY_GROUPS], { answer, limiter });
   t.equal(limited.length, 64);
 });
 
@@ -232,11 +232,10 @@ t.test(
         throw new StatusError('TenantRateExceeded', 'over its rate');
       },
     };
-    const limiters = [limiter];
-    t.match(await refused([AS_BOB], { limiters }), { code: 'TenantRateExceeded' });
+    t.match(await refused([AS_BOB], { limiter }), { code: 'TenantRateExceeded' });
     t.same(limited, ['acme']);
     const reserved: HeaderField = ['Impersonate-Group', 'system:masters'];
-    t.match(await refused([AS_BOB, reserved], { limiters }), { code: 'ImpersonationForbidden' });
+    t.match(await refused([AS_BOB, reserved], { limiter }), { code: 'ImpersonationForbidden' });
     t.same(limited, ['acme']);
   },
 );

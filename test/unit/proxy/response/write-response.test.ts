@@ -1,6 +1,6 @@
 /** A body whose memory is accounted for. */
 import t from 'tap';
-import { writeAccounted } from '../../../../src/proxy/request/write-body.ts';
+import { writeAccounted } from '../../../../src/proxy/response/write-response.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 
 const BODY = Buffer.alloc(200_000, 'x');
