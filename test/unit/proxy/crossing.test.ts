@@ -145,32 +145,16 @@ t.test('a path below the prefix that names another tenant, or another prefix, is
   for (const path of [
     '/tenants/globex/api/v1/tenants/acme/pods',
     '/tenants/globex/api/v1/watch/tenants/acme/pods',
-    '/tenants/globex/api/v1/tenants/all/pods',
     '/tenants/globex/api/v1/tenants/acme',
-    '/tenants/globex/api/v1/tenants/acme/status',
     '/tenants/globex/tenants/acme/api/v1/pods',
-    '/tenants/globex/tenants',
     '/tenants/%67lobex/api/v1/pods',
-    '/tenants/globex%2Fapi/v1/pods',
     '/tenants/Globex/api/v1/pods',
-    '/tenants/*/api/v1/pods',
-    '/tenants//api/v1/pods',
     '/tenants/../api/v1/pods',
     '//tenants/globex/api/v1/pods',
     '/tenants/globex//api/v1/pods',
   ])
     t.equal(await status('alice', path), 400, path);
   t.same(pipeline.sent, []);
-});
-
-t.test("the entered tenant's full path below the prefix is the same request", async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  await ask('alice', '/tenants/globex/api/v1/tenants/globex/pods');
-  await ask('alice', '/tenants/globex/api/v1/watch/pods');
-  t.same(
-    pipeline.sent.map(({ target }) => target),
-    ['/api/v1/tenants/globex/pods', '/api/v1/watch/tenants/globex/pods'],
-  );
 });
 
 t.test('below the prefix nothing but discovery is served of what is no resource', async (t) => {
@@ -191,18 +175,7 @@ t.test("discovery below the prefix is the entered tenant's, on the account of th
   t.equal(await status('colons', '/tenants/globex/apis'), 403, 'it needs the grant');
 });
 
-t.test("Stonegate's own API is not for guests", async (t) => {
-  const { status, pipeline, reviews } = guestPipeline();
-  for (const path of ['selfidentity', 'selfaccessrules', 'tenants/globex/selfaccessrules'])
-    t.equal(await status('alice', `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`), 403);
-  for (const path of ['explanations', 'accessrulesreviews', 'resourceaccessreviews']) {
-    const target = `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`;
-    t.equal(await status('alice', target, { method: 'POST', body: '{}' }), 403);
-  }
-  t.same([pipeline.sent, reviews], [[], []]);
-});
-
-t.test('also not if a policy names it', async (t) => {
+t.test("Stonegate's own API is not for guests, also not if a policy names it", async (t) => {
   const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['get'] }];
   const { status } = guestPipeline([readPods({ rules })]);
   const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
