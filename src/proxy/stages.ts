@@ -225,8 +225,6 @@ export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Route
   const { info, exchange, user, sender, crossing } = authorized;
   const tenant = actingTenant(authorized);
   const own = ownAPI.route(info, exchange.method, tenant);
-  if (own?.kind === 'own-api' && crossing !== undefined)
-    throw forbidden('AccessDenied', info, user.username, tenant);
   const decides = crossing === undefined ? mode : guestRules(mode);
   const route = own ?? decides.route(info, exchange.method, tenant, user);
   const asUser = route.kind === 'forward' || route.kind === 'self-review';

@@ -12,7 +12,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { accountOf, reviewPlace } from '../../proxy/acting-tenant.ts';
 import { type Crossing, guestOf, permitOf } from '../../proxy/crossing.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { OWN_GROUP } from '../../proxy/own-api.ts';
 import { reviewedQuestion } from '../../proxy/rbac-reasons.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
@@ -73,8 +72,7 @@ async function statusOf(
   if (isOfEveryGuest(attributes)) return GRANTED;
   const { policies, clock, mode, reviewer } = options;
   const request = { ...reviewedQuestion(attributes, ''), isResourceRequest: true as const };
-  const permit =
-    attributes.group === OWN_GROUP ? undefined : permitOf(crossing.entry, request, policies, clock.now());
+  const permit = permitOf(crossing.entry, request, policies, clock.now());
   if (permit === undefined) return { allowed: false, reason: 'no policy that lets the user in allows this' };
   const guest = guestOf({ ...crossing, policy: permit.policy }, mode);
   const tenant = reviewPlace(mode, crossing.tenant, attributes);
