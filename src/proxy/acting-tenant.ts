@@ -4,8 +4,10 @@
  */
 
 import type { ReviewSubject } from '../kubernetes/access-reviewer.ts';
+import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import type { Account } from '../kubernetes/upstream-request.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 export interface TenantOfRequest {
   /** The user's own: limits, queues and connections are charged to it. */
@@ -23,6 +25,25 @@ export function actingTenant({ tenant, crossing }: TenantOfRequest): TenantName 
 export function accountOf({ tenant, crossing }: TenantOfRequest): Account {
   return crossing === undefined ? { kind: 'tenant', tenant } : { kind: 'tenant', tenant, guests: true };
 }
+
+/**
+ * The tenant that a review of a right names. A cluster-scoped resource is in no tenant: a wildcard in a
+ * tenant's role does not cover it.
+ *
+ * @param tenant in which the request acts
+ * @param named in the request; else it is about the tenant itself
+ */
+export function reviewPlace(
+  { isSystem, hiddenResources, reviewTenant }: ReviewRules,
+  tenant: TenantName,
+  { group = '', resource = '' }: Pick<ResourceAttributes, 'group' | 'resource'>,
+  named?: TenantName,
+): TenantName | undefined {
+  const isHidden = !isSystem(tenant) && hiddenResources.has(`${group}/${resource}`);
+  return isHidden ? undefined : (named ?? reviewTenant(tenant));
+}
+
+type ReviewRules = Pick<TenancyMode, 'isSystem' | 'hiddenResources' | 'reviewTenant'>;
 
 /**
  * The user of a request as the subject of reviews.

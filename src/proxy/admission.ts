@@ -13,38 +13,27 @@ export interface AdmittedRequest {
   readonly headers: HeaderList;
 }
 
-export interface AdmissionPlugin {
-  readonly name: string;
-  /** @throws StatusError */
-  admit(request: AdmittedRequest, info: RequestInfo): void;
-}
+/** @throws StatusError */
+export type AdmissionPlugin = (request: AdmittedRequest, info: RequestInfo) => void;
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-export const methodAdmission: AdmissionPlugin = {
-  name: 'method',
-  admit({ method }, info) {
-    if (!info.isResourceRequest || isAllowed(method, info)) return;
-    throw new StatusError(
-      'MethodNotAllowed',
-      'the server does not allow this method on the requested resource',
-      { allow: isWorkload(info) ? [...METHODS, 'OPTIONS'] : METHODS },
-    );
-  },
+export const methodAdmission: AdmissionPlugin = ({ method }, info) => {
+  if (!info.isResourceRequest) return;
+  const allow = isWorkload(info) ? [...METHODS, 'OPTIONS'] : METHODS;
+  if (allow.includes(method)) return;
+  throw new StatusError(
+    'MethodNotAllowed',
+    'the server does not allow this method on the requested resource',
+    { allow },
+  );
 };
-
-function isAllowed(method: string, info: RequestInfo): boolean {
-  return METHODS.includes(method) || (method === 'OPTIONS' && isWorkload(info));
-}
 
 /** @param maxBytes the largest body let through */
 export function createBodySizeAdmission(maxBytes: number): AdmissionPlugin {
-  return {
-    name: 'body-size',
-    admit({ headers }) {
-      const declared = Number(headerValue(headers, 'content-length') ?? 0);
-      if (declared <= maxBytes) return;
-      throw new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
-    },
+  return ({ headers }) => {
+    const declared = Number(headerValue(headers, 'content-length') ?? 0);
+    if (declared <= maxBytes) return;
+    throw new StatusError('BodyTooLarge', `Request entity too large: limit is ${maxBytes}`);
   };
 }

@@ -38,19 +38,6 @@ export type DecidedInfo =
       'isResourceRequest' | 'verb' | 'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name' | 'tenant'
     >;
 
-type DecidedUser = Pick<AuthorizationAttributes, 'user' | 'tenant' | 'crossing' | 'identity'>;
-
-/** The user of a request, for a `RefusalReason`. */
-export function decidedFor({ user, tenant, crossing, identity }: DecidedUser): DecidedUser {
-  return { user, tenant, identity, ...(crossing && { crossing }) };
-}
-
-/** Says what the user's roles nearly grant; undefined if there is nothing to say, and for guests. */
-export type RefusalReason = (
-  request: DecidedUser & { readonly info: DecidedInfo },
-  allowed: false,
-) => string | undefined;
-
 export interface Authorizer {
   readonly name: string;
   /**

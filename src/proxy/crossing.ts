@@ -85,7 +85,6 @@ function permitOfRequest(
   policies: Policies,
   now: number,
 ): Permit | undefined {
-  if (isOwnAPI(info)) return undefined;
   const review = selfReviewOf(info);
   const isOfEveryGuest = review === 'access' || review === 'subject';
   return permitOf(entry, isOfEveryGuest ? NO_RESOURCE : info, policies, now);
@@ -98,6 +97,8 @@ export function permitOf(
   policies: Policies,
   now: number,
 ): Permit | undefined {
+  // The resources of Stonegate's own API; its documents are discovery.
+  if (attributes.isResourceRequest && attributes.apiGroup === OWN_GROUP) return undefined;
   // Every user needs `create` to connect, whatever the method: see `connect-create.ts`.
   if (attributes.isResourceRequest && POD_CONNECTIONS.has(attributes.subresource)) {
     if (policies.permits(entry, { ...attributes, verb: 'create' }, now) === undefined) return undefined;
@@ -114,11 +115,6 @@ export function guestOf({ entry, policy }: Crossing, mode: Pick<TenancyMode, 'gu
 export function guestRules({ guests }: Pick<TenancyMode, 'guests'>): GuestRules {
   if (guests !== undefined) return guests;
   throw new StatusError('InvariantBroken', 'Internal error occurred: a guest without rules for guests');
-}
-
-/** The resources of Stonegate's own API; its documents are discovery. */
-function isOwnAPI(info: RequestInfo): boolean {
-  return info.isResourceRequest && info.apiGroup === OWN_GROUP;
 }
 
 /** Refuses in the same words for every tenant, also for one that does not exist. */

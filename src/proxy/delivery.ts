@@ -48,67 +48,47 @@ export interface ServingStages extends Stages {
 /** The handlers of these routes return only what the user may have, within the scope of an access token. */
 const FILTERED_ROUTES: ReadonlySet<RouteKind> = new Set(['namespaces', 'all-namespaces']);
 
-/**
- * A request to forward is decided once its body has been inspected: then `undecided` is released.
- *
- * @param hooks of a stream
- * @throws StatusError as the chosen way does
- */
-export function deliver(
-  outgoing: Outgoing,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks?: RelayHooks,
-): Promise<RelayResult> {
-  const handler = stages.handlers[outgoing.kind];
-  if (handler === undefined) return forward(outgoing, stages, undecided, hooks);
-  if (!FILTERED_ROUTES.has(outgoing.kind)) requireScope(outgoing, stages.mode);
-  return handler(outgoing).then((handled) => write(outgoing, handled, stages, undecided, hooks));
+/** A request on its way to the last stage. */
+export interface Delivery {
+  readonly outgoing: Outgoing;
+  readonly stages: ServingStages;
+  /** Released once the request is decided: one to forward, when its body has been inspected. */
+  readonly undecided: InFlight;
+  /** Given for a stream. */
+  readonly hooks?: RelayHooks;
 }
 
-function write(
-  outgoing: Outgoing,
-  handled: Handled,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-): RelayResult | Promise<RelayResult> {
-  if (handled === undefined) return forward(outgoing, stages, undecided, hooks);
-  if ('insteadOfForbidden' in handled) return forwardFirst(outgoing, stages, undecided, hooks, handled);
-  return writeOwn(outgoing, handled, stages, undecided, hooks);
+/** @throws StatusError as the chosen way does */
+export function deliver(delivery: Delivery): Promise<RelayResult> {
+  const { outgoing, stages } = delivery;
+  const handler = stages.handlers[outgoing.kind];
+  if (handler === undefined) return forward(delivery);
+  if (!FILTERED_ROUTES.has(outgoing.kind)) requireScope(outgoing, stages.mode);
+  return handler(outgoing).then((handled) => write(delivery, handled));
+}
+
+function write(delivery: Delivery, handled: Handled): RelayResult | Promise<RelayResult> {
+  if (handled === undefined) return forward(delivery);
+  return 'insteadOfForbidden' in handled ? forwardFirst(delivery, handled) : writeOwn(delivery, handled);
 }
 
 function writeOwn(
-  outgoing: Outgoing,
+  { outgoing, stages: { responseMemory }, undecided, hooks }: Delivery,
   response: OwnResponse,
-  { responseMemory }: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
 ): RelayResult | Promise<RelayResult> {
   if ('body' in response) return writeResponse(outgoing, response, responseMemory);
   undecided.release();
   return writeStream(outgoing, response, responseMemory, hooks);
 }
 
-function forward(
-  outgoing: Outgoing,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-): Promise<RelayResult> {
-  const inspection = stages.bodies.inspect(outgoing);
-  if (inspection === undefined) return send(outgoing, stages, undecided, hooks);
-  return sendInspected(inspection, outgoing, stages, undecided, hooks);
+function forward(delivery: Delivery): Promise<RelayResult> {
+  const inspection = delivery.stages.bodies.inspect(delivery.outgoing);
+  return inspection === undefined ? send(delivery) : sendInspected(delivery, inspection);
 }
 
 /** Forwards the request; the handler's response replaces a 403 of the API server, or of the scope. */
-async function forwardFirst(
-  outgoing: Outgoing,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-  { insteadOfForbidden }: ForwardFirst,
-): Promise<RelayResult> {
+async function forwardFirst(delivery: Delivery, { insteadOfForbidden }: ForwardFirst): Promise<RelayResult> {
+  const { outgoing, stages, undecided, hooks } = delivery;
   let isForbidden = scopeRefusal(outgoing, stages.mode) !== undefined;
   if (!isForbidden) {
     const onForbidden = () => {
@@ -119,47 +99,35 @@ async function forwardFirst(
       undecided.release();
       hooks?.onHead(status);
     };
-    const request = upstreamRequest(outgoing, stages, undefined, { onForbidden });
+    const request = upstreamRequest(delivery, { onForbidden });
     setImpersonationSent(outgoing);
     const relayed = await stages.forwarder.forward(request, outgoing.exchange, { onHead });
     if (!isForbidden) return relayed;
   }
   const response = await insteadOfForbidden();
-  if (response === undefined) return send(outgoing, stages, undecided, hooks);
-  return writeOwn(outgoing, response, stages, undecided, hooks);
+  return response === undefined ? send(delivery) : writeOwn(delivery, response);
 }
 
-async function sendInspected(
-  inspection: Promise<Inspected>,
-  outgoing: Outgoing,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-): Promise<RelayResult> {
+async function sendInspected(delivery: Delivery, inspection: Promise<Inspected>): Promise<RelayResult> {
   const inspected = await inspection;
   try {
-    return await send(outgoing, stages, undecided, hooks, inspected);
+    return await send(delivery, inspected);
   } finally {
     inspected.release();
   }
 }
 
 /**
- * Forwards the request, or opens a tunnel for it.
+ * Forwards the request, or opens a tunnel for it. The features' `onHead` is not called for streams, which
+ * change nothing.
  *
- * @param hooks of a stream: the features' `onHead` is not called for streams, which change nothing
  * @param inspected what is sent in place of the client's body
  */
-function send(
-  outgoing: Outgoing,
-  stages: ServingStages,
-  undecided: InFlight,
-  hooks: RelayHooks | undefined,
-  inspected?: Inspected,
-): Promise<RelayResult> {
+function send(delivery: Delivery, inspected?: Inspected): Promise<RelayResult> {
+  const { outgoing, stages, undecided, hooks } = delivery;
   const { exchange } = outgoing;
   const hook = requestHook(outgoing, stages);
-  const request = upstreamRequest(outgoing, stages, inspected, hook);
+  const request = upstreamRequest(delivery, hook, inspected);
   const { onHead, completed } = hook;
   const relayHooks = hooks ?? (onHead === undefined ? NO_HOOKS : { onHead });
   setImpersonationSent(outgoing);
@@ -184,10 +152,9 @@ function requestHook(outgoing: Outgoing, { responseHooks }: ServingStages): Requ
 }
 
 function upstreamRequest(
-  outgoing: Outgoing,
-  { mode }: ServingStages,
-  inspected: Inspected | undefined,
+  { outgoing, stages: { mode } }: Delivery,
   { onForbidden, onCreated }: RequestHook,
+  inspected?: Inspected,
 ): UpstreamRequest {
   const { exchange, route, info, sender, upstreamHeaders, stream } = outgoing;
   if (route.kind !== 'forward') throw noHandler();

@@ -26,8 +26,8 @@ export interface Feature {
   /** Every authorizer must allow the request. */
   readonly authorizers?: readonly Authorizer[];
   readonly admission?: readonly AdmissionPlugin[];
-  /** Every limiter must admit the request, in the order of the features. */
-  readonly limiters?: readonly Limiter[];
+  /** At most one feature gives it. */
+  readonly limiter?: Limiter | undefined;
   /** There is at most one for each kind. */
   readonly handlers?: RouteHandlers;
   /**
@@ -86,7 +86,7 @@ export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCr
 
 /** What all features of a configuration give together. */
 export type CombinedFeatures = Omit<Feature, 'ownResources'> &
-  Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'ownResources'>>;
+  Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'limiter' | 'ownResources'>>;
 
 export function combineFeatures(features: readonly Feature[]): CombinedFeatures {
   const handlers: RouteHandlers = {};
@@ -97,7 +97,7 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     authenticators: features.flatMap(({ authenticators = [] }) => authenticators),
     authorizers: features.flatMap(({ authorizers = [] }) => authorizers),
     admission: features.flatMap(({ admission = [] }) => admission),
-    limiters: features.flatMap(({ limiters = [] }) => limiters),
+    limiter: features.find(({ limiter }) => limiter)?.limiter,
     handlers,
     publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
     bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),

@@ -1,5 +1,5 @@
 /**
- * Limiters: the stage `limit` asks them before a request is routed, and `actAs` before each review that it
+ * The limiter: the stage `limit` asks it before a request is routed, and `actAs` before each review that it
  * makes for the request.
  */
 import type { LongRunning } from '../kubernetes/request-info.ts';
@@ -21,19 +21,4 @@ export interface Limiter {
    * @throws StatusError with 429; then the request costs nothing
    */
   admit(account: LimitedAccount, request: LimitedRequest): Promise<void> | undefined;
-}
-
-/** @throws StatusError as the limiters do */
-export function runLimiters(
-  limiters: readonly Limiter[],
-  account: LimitedAccount,
-  request: LimitedRequest,
-): Promise<void> | undefined {
-  let pending: Promise<void> | undefined;
-  for (const limiter of limiters)
-    pending =
-      pending === undefined
-        ? limiter.admit(account, request)
-        : pending.then(() => limiter.admit(account, request));
-  return pending;
 }

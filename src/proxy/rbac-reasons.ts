@@ -2,21 +2,18 @@
  * Says why RBAC allows a request or not, from the RBAC index. Explanations and Stonegate's own 403 show it.
  */
 
-import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { ResourceAttributes } from '../kubernetes/authorization-v1.ts';
 import type { Question, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { AccessIndex } from '../rbac/access-index.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import type { TenantOfRequest } from './acting-tenant.ts';
-import type { DecidedInfo } from './authorizer.ts';
+import type { AuthorizationAttributes, DecidedInfo } from './authorizer.ts';
 import { type KnownProjects, reasonFor } from './reasons.ts';
+import { viewerOf } from './subject-owner.ts';
 
-export interface ReasonedRequest extends TenantOfRequest {
+export interface ReasonedRequest
+  extends Pick<AuthorizationAttributes, 'user' | 'tenant' | 'crossing' | 'identity'> {
   readonly info: DecidedInfo;
-  readonly user: UserInfo;
-  /** Has the names of the user's projects, and the scope of an access token. */
-  readonly identity?: Identity;
 }
 
 /**
@@ -34,16 +31,8 @@ export function createReasonOf(
 ): ReasonOf {
   return ({ info, user, tenant, crossing, identity }, allowed) => {
     if (crossing !== undefined) return undefined;
-    const home = mode.reviewTenant(tenant) ?? '';
-    const viewer = {
-      user: { tenant: home, username: user.username, groups: user.groups, scope: identity?.accessToken },
-      tenant,
-      isSystem: home !== '' && mode.isSystem(tenant),
-      domainID: undefined,
-      namePrefix: undefined,
-      isOperator,
-    };
-    return reasonFor(access, viewer, questionOf(info, home), allowed, projectsOf(identity));
+    const viewer = { ...viewerOf(identity, user, tenant, mode), isOperator };
+    return reasonFor(access, viewer, questionOf(info, viewer.user.tenant), allowed, projectsOf(identity));
   };
 }
 
@@ -74,7 +63,7 @@ export function resourceQuestion(
 }
 
 /** The project of the user's own scope. */
-function projectsOf(identity: Identity | undefined): KnownProjects {
-  const { kind, id, name } = identity?.scope ?? {};
+function projectsOf({ scope }: Identity): KnownProjects {
+  const { kind, id, name } = scope ?? {};
   return kind === 'project' && id !== undefined && name !== undefined ? new Map([[id, name]]) : new Map();
 }

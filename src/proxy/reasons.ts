@@ -10,7 +10,7 @@ import type { AccessIndex } from '../rbac/access-index.ts';
 import { decide, type Grant } from '../rbac/decide.ts';
 import { aggregatedFrom, type NearMiss, nearMisses } from '../rbac/near-miss.ts';
 import { outsideReason } from '../rbac/scoped-rules.ts';
-import { readKeystoneGroup } from '../tenancy/keystone-groups.ts';
+import { keystoneGroupInWords } from '../tenancy/keystone-groups.ts';
 import { SubjectFilter, type Viewer } from './subject-owner.ts';
 
 /** Names of the project in the user's own scope, by id. */
@@ -53,7 +53,9 @@ function pathOf(
   const readable = sources.filter((source) => filter.mayGet(source)).map(({ name }) => name);
   const from = readable.length === 0 ? '' : ` (from ClusterRole ${readable.join(', ')})`;
   const steps = [
-    subject.kind === 'Group' ? keystoneWords(subject.name, projects) : undefined,
+    subject.kind === 'Group'
+      ? keystoneGroupInWords(subject.name, (_kind, id) => projects.get(id) ?? id)
+      : undefined,
     `${subject.kind.toLowerCase()} ${subject.name}`,
     bindingWords(binding, filter),
     ...(filter.mayGet(binding)
@@ -64,14 +66,6 @@ function pathOf(
       : []),
   ];
   return steps.filter((step) => step !== undefined).join(' → ');
-}
-
-function keystoneWords(name: string, projects: KnownProjects): string | undefined {
-  const group = readKeystoneGroup(name);
-  if (group === undefined || group.role === '') return undefined;
-  const place =
-    group.kind === 'system' ? 'the system' : `${group.kind} ${projects.get(group.id) ?? group.id}`;
-  return `role ${group.role} on ${place}`;
 }
 
 function bindingWords(binding: StoredBinding, filter: SubjectFilter): string {

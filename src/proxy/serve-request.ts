@@ -67,7 +67,7 @@ export async function serveRequest(exchange: Exchange, stages: ServingStages): P
     if (outgoing.stream !== undefined)
       return new StreamDelivery(outgoing, outgoing.stream, stages, undecided).run();
     // forward | tunnel | handle
-    context.outcome = await deliver(outgoing, stages, undecided);
+    context.outcome = await deliver({ outgoing, stages, undecided });
     if (context.outcome.status === 401) forgetRefusedToken(outgoing, stages);
   } catch (error) {
     if (!observed) stages.observer.requestReceived(context);

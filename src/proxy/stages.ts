@@ -25,7 +25,6 @@ import type { CombinedFeatures } from './feature.ts';
 import { type ActAsOptions, resolveImpersonatedUser } from './impersonation/act-as.ts';
 import { withImpersonationHeaders, withoutWithheld } from './impersonation/impersonate.ts';
 import { hasImpersonationHeaders } from './impersonation/impersonation-request.ts';
-import { runLimiters } from './limiter.ts';
 import type { OwnAPI } from './own-api.ts';
 import { passThrough, senderOf } from './pass-through.ts';
 import { withAcceptedTypes } from './request/accepted-types.ts';
@@ -56,7 +55,7 @@ export interface Stages extends CombinedFeatures {
   readonly ownAPI: OwnAPI;
   /** Absent if no roles are looked up. */
   readonly roles?: RoleLookup;
-  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limiters' | 'constrained'>;
+  readonly impersonation: Omit<ActAsOptions, 'mode' | 'limiter' | 'constrained'>;
   readonly upstreamRights: UpstreamRights;
   /** The API server's limit for all request headers together, in bytes. */
   readonly maxHeaderBytes: number;
@@ -181,10 +180,10 @@ export function actAs(scoped: Scoped, stages: Stages): Promise<Scoped> | Scoped 
 
 async function actAsRequested(
   scoped: Scoped,
-  { mode, impersonation, limiters, upstreamRights }: Stages,
+  { mode, impersonation, limiter, upstreamRights }: Stages,
 ): Promise<Scoped> {
   const { constrained } = upstreamRights;
-  const options = { ...impersonation, mode, limiters, constrained };
+  const options = { ...impersonation, mode, limiter, constrained };
   const user = await resolveImpersonatedUser(scoped, options);
   return user === undefined ? scoped : establish(scoped, { impersonator: scoped.user, user });
 }
@@ -205,15 +204,15 @@ function authorized(scoped: Scoped): Authorized {
 
 /** @throws StatusError as the admission plugins do */
 export function admit({ exchange, info }: Authorized, { admission }: Stages): void {
-  for (const plugin of admission) plugin.admit(exchange, info);
+  for (const plugin of admission) plugin(exchange, info);
 }
 
 /**
  * @returns undefined if nothing must be waited for
  * @throws StatusError TenantRateExceeded, UserRateExceeded
  */
-export function limit(authorized: Authorized, { limiters }: Stages): Promise<void> | undefined {
-  return runLimiters(limiters, authorized, authorized.info);
+export function limit(authorized: Authorized, { limiter }: Stages): Promise<void> | undefined {
+  return limiter?.admit(authorized, authorized.info);
 }
 
 /**
@@ -226,8 +225,6 @@ export function rewrite(authorized: Authorized, { mode, ownAPI }: Stages): Route
   const { info, exchange, user, sender, crossing } = authorized;
   const tenant = actingTenant(authorized);
   const own = ownAPI.route(info, exchange.method, tenant);
-  if (own?.kind === 'own-api' && crossing !== undefined)
-    throw forbidden('AccessDenied', info, user.username, tenant);
   const decides = crossing === undefined ? mode : guestRules(mode);
   const route = own ?? decides.route(info, exchange.method, tenant, user);
   const asUser = route.kind === 'forward' || route.kind === 'self-review';

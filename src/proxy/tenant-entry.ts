@@ -2,7 +2,8 @@
  * The extension point that decides who may enter another tenant than their own, and the names of the policies
  * that let users in.
  */
-import type { NonResourceRequest, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
+import type { NonResourceRequest, ResourceRequest } from '../kubernetes/request-info.ts';
+import type { Guest } from '../tenancy/tenancy-mode.ts';
 
 /**
  * `abac`: a line of the operator's file. `tenant`: a CrossTenantPolicy. `administration`: of several tenants.
@@ -19,14 +20,8 @@ export interface PolicyReference {
 }
 
 /** A request of a user for another tenant than their own. */
-export interface Entry {
-  /** The user's own tenant. */
-  readonly home: TenantName;
-  /** The user's name within it. */
-  readonly name: string;
+export interface Entry extends Guest {
   readonly groups: readonly string[];
-  /** The tenant to enter. */
-  readonly tenant: TenantName;
 }
 
 /** The parts of a request on which policies decide. */

@@ -6,7 +6,7 @@
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import { forbidden } from '../kubernetes/forbidden.ts';
 import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
-import { discoveryPath, discoveryQuery } from './discovery-paths.ts';
+import { discoveryRoute } from './discovery-paths.ts';
 import { selfReviewOf } from './self-review.ts';
 import type { Route } from './tenancy-mode.ts';
 
@@ -59,8 +59,7 @@ export function ownTenantRoute(info: RequestInfo, method: string, tenant: Tenant
   const isTenants =
     apiGroup === '' && apiVersion === 'v1' && subresource === '' && namespace === '' && info.tenant === '';
   if (!isTenants || (verb !== 'list' && (verb !== 'get' || info.name !== tenant))) return undefined;
-  const form = verb === 'list' ? 'list' : 'object';
-  return { kind: 'own-tenant', form, path: `/api/v1/tenants/${tenant}`, query: '' };
+  return { kind: 'own-tenant', path: `/api/v1/tenants/${tenant}`, query: '' };
 }
 
 /** @throws StatusError PathForbidden for what is no tenant's */
@@ -83,15 +82,10 @@ function fullPath(info: ResourceRequest, tenant: TenantName, user: UserInfo): st
 }
 
 function nonResourceRoute(info: RequestInfo, method: string, tenant: TenantName, user: UserInfo): Route {
-  const discovery = discoveryPath(info.rawPath);
-  if (discovery === undefined || (method !== 'GET' && method !== 'HEAD'))
+  const route = discoveryRoute(info.rawPath, tenant);
+  if (route === undefined || (method !== 'GET' && method !== 'HEAD'))
     throw forbidden('PathForbidden', info, user.username, undefined);
-  return {
-    kind: 'discovery',
-    path: info.rawPath,
-    query: discoveryQuery(info.rawPath, info.rawQuery, discovery.perTenant ? tenant : undefined),
-    reduce: discovery.reduce,
-  };
+  return route;
 }
 
 const RESOURCES: Readonly<Record<string, string>> = {

@@ -4,10 +4,9 @@
  */
 
 import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
-import { allParameters, firstParameter } from '../lib/query.ts';
-import type { Reduction, TenancyMode } from './tenancy-mode.ts';
+import type { Reduction, Route, TenancyMode } from './tenancy-mode.ts';
 
-export interface DiscoveryPath {
+interface DiscoveryPath {
   readonly reduce: Reduction;
   /** Whether the document differs per tenant, so that the tenant is named in the request. */
   readonly perTenant: boolean;
@@ -45,49 +44,24 @@ export const DISCOVERY_URLS: readonly string[] = [
   '/readyz',
 ];
 
-/** @returns undefined for every other path */
-export function discoveryPath(path: string): DiscoveryPath | undefined {
-  return PATHS.find(([pattern]) => pattern.test(path))?.[1];
-}
-
-/** A part of the API server's health, as `exclude` names it. */
-const HEALTH_CHECK = /^[a-zA-Z0-9][a-zA-Z0-9._/-]{0,127}$/;
-/** Matches the hash of a document of OpenAPI v3, a checksum in hexadecimal digits. */
-const DOCUMENT_HASH = /^[0-9A-Fa-f]{1,128}$/;
-const MAX_EXCLUDED = 32;
+export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
 
 /**
- * The query of a request that Stonegate sends with its own identity: the client's parameters of a closed
- * list, each written anew, and the tenant if there is one. `timeout` is left out, since several clients may
- * share the response.
+ * Nothing of the client's is in the query: several clients share the response.
  *
- * @param tenant undefined if the query names no tenant
+ * @param tenant undefined if the API server has no tenants
+ * @returns undefined for every other path
  */
-export function discoveryQuery(path: string, query: string, tenant: TenantName | undefined): string {
-  const parameters = isHealth(path)
-    ? healthQuery(query)
-    : path.startsWith('/openapi/v3/')
-      ? hashQuery(query)
-      : [];
-  return [...parameters, ...(tenant === undefined ? [] : [`tenant=${tenant}`])].join('&');
+export function discoveryRoute(path: string, tenant: TenantName | undefined): DiscoveryRoute | undefined {
+  const found = PATHS.find(([pattern]) => pattern.test(path))?.[1];
+  if (found === undefined) return undefined;
+  const query = found.perTenant && tenant !== undefined ? `tenant=${tenant}` : '';
+  return { kind: 'discovery', path, query, reduce: found.reduce };
 }
 
 /** Whether a document is the API server's health, which is never cached. */
 export function isHealth(path: string): boolean {
   return HEALTH.test(path);
-}
-
-function healthQuery(query: string): string[] {
-  const excluded = allParameters(query, 'exclude').filter((name) => HEALTH_CHECK.test(name));
-  return [
-    ...(firstParameter(query, 'verbose') === undefined ? [] : ['verbose']),
-    ...[...new Set(excluded)].slice(0, MAX_EXCLUDED).map((name) => `exclude=${name}`),
-  ];
-}
-
-function hashQuery(query: string): string[] {
-  const hash = firstParameter(query, 'hash') ?? '';
-  return DOCUMENT_HASH.test(hash) ? [`hash=${hash.toUpperCase()}`] : [];
 }
 
 const DEFINING: ReadonlyMap<string, string> = new Map([

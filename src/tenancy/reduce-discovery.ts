@@ -12,7 +12,7 @@ const resourceSchema = z.looseObject({
 });
 
 /** What of an APIResourceList matters here; Go writes an empty list as null. */
-const resourceListSchema = z.looseObject({
+export const resourceListSchema = z.looseObject({
   groupVersion: z.string(),
   resources: z
     .array(resourceSchema)
@@ -23,13 +23,13 @@ const resourceListSchema = z.looseObject({
 const versionSchema = z.looseObject({ version: z.string() });
 
 /** What of an APIGroup matters here. */
-const groupSchema = z.looseObject({
+export const groupSchema = z.looseObject({
   name: z.string(),
   versions: z.array(versionSchema),
   preferredVersion: versionSchema.exactOptional(),
 });
 
-const groupListSchema = z.looseObject({
+export const groupListSchema = z.looseObject({
   groups: z
     .array(groupSchema)
     .nullable()
@@ -43,21 +43,6 @@ export type GroupNames = z.infer<typeof groupListSchema>;
 
 export function reduceGroups<T extends GroupNames>(list: T, hidden: ReadonlySet<string>): T {
   return { ...list, groups: list.groups.filter(({ name }) => !hidden.has(name)) };
-}
-
-/** @returns undefined for what is no APIResourceList */
-export function readResourceList(list: unknown): ResourceNames | undefined {
-  return resourceListSchema.safeParse(list).data;
-}
-
-/** @returns undefined for what is no APIGroupList */
-export function readGroupList(list: unknown): GroupNames | undefined {
-  return groupListSchema.safeParse(list).data;
-}
-
-/** @returns undefined for what is no APIGroup */
-export function readGroup(group: unknown): GroupDescription | undefined {
-  return groupSchema.safeParse(group).data;
 }
 
 /**

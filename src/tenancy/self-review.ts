@@ -9,7 +9,7 @@ import type {
   SubjectAccessReviewSpec,
 } from '../kubernetes/authorization-v1.ts';
 import type { RequestInfo } from '../kubernetes/request-info.ts';
-import { DISCOVERY_URLS, discoveryPath } from './discovery-paths.ts';
+import { DISCOVERY_URLS, discoveryRoute } from './discovery-paths.ts';
 import type { SelfReview } from './tenancy-mode.ts';
 
 const REVIEWS: ReadonlyMap<string, SelfReview> = new Map([
@@ -46,7 +46,7 @@ const NON_RESOURCE_RULES: readonly NonResourceRule[] = [
 export function isGranted({ resourceAttributes, nonResourceAttributes }: SubjectAccessReviewSpec): boolean {
   if (nonResourceAttributes !== undefined) {
     const { verb = '', path = '' } = nonResourceAttributes;
-    return (verb === 'get' || verb === 'head') && discoveryPath(path) !== undefined;
+    return (verb === 'get' || verb === 'head') && discoveryRoute(path, undefined) !== undefined;
   }
   const { verb = '', group = '', resource = '', subresource = '' } = resourceAttributes ?? {};
   return RESOURCE_RULES.some(

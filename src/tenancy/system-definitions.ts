@@ -3,9 +3,13 @@
  * the groups of all of them in every tenant, but has no document of their versions there. Those with a label
  * it serves in every tenant.
  */
+import { z } from 'zod';
 import { CRD_SHARING_POLICY } from '../kubernetes/kubernetes-object.ts';
-import { goList, isJSONObject } from '../lib/json-object.ts';
 import type { GroupDescription, ResourceNames } from './reduce-discovery.ts';
+
+const metadata = z.object({ name: z.string(), labels: z.record(z.string(), z.string()).nullish() });
+/** Go writes an empty list as null. */
+const definitionListSchema = z.object({ items: z.array(z.object({ metadata })).nullable() });
 
 /** API group → the names of its resources that are served in every tenant; perhaps none. */
 export type SystemDefinitions = ReadonlyMap<string, ReadonlySet<string>>;
@@ -15,24 +19,18 @@ export type SystemDefinitions = ReadonlyMap<string, ReadonlySet<string>>;
  * @returns undefined for anything else
  */
 export function readSystemDefinitions(list: unknown): SystemDefinitions | undefined {
-  const items = isJSONObject(list) ? goList(list.items) : undefined;
-  if (items === undefined) return undefined;
+  const { data } = definitionListSchema.safeParse(list);
+  if (data === undefined) return undefined;
   const groups = new Map<string, Set<string>>();
-  for (const item of items) {
-    const metadata: unknown = isJSONObject(item) ? item.metadata : undefined;
-    if (!isJSONObject(metadata) || typeof metadata.name !== 'string') return undefined;
+  for (const { metadata } of data.items ?? []) {
     const dot = metadata.name.indexOf('.');
     const group = metadata.name.slice(dot + 1);
     const forced = groups.get(group) ?? new Set();
     groups.set(group, forced);
-    if (isForced(metadata.labels)) forced.add(metadata.name.slice(0, dot));
+    const isForced = metadata.labels?.[CRD_SHARING_POLICY]?.toLowerCase() === 'forced';
+    if (isForced) forced.add(metadata.name.slice(0, dot));
   }
   return groups;
-}
-
-function isForced(labels: unknown): boolean {
-  const policy = isJSONObject(labels) ? labels[CRD_SHARING_POLICY] : undefined;
-  return typeof policy === 'string' && policy.toLowerCase() === 'forced';
 }
 
 /**

@@ -24,18 +24,11 @@ export type Route =
       readonly path: string;
       readonly query: string;
     }
-
   /**
    * The Tenant object of the user's own tenant, which the API server shows to no tenant: fetched as Stonegate
    * itself, and reduced.
    */
-  | {
-      readonly kind: 'own-tenant';
-      /** Whether the client asked for the list of tenants or for its tenant by name. */
-      readonly form: 'object' | 'list';
-      readonly path: string;
-      readonly query: '';
-    };
+  | { readonly kind: 'own-tenant'; readonly path: string; readonly query: '' };
 
 /**
  * `groups`: an APIGroupList; `group`: an APIGroup; `resources`: an APIResourceList; `none`: passed on as it

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { accessReviewPath } from '../../src/app/proxy.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
-import { createOwnTenantHandler } from '../../src/features/own-tenant/handle-own-tenant.ts';
+import { createOwnTenant } from '../../src/features/own-tenant/feature.ts';
 import { TENANT_QUOTAS_PATH } from '../../src/features/quota/own-quota-v1alpha1.ts';
 import { quotaSchema } from '../../src/features/quota/quota-configuration.ts';
 import { createShownQuotas } from '../../src/features/quota/show-quota.ts';
@@ -48,13 +48,13 @@ const groups = {
 /** Method and target, whole. */
 const CLOSED_LIST = [
   /^GET \/(?:api|api\/v1|openapi\/v2|openapi\/v3|version)$/,
-  new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?(?:\\?hash=[0-9A-F]{1,128})?$`),
+  new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?$`),
   new RegExp(`^GET /apis(?:/${SEGMENT}){0,2}\\?tenant=${LABEL}$`),
   new RegExp(`^GET ${DEFINITIONS}$`),
   /^GET \/api\/v1\/tenants\/acme$/,
   /^GET \/apis\/tenancy\.stonegate\.dev\/v1alpha1\/tenants\/system\/namespaces\/stonegate\/tenantquotas\/acme$/,
   new RegExp(`^GET /apis/${SEGMENT}/${SEGMENT}$`),
-  /^GET \/(?:healthz|livez|readyz)(?:\?(?:verbose|exclude=[A-Za-z0-9._/-]+)(?:&exclude=[A-Za-z0-9._/-]+)*)?$/,
+  /^GET \/(?:healthz|livez|readyz)$/,
   new RegExp(`^POST /apis/authorization\\.k8s\\.io/v1/(?:tenants/${LABEL}/)?subjectaccessreviews$`),
 ];
 
@@ -91,7 +91,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
         Object.fromEntries(ownResources.flatMap(({ name, handle }) => (handle ? [[name, handle]] : []))),
       ),
       discovery: createDiscoveryHandler(documents),
-      'own-tenant': createOwnTenantHandler({ fetcher, cache, clock }),
+      ...createOwnTenant({ upstream: fetcher, discovery: { cache }, clock }).handlers,
       'self-review': createSelfReviewHandler({
         fetcher,
         reviewer,

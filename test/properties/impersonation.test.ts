@@ -130,7 +130,7 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
         extraKeys: new Set(['scopes']),
         constrained: false,
         lastModes: new LastModes(),
-        limiters: [],
+        limiter: undefined,
         reviewer: {
           async review(_user, attributes) {
             asked.push(attributes);

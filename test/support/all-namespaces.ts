@@ -79,7 +79,7 @@ export function allNamespacesSite({
     subjects,
     mode,
     discovered: {
-      get: async () => Promise.reject(new Error('no documents')),
+      preferredVersion: async () => Promise.reject(new Error('no documents')),
       async resource(_tenant, _groupVersion, name) {
         const namespaced = RESOURCES[name];
         return namespaced === undefined ? undefined : { name, namespaced };

@@ -2,8 +2,8 @@
 import { createDocumentCache } from '../../src/cache/document-cache.ts';
 import { DocumentChanges } from '../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../src/cache/process-cache.ts';
-import { createDiscoveryDocuments } from '../../src/features/discovery/discovery-documents.ts';
-import { createSystemDiscovery } from '../../src/features/discovery/system-discovery.ts';
+import { DiscoveryDocuments } from '../../src/features/discovery/discovery-documents.ts';
+import { SystemDiscovery } from '../../src/features/discovery/system-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
@@ -33,10 +33,10 @@ export function discoveryDocuments(fetcher: UpstreamFetcher, mode: TenancyMode, 
   const changes = new DocumentChanges({ shared, period: ttl, clock, logger: silentLogger });
   const cache = documentCache(clock, changes, { ttl });
   const systemCache = documentCache(clock, changes, { ttl, recentTTL: 1_000, cacheable: [200, 404] });
-  const system = createSystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
+  const system = new SystemDiscovery({ fetcher, cache: systemCache, clock, logger: silentLogger, ttl });
   return {
     cache,
-    documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
+    documents: new DiscoveryDocuments({ fetcher, cache, mode, system }),
     system,
     changed: (owner: string | undefined) => changes.changed(owner),
   };

@@ -107,7 +107,6 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     upstreamRights: { withheld: new Set(), constrained: false, refused() {} },
     authorizers: [],
     admission: [],
-    limiters: [],
     maxHeaderBytes: 1 << 20,
     handlers: {},
     publicDocuments: new Map(),

@@ -115,21 +115,18 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
         provisioned.push(identity.authenticator);
       },
     },
-    limiters: [
-      {
-        admit({ tenant }) {
-          limited.push(tenant);
-          return undefined;
-        },
+    limiter: {
+      admit({ tenant }) {
+        limited.push(tenant);
+        return undefined;
       },
-    ],
+    },
     handlers: {
       discovery: createDiscoveryHandler({
         async get(tenant, route, _accept, _signal, account) {
           fetched.push({ tenant, account, path: route.path });
           return { status: 200, headers: [], body: Buffer.from('{}') };
         },
-        resource: async () => undefined,
       }),
       ...ownAPIHandler({ selfidentity: createSelfIdentityHandler(() => undefined) }),
       'guest-review': createGuestReviewHandler({

@@ -15,7 +15,6 @@ import { VisibleNamespacesCache } from '../../src/features/namespaces/visible-na
 import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import type { HeaderList } from '../../src/lib/header-list.ts';
 import { systemRandom } from '../../src/lib/random.ts';
-import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import { createAccessSubjects } from '../../src/proxy/access-subject.ts';
 import type { Outgoing } from '../../src/proxy/request-context.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
@@ -107,7 +106,6 @@ export function namespacesSiteOf(
     mode: tenancy,
     othersMayAllow: false,
     verifier: { sampleNamespaces() {} },
-    responseMemory: new ResponseMemory(),
     clock: site.clock,
     lifetimes: new WatchLifetimes({
       clock: site.clock,

@@ -7,12 +7,11 @@
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import { requireJSON } from '../../proxy/request/accepted-types.ts';
-import { jsonResponse, matchesTag } from '../../proxy/response/own-responses.ts';
+import { jsonResponse, matchesTag, withWarnings } from '../../proxy/response/own-responses.ts';
 import type { AccessRulesReview } from './access-rules-v1alpha1.ts';
 import { findReviewedSubject, type ReviewedSubjectOptions } from './reviewed-subject.ts';
 import { type RulesDocument, type RulesDocuments, selfAccessRules } from './rules-document.ts';
@@ -21,13 +20,11 @@ import { readRulesRequest, readRulesReview } from './rules-request.ts';
 export interface AccessRulesOptions {
   readonly documents: RulesDocuments;
   readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
-  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createSelfAccessRulesHandler({
   documents,
   subjects,
-  responseMemory,
 }: AccessRulesOptions): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
     const { headers, signal } = outgoing.exchange;
@@ -36,7 +33,7 @@ export function createSelfAccessRulesHandler({
     const subject = await subjects.subjectOf(outgoing);
     const { expiresAt } = outgoing.identity;
     const document = await documents.documentOf({ subject, selection, expiresAt, signal });
-    return responseMemory.charged(outgoing.tenant, responseOf(document, headers));
+    return responseOf(document, headers);
   };
 }
 
@@ -48,29 +45,24 @@ function responseOf(document: RulesDocument, requested: HeaderList): UpstreamRes
     ['Cache-Control', 'no-cache, private'],
     ['Expires', new Date(document.validUntil).toUTCString()],
     ['Vary', 'Authorization'],
-    ...warningOf(document),
   ];
-  if (matchesTag(requested, tag)) return { status: 304, headers, body: Buffer.alloc(0) };
-  return {
-    status: 200,
-    headers: [['Content-Type', JSON_TYPE], ...headers],
-    body: Buffer.from(`${JSON.stringify(selfAccessRules(document))}\n`),
-  };
-}
-
-/** kubectl shows it beside the response. RFC 7234 §5.5. */
-function warningOf({ status: { incompleteReason } }: RulesDocument): HeaderList {
-  if (incompleteReason === undefined) return [];
-  return [['Warning', `299 - ${JSON.stringify(`this may be incomplete: ${incompleteReason}`)}`]];
+  const { incompleteReason } = document.status;
+  const warnings = incompleteReason === undefined ? [] : [`this may be incomplete: ${incompleteReason}`];
+  const response = matchesTag(requested, tag)
+    ? { status: 304, headers, body: Buffer.alloc(0) }
+    : {
+        ...jsonResponse(200, selfAccessRules(document)),
+        headers: [['Content-Type', JSON_TYPE] as const, ...headers],
+      };
+  return withWarnings(response, warnings);
 }
 
 export interface RulesReviewOptions extends OwnBodyOptions, ReviewedSubjectOptions {
   readonly documents: RulesDocuments;
-  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 export function createRulesReviewHandler(options: RulesReviewOptions): RouteHandler<UpstreamResponse> {
-  const { documents, responseMemory } = options;
+  const { documents } = options;
   return async (outgoing) => {
     const { selection, subject: asked } = await readRulesReview(outgoing.exchange, options);
     const { username, uid, subject, expiresAt } = await findReviewedSubject(asked, outgoing, options);
@@ -83,6 +75,6 @@ export function createRulesReviewHandler(options: RulesReviewOptions): RouteHand
       spec: selection,
       status: { user: { username, ...(uid !== '' && { uid }) }, ...status },
     };
-    return responseMemory.charged(outgoing.tenant, jsonResponse(201, review));
+    return jsonResponse(201, review);
   };
 }

@@ -11,7 +11,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import { ACCESS_RULES_BYTES } from '../../limits/memory-bounds.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
 import { incompleteRulesReason, type RulesTrust } from '../../rbac/access-index.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { namespacesAllowed } from '../../rbac/enumerate.ts';
@@ -50,7 +49,6 @@ export interface RulesQuery {
 }
 
 export interface RulesDocuments {
-  readonly access: AccessIndex;
   /**
    * @throws StatusError AccessIndexUnavailable if the index has never been complete; TenantRateExceeded
    */
@@ -66,7 +64,6 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
   const { access, namedSets, clock } = options;
   const rulesOf = createEvaluation(access.index, clock);
   return {
-    access,
     async documentOf({ subject, selection, expiresAt, signal }) {
       const { tenant } = subject.cluster;
       const { namespace } = selection;

@@ -11,16 +11,11 @@ import type { AdmissionPlugin } from '../../proxy/admission.ts';
 const FIELD = 'sendInitialEvents';
 const MESSAGE = `Forbidden: ${FIELD} is forbidden for watch unless the WatchList feature gate is enabled`;
 
-export const watchListAdmission: AdmissionPlugin = {
-  name: 'watch-list',
-  admit(_request, info) {
-    if (!info.isResourceRequest || info.verb !== 'watch') return;
-    if (firstParameter(info.rawQuery, FIELD) === undefined) return;
-    const causes = [{ reason: 'FieldValueForbidden', message: MESSAGE, field: FIELD }];
-    throw new StatusError(
-      'ListOptionsInvalid',
-      `ListOptions.meta.k8s.io "" is invalid: ${FIELD}: ${MESSAGE}`,
-      { details: { group: 'meta.k8s.io', kind: 'ListOptions', causes } },
-    );
-  },
+export const watchListAdmission: AdmissionPlugin = (_request, info) => {
+  if (!info.isResourceRequest || info.verb !== 'watch') return;
+  if (firstParameter(info.rawQuery, FIELD) === undefined) return;
+  const causes = [{ reason: 'FieldValueForbidden', message: MESSAGE, field: FIELD }];
+  throw new StatusError('ListOptionsInvalid', `ListOptions.meta.k8s.io "" is invalid: ${FIELD}: ${MESSAGE}`, {
+    details: { group: 'meta.k8s.io', kind: 'ListOptions', causes },
+  });
 };

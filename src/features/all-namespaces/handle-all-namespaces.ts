@@ -20,17 +20,20 @@ import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
-import { preferredVersion } from '../discovery/feature.ts';
 import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
 import { type MergedListOptions, mergedList } from './merged-list.ts';
 import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
-import { mayWatchIn, type PermittedNamespaces, permittedNamespaces } from './permitted-namespaces.ts';
+import {
+  type AllNamespacesQuestion,
+  mayWatchIn,
+  type PermittedNamespaces,
+  permittedNamespaces,
+} from './permitted-namespaces.ts';
 
-export interface AllNamespacesOptions
-  extends Omit<MergedListOptions & MergedWatchOptions, 'requestAs' | 'subject' | 'question'> {
+export interface AllNamespacesOptions extends MergedListOptions, MergedWatchOptions {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
   readonly subjects: AccessSubjects;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'get'>;
+  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'preferredVersion'>;
   /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
   readonly othersMayAllow: boolean;
   readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
@@ -60,7 +63,7 @@ export function createMergedNamespaces(options: AllNamespacesOptions): MergedNam
 interface Selected {
   readonly subject: SubjectByNamespace;
   readonly permitted: PermittedNamespaces;
-  readonly question: MergedWatchOptions['question'];
+  readonly question: AllNamespacesQuestion;
 }
 
 async function handle(
@@ -100,10 +103,9 @@ async function select(
   const { verb, apiGroup, resource } = info;
   const tenant = info.tenant === '' ? (mode.reviewTenant(outgoing.tenant) ?? '') : info.tenant;
   const question = { apiGroup, resource, tenant };
-  const asked = { ...question, subresource: '', namespace: '', name: '' };
-  if (allows(index, subject.cluster, { ...asked, verb: 'list' })) return 'unfiltered';
   const permitted = permittedNamespaces(index, subject, question);
-  if (permitted === undefined || !(await isNamespaced(outgoing, info, options))) return undefined;
+  if (permitted === undefined || permitted === 'unfiltered') return permitted;
+  if (!(await isNamespaced(outgoing, info, options))) return undefined;
   if (verb === 'watch' && !mayWatchIn(index, subject, question, permitted)) return undefined;
   return { subject, permitted, question };
 }
@@ -114,7 +116,7 @@ async function merge(
   { subject, permitted, question }: Selected,
   options: AllNamespacesOptions,
 ): Promise<OwnResponse | undefined> {
-  const { access, subjects, maxNamespaces, verifier } = options;
+  const { access, maxNamespaces, verifier } = options;
   const { verb } = info;
   verifier.sampleNamespaces(
     subject,
@@ -131,11 +133,8 @@ async function merge(
   const revision = isResumed
     ? revisionIn(resourceVersion)
     : withoutDigits(resourceVersion, access.index.highestRevision);
-  const request = { outgoing, info, options: listOptions, permitted, revision };
-  const requesting = { ...options, requestAs: subjects.requestAs, subject, question };
-  const response = await (verb === 'watch'
-    ? mergedWatch(request, requesting)
-    : mergedList(request, requesting));
+  const request = { outgoing, info, subject, question, options: listOptions, permitted, revision };
+  const response = await (verb === 'watch' ? mergedWatch(request, options) : mergedList(request, options));
   return response?.status === 200 ? asFiltered(response) : response;
 }
 
@@ -144,13 +143,11 @@ async function wouldMerge(
   { verb = '', group: apiGroup = '', version = '', resource = '' }: ResourceAttributes,
   options: AllNamespacesOptions,
 ): Promise<boolean | StatusError> {
-  const { maxNamespaces, mode, discovered } = options;
+  const { maxNamespaces, discovered } = options;
   const { tenant, info, exchange } = outgoing;
   if (!info.isResourceRequest) return false;
   const isNamed = version !== '' && version !== '*';
-  const apiVersion = isNamed
-    ? version
-    : await preferredVersion(tenant, apiGroup, discovered, mode, exchange.signal);
+  const apiVersion = isNamed ? version : await discovered.preferredVersion(tenant, apiGroup, exchange.signal);
   if (apiVersion === undefined) return false;
   const asked = { ...info, verb, apiGroup, apiVersion, resource, tenant: '' as const };
   const selected = await select(outgoing, asked, options);

@@ -16,7 +16,7 @@ import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstrea
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import { type ByteBudget, type Reservation, TooLarge } from '../../limits/byte-budget.ts';
 import { MAX_MERGED_LIST } from '../../limits/memory-bounds.ts';
-import { JSON_HEADERS, relayedResponse } from '../../proxy/response/own-responses.ts';
+import { JSON_HEADERS, relayedResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {
   collectPage,
@@ -69,7 +69,8 @@ export async function mergedList(
     isResponse = true;
     // The merged list takes as much memory as its parts.
     const { release } = memory;
-    return { status: 200, headers: [...JSON_HEADERS, ...leftOut(page.forbidden, info)], body, release };
+    const response = { status: 200, headers: JSON_HEADERS, body, release };
+    return withWarnings(response, leftOut(page.forbidden, info));
   } catch (error) {
     if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
     if (error instanceof MalformedJSON) throw unreadable(error);

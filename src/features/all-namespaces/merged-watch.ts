@@ -13,12 +13,11 @@ import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
-import { EXPIRED_EVENT, relayedResponse } from '../../proxy/response/own-responses.ts';
+import { EXPIRED_EVENT, relayedResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
 import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
-import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -32,7 +31,7 @@ import {
   namespaceRequest,
   UnexpectedNamespaceResponse,
 } from './namespace-request.ts';
-import { type AllNamespacesQuestion, permittedNamespaces } from './permitted-namespaces.ts';
+import { permittedNamespaces } from './permitted-namespaces.ts';
 
 export interface MergedWatchOptions
   extends NamespaceRequestOptions,
@@ -41,9 +40,7 @@ export interface MergedWatchOptions
   readonly streamer: UpstreamStreamer;
   /** Each namespace counts against the streams of the user and the tenant. */
   readonly streams: Pick<StreamRegistry, 'widen'>;
-  readonly subject: SubjectByNamespace;
-  readonly question: AllNamespacesQuestion;
-  readonly subjects: Pick<AccessSubjects, 'subjectOf'>;
+  readonly subjects: AccessSubjects;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   readonly logger: Pick<Logger, 'warn'>;
@@ -82,18 +79,18 @@ export async function mergedWatch(
     }
     const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
     const run = new MergedWatchRun({ ...options, request, parts, close });
-    return {
+    const response: StreamedResponse = {
       status: 200,
       headers: [
         ['Content-Type', headerValue(first.headers, 'content-type') ?? JSON_TYPE],
         ['Cache-Control', 'no-cache, private'],
-        ...leftOut(refused, info),
       ],
       start(stream) {
         run.start(stream);
         return () => run.stop();
       },
     };
+    return withWarnings(response, leftOut(refused, info));
   } catch (error) {
     close();
     if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
@@ -178,9 +175,9 @@ class MergedWatchRun implements AccessFollower {
   #isUndecided = true;
 
   constructor(options: RunOptions) {
-    const { request, subject, question, parts } = options;
+    const { request, parts } = options;
+    const { revision, subject, question } = request;
     const { allowWatchBookmarks, sendInitialEvents = false } = request.options;
-    const { revision } = request;
     this.#options = options;
     this.concerns = { tenant: subject.cluster.tenant, keys: keysOfSubject(subject) };
     this.namespacesOf = question.tenant;
@@ -195,7 +192,7 @@ class MergedWatchRun implements AccessFollower {
   }
 
   start(stream: ResponseStream): void {
-    const { request, subject, access, lifetimes, changes, parts } = this.#options;
+    const { request, access, lifetimes, changes, parts } = this.#options;
     this.#stream = stream;
     const end = () => this.#finish();
     const expire = () => this.#expire();
@@ -203,7 +200,7 @@ class MergedWatchRun implements AccessFollower {
     this.#ends = [
       changes.follow(this),
       lifetimes.begin(request.options.timeoutSeconds, end),
-      recheckPeriodically(request.outgoing, subject, { ...this.#options, end: expire, expire }),
+      recheckPeriodically(request.outgoing, request.subject, { ...this.#options, end: expire, expire }),
       () => access.stopped.removeEventListener('abort', end),
       () => this.#expiry?.cancel(),
     ];
@@ -232,9 +229,9 @@ class MergedWatchRun implements AccessFollower {
   decide(): void {
     if (!this.#isUndecided) return;
     this.#isUndecided = false;
-    const { access, subject, question, request } = this.#options;
-    const now = permittedNamespaces(access.index, subject, question);
-    if (now?.digits !== request.permitted.digits) this.#expire();
+    const { access, request } = this.#options;
+    const now = permittedNamespaces(access.index, request.subject, request.question);
+    if (typeof now !== 'object' || now.digits !== request.permitted.digits) this.#expire();
   }
 
   get #isOver(): boolean {

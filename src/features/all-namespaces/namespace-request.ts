@@ -8,19 +8,21 @@ import type { ListOptions } from '../../kubernetes/lists/list-options.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account, Sender } from '../../kubernetes/upstream-request.ts';
-import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import type { HeaderList } from '../../lib/header-list.ts';
 import { withParameters } from '../../lib/query.ts';
-import type { RequestAs } from '../../proxy/access-subject.ts';
+import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import { inPlainJSON } from '../../proxy/request/accepted-types.ts';
-import { readRequestInfo } from '../../proxy/request/request-info.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
+import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { PermittedNamespaces } from './permitted-namespaces.ts';
+import type { AllNamespacesQuestion, PermittedNamespaces } from './permitted-namespaces.ts';
 
 /** A list or watch that is sent namespace by namespace. */
 export interface AllNamespacesRequest {
   readonly outgoing: Outgoing;
   readonly info: ResourceRequest;
+  readonly subject: SubjectByNamespace;
+  readonly question: AllNamespacesQuestion;
   readonly options: ListOptions;
   readonly permitted: PermittedNamespaces;
   /** The client's, without digits; `0` if it has none. */
@@ -37,8 +39,8 @@ export interface NamespaceRequest {
 }
 
 export interface NamespaceRequestOptions {
-  readonly requestAs: RequestAs;
-  readonly mode: Pick<TenancyMode, 'route' | 'isWithinTenant' | 'readsTenantFromPath'>;
+  readonly subjects: Pick<AccessSubjects, 'requestAs'>;
+  readonly mode: Pick<TenancyMode, 'route' | 'isWithinTenant'>;
 }
 
 /**
@@ -50,22 +52,19 @@ export async function namespaceRequest(
   info: ResourceRequest,
   namespace: string,
   parameters: Readonly<Record<string, string | undefined>>,
-  { requestAs, mode }: NamespaceRequestOptions,
+  { subjects, mode }: NamespaceRequestOptions,
 ): Promise<NamespaceRequest> {
   const { tenant } = outgoing;
-  const { sender, user, upstreamHeaders } = await requestAs(outgoing, namespace);
+  const { sender, user, upstreamHeaders } = await subjects.requestAs(outgoing, namespace);
   const wanted = inNamespace(info, namespace, withParameters(info.rawQuery, parameters));
   const route = mode.route(wanted, 'GET', tenant, user);
   if (route.kind !== 'forward') throw invalid();
   if (sender.kind === 'client' && !mode.isWithinTenant(route.path, tenant)) throw invalid();
-  const target = route.query === '' ? route.path : `${route.path}?${route.query}`;
-  const sent = readRequestInfo('GET', target, mode);
-  if (!sent.isResourceRequest || !isSameResource(sent, wanted)) throw invalid();
   return {
     account: { kind: 'tenant', tenant },
     sender,
     method: 'GET',
-    target,
+    target: route.query === '' ? route.path : `${route.path}?${route.query}`,
     headers: inPlainJSON(upstreamHeaders),
   };
 }
@@ -74,18 +73,6 @@ function inNamespace(info: ResourceRequest, namespace: string, rawQuery: string)
   const at = info.tenantOffset + (info.tenant === '' ? 0 : `tenants/${info.tenant}/`.length);
   const rawPath = `${info.rawPath.slice(0, at)}namespaces/${namespace}/${info.rawPath.slice(at)}`;
   return { ...info, rawPath, rawQuery, namespace };
-}
-
-/** Verifies before sending that the API server will read the target as the wanted resource. */
-function isSameResource(sent: ResourceRequest, wanted: ResourceRequest): boolean {
-  return (
-    sent.namespace === wanted.namespace &&
-    sent.resource === wanted.resource &&
-    sent.apiGroup === wanted.apiGroup &&
-    sent.verb === wanted.verb &&
-    sent.name === '' &&
-    sent.subresource === ''
-  );
 }
 
 function invalid(): StatusError {
@@ -105,13 +92,10 @@ export class UnexpectedNamespaceResponse extends Error {
 /** Named in a warning. */
 const MAX_NAMED = 10;
 
-/**
- * A warning that clients print.
- * https://kubernetes.io/blog/2020/09/03/warnings/
- */
-export function leftOut(names: readonly string[], { verb, resource }: ResourceRequest): HeaderField[] {
+/** Warnings, which clients print. */
+export function leftOut(names: readonly string[], { verb, resource }: ResourceRequest): string[] {
   if (names.length === 0) return [];
   const others = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
   const named = `${names.slice(0, MAX_NAMED).join(', ')}${others}`;
-  return [['Warning', `299 stonegate "the API server refuses to ${verb} ${resource} in ${named}: left out"`]];
+  return [`the API server refuses to ${verb} ${resource} in ${named}: left out`];
 }

@@ -20,14 +20,18 @@ export interface PermittedNamespaces {
   readonly digits: string;
 }
 
-/** Lists and watches share it, so that a client watches the namespaces that its list showed. */
+/**
+ * Lists and watches share it, so that a client watches the namespaces that its list showed.
+ *
+ * @returns `unfiltered` if the user may list in the whole cluster; undefined if in no namespace
+ */
 export function permittedNamespaces(
   index: RBACIndex,
   subject: SubjectByNamespace,
   question: AllNamespacesQuestion,
-): PermittedNamespaces | undefined {
+): PermittedNamespaces | 'unfiltered' | undefined {
   const asked = { ...question, subresource: '', name: '' } as const;
-  if (allows(index, subject.cluster, { ...asked, verb: 'list', namespace: '' })) return undefined;
+  if (allows(index, subject.cluster, { ...asked, verb: 'list', namespace: '' })) return 'unfiltered';
   const names = namespacesAllowed(index, subject, { ...asked, verb: 'list' }, 'visible');
   return names.length === 0 ? undefined : { names, digits: contentDigits(names) };
 }

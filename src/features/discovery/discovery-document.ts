@@ -3,17 +3,16 @@
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 
+import type { z } from 'zod';
 import { ONLY_OPERATOR, StatusError } from '../../errors/status-error.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
-import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
+import { type Account, ownGet } from '../../kubernetes/upstream-request.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
-import { discoveryPath, discoveryQuery } from '../../tenancy/discovery-paths.ts';
-import type { Route } from '../../tenancy/tenancy-mode.ts';
-
-export type DiscoveryRoute = Extract<Route, { kind: 'discovery' }>;
+import { type DiscoveryRoute, discoveryRoute } from '../../tenancy/discovery-paths.ts';
 
 export interface GroupVersion {
   readonly group: string;
@@ -41,7 +40,7 @@ export const NOT_FOUND: UpstreamResponse = {
   body: Buffer.from('404 page not found\n'),
 };
 
-export function relayedHeaders(headers: HeaderList): HeaderList {
+function relayedHeaders(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => DISCOVERY_FIELDS.has(name.toLowerCase()));
 }
 
@@ -53,16 +52,7 @@ export function versionRoute(
   tenant: TenantName | undefined,
   { group, version }: GroupVersion,
 ): DiscoveryRoute | undefined {
-  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
-  const discovery = discoveryPath(path);
-  return (
-    discovery && {
-      kind: 'discovery',
-      path,
-      query: discoveryQuery(path, '', discovery.perTenant ? tenant : undefined),
-      reduce: discovery.reduce,
-    }
-  );
+  return discoveryRoute(group === '' ? `/api/${version}` : `/apis/${group}/${version}`, tenant);
 }
 
 /** @returns undefined for the core group's path, which has no custom resources */
@@ -76,15 +66,12 @@ export const nameOf = ({ group, version }: GroupVersion): string => `${group}/${
 /**
  * @throws StatusError UpstreamUnavailable if the document cannot be read: what is not reduced is not shown
  */
-export function documentOf<T>(
-  { headers, body }: UpstreamResponse,
-  read: (document: unknown) => T | undefined,
-): T {
+export function documentOf<T>({ headers, body }: UpstreamResponse, schema: z.ZodType<T>): T {
   const type = headerValue(headers, 'content-type') ?? '';
   if (!type.startsWith(JSON_TYPE)) throw unreadable(`its type is ${JSON.stringify(type)}`);
-  const document = read(readJSON(body));
-  if (document === undefined) throw unreadable('it is of another kind');
-  return document;
+  const { data } = schema.safeParse(readJSON(body));
+  if (data === undefined) throw unreadable('it is of another kind');
+  return data;
 }
 
 export function withBody(response: UpstreamResponse, document: object): UpstreamResponse {
@@ -99,32 +86,49 @@ export function unreadable(cause: unknown): StatusError {
   );
 }
 
-export function refusedRights(): StatusError {
+function refusedRights(): StatusError {
   return new StatusError(
     'UpstreamRefusedCredential',
     `the API server does not let Stonegate read discovery${ONLY_OPERATOR}`,
   );
 }
 
+/** The owner of the document, and the user who asks. */
+export interface DocumentOwner {
+  readonly tenant: TenantName;
+  /** The tenant's own, or that of the guests who ask. */
+  readonly account: Account;
+}
+
+/** One form of one document. */
+export interface DocumentRequest extends DocumentOwner {
+  readonly route: DiscoveryRoute;
+  /** One of a small, fixed number per path. */
+  readonly accept: string;
+}
+
+/** @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential */
+export async function fetchDocument(
+  fetcher: UpstreamFetcher,
+  { account, route: { path, query }, accept }: DocumentRequest,
+  signal: AbortSignal,
+): Promise<UpstreamResponse> {
+  const { status, headers, body } = await fetcher.fetch(
+    { ...ownGet(query === '' ? path : `${path}?${query}`, accept), account },
+    signal,
+  );
+  // No user is on the request, so the refusal is about Stonegate's own rights.
+  if (status === 403) throw refusedRights();
+  return { status, headers: relayedHeaders(headers), body };
+}
+
 /** Only JSON can be reduced; of what the rest says, every client reads JSON. */
 const JSON_ONLY: readonly string[] = [JSON_TYPE];
-const FORMS: readonly (readonly [path: RegExp, forms: readonly string[]])[] = [
-  [
-    /^\/openapi\/v2$/,
-    [
-      JSON_TYPE,
-      'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
-      'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
-    ],
-  ],
-  [
-    /^\/openapi\/v3\//,
-    [
-      JSON_TYPE,
-      'application/com.github.proto-openapi.spec.v3@v1.0+protobuf',
-      'application/com.github.proto-openapi.spec.v3.v1.0+protobuf',
-    ],
-  ],
+/** Some releases of kubectl read it as protobuf alone. */
+const OPENAPI_V2_FORMS: readonly string[] = [
+  JSON_TYPE,
+  'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+  'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ];
 /** More than any client sends; what stands behind does not count. */
 const MAX_RANGES = 16;
@@ -134,7 +138,7 @@ const MAX_RANGES = 16;
  * @returns the Accept header to send: one of a small, fixed number of values per path
  */
 export function discoveryForm(path: string, accept: string): string {
-  const forms = FORMS.find(([pattern]) => pattern.test(path))?.[1] ?? JSON_ONLY;
+  const forms = path === '/openapi/v2' ? OPENAPI_V2_FORMS : JSON_ONLY;
   const [first, ...others] = acceptedForms(accept, forms);
   if (first === undefined) return JSON_TYPE;
   return [first, ...others.map((form, index) => `${form};q=0.${9 - index}`)].join(', ');

@@ -11,22 +11,23 @@ import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { firstParameter } from '../../lib/query.ts';
 import { withOwnAPIGroup } from '../../proxy/own-discovery.ts';
-import { isHealth } from '../../tenancy/discovery-paths.ts';
+import { type DiscoveryRoute, discoveryRoute, isHealth } from '../../tenancy/discovery-paths.ts';
 import {
+  groupListSchema,
+  groupSchema,
   type ResourceDescription,
-  readGroup,
-  readGroupList,
-  readResourceList,
   reduceGroups,
   reduceResources,
+  resourceListSchema,
 } from '../../tenancy/reduce-discovery.ts';
 import { withForced } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {
-  type DiscoveryRoute,
+  type DocumentOwner,
+  type DocumentRequest,
   documentOf,
+  fetchDocument,
   type GroupVersion,
   groupVersionOf,
   JSON_RESPONSE,
@@ -35,7 +36,6 @@ import {
   versionRoute,
   withBody,
 } from './discovery-document.ts';
-import { type DocumentOwner, type DocumentRequest, fetchDocument } from './fetch-document.ts';
 import { SharedDiscovery } from './shared-resources.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
@@ -50,46 +50,11 @@ export interface DiscoveryDocumentsOptions {
   readonly system: SystemDiscovery;
 }
 
-export interface DiscoveryDocuments {
-  /**
-   * @param accept one of a small, fixed number per path
-   * @param account on which it is fetched, if it is not known; the tenant's own without it
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
-   */
-  get(
-    tenant: TenantName,
-    route: DiscoveryRoute,
-    accept: string,
-    signal: AbortSignal,
-    account?: Account,
-  ): Promise<UpstreamResponse>;
-  /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
-   * be older than the resource. So is one that was made while the system tenant's share in it could not be
-   * read.
-   *
-   * @returns undefined if the tenant has no such resource
-   * @throws StatusError UpstreamUnavailable (also if what the system tenant shares cannot be read),
-   *   UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
-   */
-  resource(
-    tenant: TenantName,
-    groupVersion: GroupVersion,
-    name: string,
-    signal: AbortSignal,
-    account?: Account,
-  ): Promise<ResourceDescription | undefined>;
-}
-
-export function createDiscoveryDocuments(options: DiscoveryDocumentsOptions): DiscoveryDocuments {
-  return new CachedDocuments(options);
-}
-
-class CachedDocuments implements DiscoveryDocuments {
+export class DiscoveryDocuments {
   readonly #options: DiscoveryDocumentsOptions;
   readonly #shared: SharedDiscovery;
   readonly #resourcesOf = memoizeByReference((response: UpstreamResponse) =>
-    documentOf(response, readResourceList),
+    documentOf(response, resourceListSchema),
   );
   /** Documents that may lack what the system tenant shares: good enough to be shown, not to decide by. */
   readonly #incomplete = new WeakSet<UpstreamResponse>();
@@ -99,6 +64,11 @@ class CachedDocuments implements DiscoveryDocuments {
     this.#shared = new SharedDiscovery(options);
   }
 
+  /**
+   * @param accept one of a small, fixed number per path
+   * @param account on which it is fetched, if it is not known
+   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
+   */
   get(
     tenant: TenantName,
     route: DiscoveryRoute,
@@ -109,6 +79,14 @@ class CachedDocuments implements DiscoveryDocuments {
     return this.#get({ tenant, account, route, accept }, !isHealth(route.path), signal);
   }
 
+  /**
+   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
+   * be older than the resource. So is one that was made while the system tenant's share in it could not be
+   * read.
+   *
+   * @returns undefined if the tenant has no such resource
+   * @throws StatusError as `get` does; UpstreamUnavailable also if the system tenant's share cannot be read
+   */
   async resource(
     tenant: TenantName,
     groupVersion: GroupVersion,
@@ -116,8 +94,7 @@ class CachedDocuments implements DiscoveryDocuments {
     signal: AbortSignal,
     account: Account = { kind: 'tenant', tenant },
   ): Promise<ResourceDescription | undefined> {
-    const { readsTenantFromPath } = this.#options.mode;
-    const route = versionRoute(readsTenantFromPath ? tenant : undefined, groupVersion);
+    const route = versionRoute(this.#named(tenant), groupVersion);
     if (route === undefined) return undefined;
     const request = { tenant, account, route, accept: JSON_TYPE };
     return (
@@ -126,21 +103,37 @@ class CachedDocuments implements DiscoveryDocuments {
     );
   }
 
+  /**
+   * The version of an API group that clients use.
+   *
+   * @param group as a client sent it
+   * @returns undefined if the tenant has no such group
+   * @throws StatusError as `get` does
+   */
+  async preferredVersion(
+    tenant: TenantName,
+    group: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    if (group === '') return 'v1';
+    const route = discoveryRoute(`/apis/${group}`, this.#named(tenant));
+    if (route?.reduce !== 'group') return undefined;
+    const response = await this.get(tenant, route, JSON_TYPE, signal);
+    return response.status === 200 ? documentOf(response, groupSchema).preferredVersion?.version : undefined;
+  }
+
+  /** The tenant as requests name it. */
+  #named(tenant: TenantName): TenantName | undefined {
+    return this.#options.mode.readsTenantFromPath ? tenant : undefined;
+  }
+
   /** @param reusable whether a document that was fetched before may be returned */
   #get(request: DocumentRequest, reusable: boolean, signal: AbortSignal): Promise<UpstreamResponse> {
     const { tenant, account, route, accept } = request;
-    const version = firstParameter(route.query, 'hash');
-    return this.#options.cache.get(
-      {
-        owner: tenant,
-        ...queueOf(account),
-        // The tenant in the query is the owner, and the hash is the version.
-        key: JSON.stringify([route.path, accept, version !== undefined]),
-        ...(version === undefined ? {} : { version }),
-        reusable,
-      },
-      signal,
-      (wanted) => this.#load(request, wanted),
+    // The tenant in the query is the owner.
+    const key = JSON.stringify([route.path, accept]);
+    return this.#options.cache.get({ owner: tenant, ...queueOf(account), key, reusable }, signal, (wanted) =>
+      this.#load(request, wanted),
     );
   }
 
@@ -160,7 +153,7 @@ class CachedDocuments implements DiscoveryDocuments {
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     const { system, mode } = this.#options;
-    const list = documentOf(response, readGroupList);
+    const list = documentOf(response, groupListSchema);
     const definitions = await system.definitions(signal);
     const { groups } = reduceGroups(list, mode.hiddenGroups);
     const own = await this.#shared.requestable({ tenant, account }, groups, definitions, signal);
@@ -172,7 +165,7 @@ class CachedDocuments implements DiscoveryDocuments {
     response: UpstreamResponse,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
-    const group = documentOf(response, readGroup);
+    const group = documentOf(response, groupSchema);
     const definitions = await this.#options.system.definitions(signal);
     if (definitions?.has(group.name) !== true) return response;
     const [own] = await this.#shared.requestable({ tenant, account }, [group], definitions, signal);
@@ -186,7 +179,7 @@ class CachedDocuments implements DiscoveryDocuments {
   ): Promise<UpstreamResponse> {
     if (response.status !== 200 && response.status !== 404) return response;
     const { mode } = this.#options;
-    const own = response.status === 200 ? documentOf(response, readResourceList) : undefined;
+    const own = response.status === 200 ? documentOf(response, resourceListSchema) : undefined;
     const shared = await this.#shared.resources(groupVersionOf(route.path), signal);
     const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
     const base = own === undefined ? JSON_RESPONSE : response;

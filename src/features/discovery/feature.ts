@@ -11,9 +11,9 @@ import type { Feature } from '../../proxy/feature.ts';
 import { discoveryChange } from '../../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { Discovery, FeatureBuild, ProxyParts } from '../build.ts';
-import { createDiscoveryDocuments } from './discovery-documents.ts';
+import { DiscoveryDocuments } from './discovery-documents.ts';
 import { createDiscoveryHandler } from './handle-discovery.ts';
-import { createSystemDiscovery } from './system-discovery.ts';
+import { SystemDiscovery } from './system-discovery.ts';
 
 /** Milliseconds for which the system tenant's documents are cached after a change of every tenant's. */
 const SYSTEM_RECENT_TTL = 1_000;
@@ -21,7 +21,6 @@ const SYSTEM_RECENT_TTL = 1_000;
 const TENANT_FETCHES = { running: 8, waiting: 256 };
 
 export type { DiscoveryDocuments } from './discovery-documents.ts';
-export { preferredVersion } from './preferred-version.ts';
 
 export function createDiscovery(
   build: FeatureBuild,
@@ -47,9 +46,9 @@ export function createDiscovery(
     recentTTL: SYSTEM_RECENT_TTL,
     isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
-  const system = createSystemDiscovery({ ...runtime, fetcher, cache: systemCache, ttl });
+  const system = new SystemDiscovery({ ...runtime, fetcher, cache: systemCache, ttl });
   return {
-    documents: createDiscoveryDocuments({ fetcher, cache, mode, system }),
+    documents: new DiscoveryDocuments({ fetcher, cache, mode, system }),
     cache,
     changed: (owner) => changes.changed(owner),
   };

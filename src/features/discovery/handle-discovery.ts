@@ -11,7 +11,9 @@ import { isHealth } from '../../tenancy/discovery-paths.ts';
 import { discoveryForm } from './discovery-document.ts';
 import type { DiscoveryDocuments } from './discovery-documents.ts';
 
-export function createDiscoveryHandler(documents: DiscoveryDocuments): RouteHandler<UpstreamResponse> {
+export function createDiscoveryHandler(
+  documents: Pick<DiscoveryDocuments, 'get'>,
+): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
     const { headers, signal } = outgoing.exchange;
     const route = routeAs(outgoing, 'discovery');

@@ -2,6 +2,7 @@
  * The rights at the API server that discovery needs, with health and OpenAPI.
  */
 import { type Right, rule } from '../../kubernetes/right.ts';
+import { DISCOVERY_URLS } from '../../tenancy/discovery-paths.ts';
 
 export const DISCOVERY_RIGHTS: readonly Right[] = [
   {
@@ -16,10 +17,7 @@ export const DISCOVERY_RIGHTS: readonly Right[] = [
     comment: 'Discovery, which the API server shows to no tenant, and health.',
     consequence: 'discovery and health fail',
     rule: {
-      nonResourceURLs: [
-        ...['/api', '/api/v1', '/apis', '/apis/*', '/openapi/v2', '/openapi/v3', '/openapi/v3/*'],
-        ...['/version', '/healthz', '/livez', '/readyz'],
-      ],
+      nonResourceURLs: [...DISCOVERY_URLS],
       verbs: ['get', 'head'],
     },
   },

@@ -10,8 +10,13 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { GroupDescription, ResourceNames } from '../../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { type GroupVersion, nameOf, versionRoute } from './discovery-document.ts';
-import { type DocumentOwner, fetchDocument } from './fetch-document.ts';
+import {
+  type DocumentOwner,
+  fetchDocument,
+  type GroupVersion,
+  nameOf,
+  versionRoute,
+} from './discovery-document.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
 /** The shared resources of one version of a group. */

@@ -12,18 +12,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
-import { type ResourceNames, readResourceList } from '../../tenancy/reduce-discovery.ts';
+import { type ResourceNames, resourceListSchema } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
-
-export interface SystemDiscovery {
-  /** @returns undefined if they cannot be read */
-  definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined>;
-  /**
-   * @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot
-   *   be read
-   */
-  resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined>;
-}
 
 export interface SystemDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
@@ -45,10 +35,6 @@ const QUIET = 60_000;
 
 const MAX_UNREADABLE = 1_000;
 
-export function createSystemDiscovery(options: SystemDiscoveryOptions): SystemDiscovery {
-  return new CachedSystemDiscovery(options);
-}
-
 interface Reading<T> {
   readonly target: string;
   readonly accept: string;
@@ -57,7 +43,7 @@ interface Reading<T> {
   readonly absent?: T;
 }
 
-class CachedSystemDiscovery implements SystemDiscovery {
+export class SystemDiscovery {
   readonly #options: SystemDiscoveryOptions;
   readonly #parsed = memoizeByReference(({ body }: UpstreamResponse): unknown =>
     JSON.parse(body.toString('utf8')),
@@ -70,17 +56,22 @@ class CachedSystemDiscovery implements SystemDiscovery {
     this.#unreadable = createExpiringCache({ maxEntries: MAX_UNREADABLE, clock: options.clock });
   }
 
+  /** @returns undefined if they cannot be read */
   definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined> {
     return this.#read({ target: DEFINITIONS, accept: METADATA_ONLY, parse: readSystemDefinitions }, signal);
   }
 
+  /**
+   * @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot
+   *   be read
+   */
   resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined> {
     const groupVersion = `${group}/${version}`;
     return this.#read(
       {
         target: `/apis/${groupVersion}`,
         accept: JSON_TYPE,
-        parse: readResourceList,
+        parse: (list) => resourceListSchema.safeParse(list).data,
         absent: { groupVersion, resources: [] },
       },
       signal,

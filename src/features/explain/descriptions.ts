@@ -136,24 +136,23 @@ export function actingWords({ user, impersonator, crossing }: Scoped): string {
 
 type Route = Outgoing['route'];
 
-/** Whether anything goes to the API server as the user, as opposed to as Stonegate or not at all. */
-function goesAsUser(route: Route): boolean {
-  if (route.kind === 'self-review') return route.review !== 'subject';
-  return route.kind === 'forward';
+/** What goes to the API server, as the user or as Stonegate itself; undefined if nothing does. */
+function sentRequest(route: Route) {
+  if (route.kind === 'own-api' || route.kind === 'own-discovery') return undefined;
+  if (route.kind === 'self-review' && route.review === 'subject') return undefined;
+  return { ...route, asUser: route.kind === 'self-review' || route.kind === 'forward' };
 }
 
 export function rewriteWords(route: Route, rawPath: string): string {
-  if (route.kind === 'own-api' || route.kind === 'own-discovery') return "Stonegate's own API";
-  if (route.kind === 'self-review' && route.review === 'subject') return 'the path is not sent on';
-  return route.path === rawPath ? 'the path stays as it is' : `the path becomes ${route.path}`;
+  const sent = sentRequest(route);
+  if (sent === undefined) return 'the path is not sent on';
+  return sent.path === rawPath ? 'the path stays as it is' : `the path becomes ${sent.path}`;
 }
 
-/** Says what is sent to the API server with the identity. */
-export function sentWords({ route, upstreamHeaders }: Outgoing): string {
-  if (!goesAsUser(route)) return 'no header field of the request would be sent on';
-  return route.kind === 'forward'
-    ? `${upstreamHeaders.length} header fields would be sent, the identity among them`
-    : 'a question to the API server would carry the identity';
+export function sentWords({ route }: Outgoing): string {
+  return sentRequest(route)?.asUser === true
+    ? 'the identity would be sent to the API server'
+    : 'no header field of the request would be sent on';
 }
 
 const AS_ITSELF = 'Stonegate answers with what it fetches as itself';
@@ -168,9 +167,8 @@ const REVIEWS: Readonly<Record<SelfReview, string>> = {
 export function deliveryWords({ route, exchange, user, sender }: Outgoing): string {
   switch (route.kind) {
     case 'own-api':
-      return `Stonegate answers ${route.resource} itself`;
     case 'own-discovery':
-      return 'Stonegate answers own-discovery itself';
+      return 'Stonegate answers it itself';
     case 'discovery':
       return route.reduce === 'none' ? AS_ITSELF : `${AS_ITSELF}, reduced to what the tenant may see`;
     case 'own-tenant':
@@ -208,11 +206,11 @@ export function sentOf(
   { route, upstreamHeaders }: Outgoing,
   redactSecrets: RedactSecrets,
 ): Pick<Status, 'upstreamPath' | 'headers'> {
-  if (route.kind === 'own-api' || route.kind === 'own-discovery') return {};
-  if (route.kind === 'self-review' && route.review === 'subject') return {};
-  const query = route.query === '' ? '' : `?${redactSecrets(route.query)}`;
-  const upstreamPath = `${redactSecrets(route.path)}${query}`;
-  if (!goesAsUser(route)) return { upstreamPath };
+  const sent = sentRequest(route);
+  if (sent === undefined) return {};
+  const query = sent.query === '' ? '' : `?${redactSecrets(sent.query)}`;
+  const upstreamPath = `${redactSecrets(sent.path)}${query}`;
+  if (!sent.asUser) return { upstreamPath };
   return { upstreamPath, headers: upstreamHeaders.map(([name, value]) => shownHeader(name, value)) };
 }
 

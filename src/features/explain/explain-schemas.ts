@@ -76,7 +76,7 @@ export const explanationSpecSchema = z.strictObject({
 
 const part = z
   .strictObject({
-    name: text('The authenticator, the authorizer or the admission plugin.'),
+    name: text('The authenticator or the authorizer.'),
     decision: z
       .enum(['accepted', 'passedOn', 'refused'])
       .describe('passedOn, if it does not handle the request.'),

@@ -1,7 +1,7 @@
 /**
- * What an explanation records: how each stage ended, what each authenticator, authorizer and admission plugin
- * said, and whether the API server would allow the request. Text from outside
- * passes through `redactSecrets`, so that no credential is shown.
+ * What an explanation records: how each stage ended, what each authenticator and authorizer said, and
+ * whether the API server would allow the request. Text from outside passes through `redactSecrets`, so that
+ * no credential is shown.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -12,7 +12,7 @@ import {
   resourceAttributesOf,
   reviewOf,
 } from '../../kubernetes/access-reviewer.ts';
-import { actingTenant, reviewSubject } from '../../proxy/acting-tenant.ts';
+import { actingTenant, reviewPlace, reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -128,11 +128,8 @@ export async function askRBAC(
 
 function questionOf(outgoing: Outgoing, mode: TenancyMode): AccessAttributes {
   const { info } = outgoing;
-  const tenant = actingTenant(outgoing);
   if (!info.isResourceRequest) return { nonResourceAttributes: { path: info.rawPath, verb: info.verb } };
-  // A cluster-scoped resource is in no tenant.
-  const isHidden = mode.hiddenResources.has(`${info.apiGroup}/${info.resource}`);
-  const named = info.tenant === '' ? mode.reviewTenant(tenant) : info.tenant;
-  const place = isHidden && !mode.isSystem(tenant) ? undefined : named;
+  const attributes = { group: info.apiGroup, resource: info.resource };
+  const place = reviewPlace(mode, actingTenant(outgoing), attributes, info.tenant || undefined);
   return { resourceAttributes: resourceAttributesOf(info, place) };
 }

@@ -1,5 +1,5 @@
 /**
- * The stages with a trail: what each authenticator, authorizer and admission plugin says is recorded.
+ * The stages with a trail: what each authenticator and authorizer says is recorded.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -13,17 +13,14 @@ const ACCEPTED: Words = { decision: 'accepted', reason: 'has no objection' };
 const VOUCHED: Words = { decision: 'accepted', reason: 'vouches for the credential' };
 
 export function watchedStages<S extends Stages>(stages: S, trail: Trail): S {
-  const refused = (name: string, error: unknown) => {
-    const message = error instanceof StatusError ? error.message : 'failed';
-    trail.part({ name, decision: 'refused', reason: trail.causeOf(error) || message });
-  };
   async function watched<T>(name: string, run: () => T | Promise<T>, words: (made: T) => Words): Promise<T> {
     try {
       const made = await run();
       trail.part({ name, ...words(made) });
       return made;
     } catch (error) {
-      refused(name, error);
+      const message = error instanceof StatusError ? error.message : 'failed';
+      trail.part({ name, decision: 'refused', reason: trail.causeOf(error) || message });
       throw error;
     }
   }
@@ -51,18 +48,6 @@ export function watchedStages<S extends Stages>(stages: S, trail: Trail): S {
           () => one.authorize(attributes),
           () => ACCEPTED,
         ),
-    })),
-    admission: stages.admission.map((one) => ({
-      ...one,
-      admit(request, info) {
-        try {
-          one.admit(request, info);
-          trail.part({ name: one.name, ...ACCEPTED });
-        } catch (error) {
-          refused(one.name, error);
-          throw error;
-        }
-      },
     })),
   };
 }

@@ -35,8 +35,7 @@ interface Position {
 }
 
 /**
- * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge,
- *   TenantRateExceeded, ListTooLarge
+ * @throws StatusError RequestMalformed, NotAcceptable, ResourceExpired, ResourceVersionTooLarge
  */
 export async function listVisible(
   request: NamespacesRequest,
@@ -57,12 +56,8 @@ export async function listVisible(
   };
   const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
   const text = listText(page.namespaces, metadata, context);
-  const response: UpstreamResponse = {
-    status: 200,
-    headers: JSON_HEADERS,
-    body: Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text),
-  };
-  return options.responseMemory.charged(outgoing.tenant, response);
+  const body = Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text);
+  return { status: 200, headers: JSON_HEADERS, body };
 }
 
 function indented(text: string): string {

@@ -17,7 +17,6 @@ import type { ListOptions } from '../../kubernetes/lists/list-options.ts';
 import { withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
-import type { ResponseMemory } from '../../limits/response-memory.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { ListRequest } from '../../proxy/route-kind.ts';
@@ -40,7 +39,6 @@ export interface FilteredNamespacesOptions extends Pick<IndexParts, 'access' | '
   /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
   readonly othersMayAllow: boolean;
   readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
-  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
   readonly clock: Clock;
 }
 

@@ -8,14 +8,9 @@ import { type AccessReviewer, isAllowed } from '../../kubernetes/access-reviewer
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import { actingTenant, reviewSubject } from '../../proxy/acting-tenant.ts';
-import {
-  type AuthorizationAttributes,
-  type Authorizer,
-  decidedFor,
-  type RefusalReason,
-} from '../../proxy/authorizer.ts';
-
+import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import { OWN_GROUP, type OwnResource } from '../../proxy/own-api.ts';
+import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 
 export interface OwnAPIRightsOptions {
   readonly resources: readonly OwnResource[];
@@ -23,7 +18,7 @@ export interface OwnAPIRightsOptions {
   /** The tenant named in access reviews; undefined if the API server has no tenants. */
   readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
   /** Why RBAC does not allow the request; absent without the RBAC index. */
-  readonly reasonOf?: RefusalReason | undefined;
+  readonly reasonOf?: ReasonOf | undefined;
   readonly isSystem: (tenant: TenantName) => boolean;
 }
 
@@ -45,7 +40,7 @@ export function createOwnAPIRights(options: OwnAPIRightsOptions): Authorizer {
       ...(place === undefined ? {} : { tenant: place }),
     };
     if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
-    const note = inTenant ? reasonOf?.({ info, ...decidedFor(attributes) }, false) : undefined;
+    const note = inTenant ? reasonOf?.({ ...attributes, info }, false) : undefined;
     throw forbidden('AccessDenied', info, user.username, inTenant ? place : undefined, undefined, note);
   }
 

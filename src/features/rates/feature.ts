@@ -26,7 +26,7 @@ export function createRates(build: RatesBuild): Feature | undefined {
     uses: [shared],
     create: () => createRequestRates({ ...runtime, rates: limits, shared: sharedAccounts(build) }),
   });
-  return { limiters: [limiter] };
+  return { limiter };
 }
 
 function sharedAccounts({ loaded, runtime, shared: { store } }: RatesBuild): SharedAccounts | undefined {

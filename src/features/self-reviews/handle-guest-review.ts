@@ -9,10 +9,9 @@ import type { NonResourceAttributes, ResourceAttributes } from '../../kubernetes
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { accountOf } from '../../proxy/acting-tenant.ts';
+import { accountOf, reviewPlace } from '../../proxy/acting-tenant.ts';
 import { type Crossing, guestOf, permitOf } from '../../proxy/crossing.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
-import { OWN_GROUP } from '../../proxy/own-api.ts';
 import { reviewedQuestion } from '../../proxy/rbac-reasons.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
@@ -30,7 +29,7 @@ import {
 } from './review-body.ts';
 
 export interface GuestReviewOptions {
-  readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources' | 'reviewTenant'>;
+  readonly mode: Pick<TenancyMode, 'guests' | 'hiddenResources' | 'reviewTenant' | 'isSystem'>;
   readonly policies: Policies;
   readonly reviewer: AccessReviewer;
   readonly clock: Clock;
@@ -73,14 +72,11 @@ async function statusOf(
   if (isOfEveryGuest(attributes)) return GRANTED;
   const { policies, clock, mode, reviewer } = options;
   const request = { ...reviewedQuestion(attributes, ''), isResourceRequest: true as const };
-  const permit =
-    attributes.group === OWN_GROUP ? undefined : permitOf(crossing.entry, request, policies, clock.now());
+  const permit = permitOf(crossing.entry, request, policies, clock.now());
   if (permit === undefined) return { allowed: false, reason: 'no policy that lets the user in allows this' };
   const guest = guestOf({ ...crossing, policy: permit.policy }, mode);
-  const { group = '', resource = '' } = attributes;
-  // A cluster-scoped resource is in no tenant: a wildcard in a tenant's role does not cover it.
-  const place = mode.hiddenResources.has(`${group}/${resource}`) ? {} : { tenant: crossing.tenant };
-  const resourceAttributes = { ...attributes, ...place };
+  const tenant = reviewPlace(mode, crossing.tenant, attributes);
+  const resourceAttributes = tenant === undefined ? attributes : { ...attributes, tenant };
   return reviewer.review(guest, { resourceAttributes }, accountOf(outgoing), outgoing.exchange.signal);
 }
 

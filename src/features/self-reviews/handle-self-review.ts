@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import type { RequestAs } from '../../proxy/access-subject.ts';
-import { accountOf } from '../../proxy/acting-tenant.ts';
+import { accountOf, reviewPlace } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
@@ -151,10 +151,7 @@ function namesAnother(
   return own !== undefined && named !== undefined && named !== own;
 }
 
-/**
- * Fills in the user's own tenant; only a user of the system tenant may name another. A cluster-scoped
- * resource is in no tenant: a wildcard in a tenant's role does not cover it.
- */
+/** Fills in the user's own tenant; only a user of the system tenant may name another. */
 function inTenant(
   asked: AccessQuestion,
   { tenant }: Outgoing,
@@ -162,12 +159,8 @@ function inTenant(
 ): AccessQuestion {
   if (!('resourceAttributes' in asked)) return asked;
   const { tenant: named, ...attributes } = asked.resourceAttributes;
-  const { group = '', resource = '' } = attributes;
-  const isSystem = mode.isSystem(tenant);
-  if (!isSystem && mode.hiddenResources.has(`${group}/${resource}`))
-    return { resourceAttributes: attributes };
-  const chosen = isSystem && named !== undefined ? named : mode.reviewTenant(tenant);
-  return { resourceAttributes: chosen === undefined ? attributes : { ...attributes, tenant: chosen } };
+  const place = reviewPlace(mode, tenant, attributes, mode.isSystem(tenant) ? named : undefined);
+  return { resourceAttributes: place === undefined ? attributes : { ...attributes, tenant: place } };
 }
 
 async function answerRules(

@@ -5,36 +5,30 @@
  * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
  */
 
-import { type AccessReviewer, isAllowed } from '../../kubernetes/access-reviewer.ts';
-import type { ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
+import { type AccessReviewer, isAllowed, resourceAttributesOf } from '../../kubernetes/access-reviewer.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { TenantName } from '../../kubernetes/request-info.ts';
 import { POD_CONNECTIONS, type RequestInfo, type ResourceRequest } from '../../kubernetes/request-info.ts';
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
-import {
-  type AuthorizationAttributes,
-  type Authorizer,
-  decidedFor,
-  type RefusalReason,
-} from '../../proxy/authorizer.ts';
+import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
+import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
-export interface ConnectCreateOptions {
+export interface ConnectCreateOptions extends Pick<TenancyMode, 'reviewTenant'> {
   readonly reviewer: AccessReviewer;
-  /** The tenant named in access reviews; undefined if the API server has no tenants. */
-  readonly reviewTenant: (tenant: TenantName) => TenantName | undefined;
   /** Why RBAC does not allow the request; absent without the RBAC index. */
-  readonly reasonOf?: RefusalReason | undefined;
+  readonly reasonOf?: ReasonOf | undefined;
 }
 
 export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: ConnectCreateOptions): Authorizer {
   async function review(info: ResourceRequest, attributes: AuthorizationAttributes) {
     const { user, exchange } = attributes;
     const subject = reviewSubject(attributes, reviewTenant);
-    const resourceAttributes = attributesOf(info, info.tenant === '' ? subject.home : info.tenant);
-    if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
     const asked = { ...info, verb: 'create' };
-    const note = reasonOf?.({ info: asked, ...decidedFor(attributes) }, false);
-    throw forbidden('AccessDenied', asked, user.username, resourceAttributes.tenant, undefined, note);
+    const tenant = info.tenant === '' ? subject.home : info.tenant;
+    const resourceAttributes = resourceAttributesOf(asked, tenant);
+    if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;
+    const note = reasonOf?.({ ...attributes, info: asked }, false);
+    throw forbidden('AccessDenied', asked, user.username, tenant, undefined, note);
   }
 
   return {
@@ -69,17 +63,4 @@ function isNodeProxy(info: RequestInfo): info is ResourceRequest {
     info.resource === 'nodes' &&
     (info.subresource === 'proxy' || info.verb === 'proxy')
   );
-}
-
-function attributesOf(info: ResourceRequest, tenant: TenantName | undefined): ResourceAttributes {
-  return {
-    ...(tenant === undefined ? {} : { tenant }),
-    namespace: info.namespace,
-    verb: 'create',
-    group: info.apiGroup,
-    version: info.apiVersion,
-    resource: info.resource,
-    subresource: info.subresource,
-    name: info.name,
-  };
 }

@@ -5,31 +5,14 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import type { ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
-import type { Account } from '../../kubernetes/upstream-request.ts';
+import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { DiscoveryDocuments } from '../discovery/feature.ts';
 
-/** Looks up resources in a tenant's discovery. */
-export interface DiscoveredResources {
-  /**
-   * @param account on which it is asked; the tenant's own without it
-   * @returns undefined if the tenant has no such resource
-   * @throws StatusError UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded
-   */
-  resource(
-    tenant: TenantName,
-    groupVersion: { readonly group: string; readonly version: string },
-    name: string,
-    signal: AbortSignal,
-    account?: Account,
-  ): Promise<{ readonly namespaced?: boolean; readonly tenanted?: boolean } | undefined>;
-}
-
-export interface SharedResourcesOptions {
-  readonly discovered: DiscoveredResources;
-  /** Whether the resource can be a custom one, of which tenants may share the objects. */
-  readonly mayBeShared: (info: ResourceRequest, tenant: TenantName) => boolean;
+export interface SharedResourcesOptions extends Pick<TenancyMode, 'mayBeShared'> {
+  readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
   /** API groups that the operator lets tenants share. */
   readonly allowedGroups: ReadonlySet<string>;
 }

@@ -4,16 +4,11 @@
  */
 
 import { forbidden } from '../../kubernetes/forbidden.ts';
-import type { TenantName } from '../../kubernetes/request-info.ts';
 import { actingTenant } from '../../proxy/acting-tenant.ts';
 import type { Authorizer } from '../../proxy/authorizer.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
-export interface TenantBoundaryOptions {
-  /** Whether a tenant's users may act in every other. */
-  readonly isSystem: (tenant: TenantName) => boolean;
-}
-
-export function createPathBoundary({ isSystem }: TenantBoundaryOptions): Authorizer {
+export function createPathBoundary({ isSystem }: Pick<TenancyMode, 'isSystem'>): Authorizer {
   return {
     name: 'tenant-boundary',
     authorize(attributes) {

@@ -9,6 +9,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { RequestInfo } from '../../kubernetes/request-info.ts';
 import type { Authorizer } from '../../proxy/authorizer.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
 /** Subresources of the core group that are reached by an upgrade, as `resource/subresource`. */
 const CONNECTIONS: ReadonlySet<string> = new Set([
@@ -21,16 +22,12 @@ const CONNECTIONS: ReadonlySet<string> = new Set([
 ]);
 const LOG: ReadonlySet<string> = new Set(['pods/log']);
 
-export interface UpgradePlacesOptions {
-  /** Nothing filters what is sent as WebSocket messages. */
-  readonly watchEvents: 'filtered' | 'asTheyAre';
-}
-
-export function createUpgradePlaces({ watchEvents }: UpgradePlacesOptions): Authorizer {
+export function createUpgradePlaces({ watchEvents }: Pick<TenancyMode, 'watchEvents'>): Authorizer {
   return {
     name: 'upgrade-places',
     authorize({ info, exchange: { method, upgrade } }) {
       if (upgrade === undefined) return undefined;
+      // Nothing filters what is sent as WebSocket messages.
       const filtered = watchEvents === 'filtered' && isWatch(info);
       if (!filtered && mayUpgrade(info, method, upgrade.protocol)) return undefined;
       throw new StatusError(

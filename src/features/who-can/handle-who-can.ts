@@ -4,7 +4,6 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import type { ResponseMemory } from '../../limits/response-memory.ts';
 import { actingIdentity } from '../../proxy/as-identity.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../proxy/own-body.ts';
@@ -23,7 +22,6 @@ import {
 
 export interface WhoCanHandlerOptions extends WhoCanOptions, OwnBodyOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
-  readonly responseMemory: Pick<ResponseMemory, 'charged'>;
 }
 
 /** @param kind of reviews that it responds to */
@@ -45,7 +43,7 @@ export function createWhoCanHandler(
       spec,
       status,
     };
-    return options.responseMemory.charged(tenant, jsonResponse(201, review));
+    return jsonResponse(201, review);
   };
 }
 

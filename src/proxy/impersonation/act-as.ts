@@ -27,8 +27,8 @@ import { asciiJSON } from '../../lib/untrusted-text.ts';
 import type { ImpersonationTarget } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { assertSendable, assertUsable } from '../../tenancy/user-name.ts';
-import type { RefusalReason } from '../authorizer.ts';
-import { type Limiter, runLimiters } from '../limiter.ts';
+import type { Limiter } from '../limiter.ts';
+import type { ReasonOf } from '../rbac-reasons.ts';
 import type { Scoped } from '../request-context.ts';
 import {
   type LastModes,
@@ -50,15 +50,15 @@ export interface ActAsOptions {
   readonly constrained: boolean;
   readonly lastModes: LastModes;
   /** Why RBAC does not allow it; absent without the RBAC index. */
-  readonly reasonOf?: RefusalReason | undefined;
-  readonly limiters: readonly Limiter[];
+  readonly reasonOf?: ReasonOf | undefined;
+  readonly limiter: Limiter | undefined;
 }
 
 /**
  * @returns the user that the request's headers name; undefined if they name none
  * @throws StatusError ImpersonationForbidden, IdentityUnusable or RequestMalformed for what no user may ask
  *   for, HeadersTooLarge for too many values, AccessDenied for what the caller may not impersonate, and as
- *   the limiters and the reviewer do
+ *   the limiter and the reviewer do
  */
 export async function resolveImpersonatedUser(
   scoped: Scoped,
@@ -104,7 +104,7 @@ function impossible(why: string): StatusError {
  * Tries the modes as the API server does: first the one that last succeeded for this caller, then the
  * others in their order. The error is the first mode's.
  *
- * @throws StatusError AccessDenied, and as the limiters and the reviewer do
+ * @throws StatusError AccessDenied, and as the limiter and the reviewer do
  */
 async function assertAllowed(
   wanted: WantedImpersonation,
@@ -162,10 +162,10 @@ async function firstRefusedOf(
 async function isAllowed(
   right: RequiredRight,
   scoped: Scoped,
-  { reviewer, mode, limiters }: ActAsOptions,
+  { reviewer, mode, limiter }: ActAsOptions,
 ): Promise<boolean> {
   const { user, tenant, exchange } = scoped;
-  await runLimiters(limiters, scoped, right);
+  await limiter?.admit(scoped, right);
   const account: Account = { kind: 'tenant', tenant };
   const attributes = attributesOf(right, mode.reviewTenant(tenant));
   const { allowed, denied = false } = await reviewer.review(user, attributes, account, exchange.signal);

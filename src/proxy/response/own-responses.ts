@@ -31,8 +31,13 @@ export function deletedResponse(resource: string, name: string, uid = name): Ups
   return jsonResponse(200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
+interface ExtensibleResponse {
+  readonly headers: HeaderList;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 /** The response with warnings, which kubectl shows beside it. RFC 7234 §5.5. */
-export function withWarnings(response: UpstreamResponse, texts: readonly string[]): UpstreamResponse {
+export function withWarnings<R extends ExtensibleResponse>(response: R, texts: readonly string[]): R {
   const warnings = texts.map((text): HeaderField => ['Warning', `299 - ${asciiJSON(JSON.stringify(text))}`]);
   return { ...response, headers: [...response.headers, ...warnings] };
 }
@@ -72,16 +77,11 @@ export const EXPIRED_WATCH: StreamedResponse = {
   },
 };
 
-interface FilterableResponse {
-  readonly headers: HeaderList;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
 /**
  * Marks a response that holds less than the API server has: the objects that the user's rights cover. Clients
  * see a header, the audit log has an annotation.
  */
-export function asFiltered<R extends FilterableResponse>(response: R): R {
+export function asFiltered<R extends ExtensibleResponse>(response: R): R {
   return {
     ...response,
     headers: [...response.headers, ['Stonegate-Filtered', 'rbac']],

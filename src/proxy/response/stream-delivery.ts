@@ -64,8 +64,7 @@ export class StreamDelivery implements RelayHooks {
 
   #deliver(): Promise<RelayResult> {
     if (this.#pending === undefined) throw new TypeError('a stream is delivered once');
-    const { outgoing, stages } = this.#pending;
-    return deliver(outgoing, stages, this.#undecided, this);
+    return deliver({ ...this.#pending, undecided: this.#undecided, hooks: this });
   }
 
   #begun(status: number): void {

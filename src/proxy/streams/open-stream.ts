@@ -11,17 +11,7 @@ import type { LongRunning, ResourceRequest, TenantName } from '../../kubernetes/
 import type { Cancellation } from '../../lib/cancellation.ts';
 import type { StreamEndReason } from '../../lib/telemetry.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-
-/** The entry into another tenant than the user's own. */
-export interface StreamEntry {
-  /** The user's own tenant. */
-  readonly home: TenantName;
-  /** The user's name within it. */
-  readonly name: string;
-  readonly groups: readonly string[];
-  /** The entered tenant. */
-  readonly tenant: TenantName;
-}
+import type { Entry } from '../tenant-entry.ts';
 
 export interface StreamFacts {
   readonly info: ResourceRequest;
@@ -40,7 +30,7 @@ export interface StreamFacts {
   /** When the request was received, before it was authenticated; in milliseconds since the epoch. */
   readonly receivedAt: number;
   /** Present if the user has entered another tenant. */
-  readonly entry?: StreamEntry;
+  readonly entry?: Entry;
 }
 
 /** One credential of one user, with all streams that were opened with it. */
@@ -106,7 +96,7 @@ export class OpenStream implements Cancellation {
   /** Uniform in [0, 1): spreads the ends of streams that end for the same reason. */
   readonly fraction: number;
   /** Present if it is a guest's. */
-  readonly entry: StreamEntry | undefined;
+  readonly entry: Entry | undefined;
   /** How many connections to the API server it holds. */
   connections = 1;
   #reason: StreamEndReason | undefined;

@@ -40,8 +40,6 @@ export interface StreamLifetimesOptions {
 
 /** All in milliseconds. Between two checks of all streams. */
 const CHECK_INTERVAL = 1_000;
-/** Milliseconds between two checks of what the policies permit to guests. */
-const GUEST_CHECK_INTERVAL = 2_000;
 /** Streams end this long after their credential at most, spread by chance: their clients return at once. */
 const EXPIRY_SPREAD = 10_000;
 /** The most of the credential's remaining life, as a share, by which streams end after it. */
@@ -65,7 +63,6 @@ export class StreamLifetimes {
   #changedAt = Number.NEGATIVE_INFINITY;
   /** Bounds validations, with a key for each authenticator. */
   readonly #rechecks: KeyedSemaphore;
-  #guestsDueAt = 0;
   readonly #stopped = new AbortController();
   #timer: Timer | undefined;
 
@@ -135,7 +132,7 @@ export class StreamLifetimes {
     const hasDrops = count !== this.#dropCount;
     this.#dropCount = count;
     if (hasDrops) this.#changedAt = now;
-    if (this.#guestsDueAt <= now) this.#endForbiddenGuests(now);
+    this.#endForbiddenGuests(now);
     for (const credential of registry.credentials) {
       if (hasDrops) this.#handleDrops(credential, now);
       this.#endDue(credential, now);
@@ -163,7 +160,6 @@ export class StreamLifetimes {
 
   /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
   #endForbiddenGuests(now: number): void {
-    this.#guestsDueAt = now + GUEST_CHECK_INTERVAL;
     const { registry, permits } = this.#options;
     for (const stream of registry.guests)
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');

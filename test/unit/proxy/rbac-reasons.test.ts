@@ -43,7 +43,7 @@ function reason(objects: readonly StoredObject[], asked: AskedReason): string | 
     info: readRequestInfo('GET', path, mode),
     user: { username: 'alice', uid: '', groups, extra: {} },
     tenant: toTenantName(tenant),
-    ...(asked.isScoped && { identity: { ...keystoneIdentity('alice'), scope: project } }),
+    identity: { ...keystoneIdentity('alice'), ...(asked.isScoped && { scope: project }) },
   };
   return createReasonOf(site.access, mode, asked.isOperator)(request, asked.allowed);
 }

@@ -20,7 +20,6 @@ t.test('the label’s value is compared without regard to case', async (t) => {
     ['FORCED', ['a']],
     ['force', []],
     ['', []],
-    [undefined, []],
   ] as const) {
     const item = { metadata: { name: 'a.g.io', labels: { [LABEL]: policy } } };
     t.same(readSystemDefinitions({ items: [item] })?.get('g.io'), new Set(forced), String(policy));

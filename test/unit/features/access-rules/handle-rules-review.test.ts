@@ -3,7 +3,6 @@ import { StatusError, unauthorized } from '../../../../src/errors/status-error.t
 import { createRulesReviewHandler } from '../../../../src/features/access-rules/handle-access-rules.ts';
 import { createRulesDocuments } from '../../../../src/features/access-rules/rules-document.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
-import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import { createAccessSubjects } from '../../../../src/proxy/access-subject.ts';
 import { refuse } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -62,12 +61,7 @@ const inArktos: Site = { mode: arktos, caller: service };
 const asSystem: Site = { mode: arktos, caller: keystoneIdentity('search', { home: 'ops' }) };
 const inShared: Site = { mode: shared, caller: service };
 
-async function review(
-  { mode, caller }: Site,
-  spec: object | string,
-  change: object = {},
-  type = 'application/json',
-) {
+async function review({ mode, caller }: Site, spec: object | string, change: object = {}) {
   const sources: string[] = [];
   const tenants = mode === arktos ? ['acme', 'globex', 'system'] : [''];
   const clock = createFakeClock(NOW);
@@ -81,7 +75,6 @@ async function review(
   });
   const limits = { bodyBytes: 100_000, bodyTimeout: 1_000 };
   const handler = createRulesReviewHandler({
-    responseMemory: new ResponseMemory(),
     documents,
     mode,
     subjects: createAccessSubjects(pipeline),
@@ -103,7 +96,7 @@ async function review(
   const exchange = fakeExchange({
     method: 'POST',
     target: PATH,
-    headers: [['Content-Type', type]],
+    headers: [['Content-Type', 'application/json']],
     body: typeof spec === 'string' ? spec : JSON.stringify(body),
   });
   const outgoing = {
@@ -216,29 +209,18 @@ t.test('a body that is no review is refused, and nothing of it is repeated', asy
   const specs: readonly (readonly [unknown, object?])[] = [
     [{}],
     [{ token: 'secret', user: 'acme:alice' }],
-    [{ token: 'secret', groups: [] }],
-    [{ token: '' }],
-    [{ token: 7 }],
-    [{ user: '' }],
-    [{ user: 'acme:alice', groups: 'secret' }],
     [{ user: 'acme:alice', groups: [7] }],
-    [{ user: 'acme:alice', uid: 7 }],
-    [{ user: 'acme:alice', extra: { a: 'secret' } }],
     [{ user: 'acme:alice', vreb: 'secret' }],
-    [{ token: 'alice', verb: '' }],
     [{ token: 'alice' }, { kind: 'Explanation' }],
-    [{ token: 'alice' }, { apiVersion: 'v1' }],
-    [{}, { spec: 'secret' }],
   ];
   for (const [spec, change] of specs) {
     const { status, body } = await review(inArktos, Object(spec), change);
     t.equal(status, 400, JSON.stringify([spec, change]));
     t.notMatch(JSON.stringify(body), 'secret');
   }
-  for (const text of ['secret', '"secret"', '{"spec":{"token":"a","token":"secret"}}', '\ud800']) {
+  for (const text of ['secret', '{"spec":{"token":"a","token":"secret"}}']) {
     const { status, body } = await review(inArktos, text);
     t.equal(status, 400, text);
     t.notMatch(JSON.stringify(body), 'secret');
   }
-  t.equal((await review(inArktos, { token: 'alice' }, {}, 'application/yaml')).status, 415);
 });

@@ -6,7 +6,7 @@ import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 const PODS = '/api/v1/namespaces/default/pods';
 
 const admit = (target: string): void =>
-  watchListAdmission.admit(
+  watchListAdmission(
     { method: 'GET', headers: [] },
     readRequestInfo('GET', target, { readsTenantFromPath: true }),
   );

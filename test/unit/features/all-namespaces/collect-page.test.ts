@@ -114,18 +114,6 @@ t.test('never more than eight requests at a time, and one while a page is full a
   t.equal(most, 1);
 });
 
-t.test('a namespace that is refused is named, one that is gone is empty', async (t) => {
-  const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
-  const answers: Record<string, PartResult> = { a: 'forbidden', b: 'gone' };
-  const [page] = await allPages(
-    contents,
-    2,
-    async (part) => answers[part.namespace] ?? readListPart(listBody(contents, part, '7')),
-  );
-  t.match(page, { forbidden: ['a'], revision: '7', next: undefined });
-  t.same(page && namesIn(page), ['c/x']);
-});
-
 t.test('a page that begins in a namespace that is gone meanwhile goes on with the next', async (t) => {
   const contents = new Map([...'ac'].map((name) => [name, ['x']] as const));
   const asked: PartRequest[] = [];

@@ -97,9 +97,7 @@ t.test(
     const before = alice.asked.length;
     for (const query of [
       `limit=2&continue=${more}&labelSelector=a%3Db`,
-      `limit=2&continue=${more}&fieldSelector=status.phase%3DRunning`,
       `limit=2&continue=${tampered(more ?? '')}`,
-      `limit=2&continue=${more}A`,
       'limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
       `limit=2&continue=${more}&resourceVersion=5`,
     ])
@@ -144,7 +142,7 @@ t.test('a namespace that the API server refuses is left out, and the client is t
   t.same(namesOf(response), ['a/p1', 'a/p2', 'a/p3']);
   t.equal(
     headerValue(response?.headers ?? [], 'warning'),
-    '299 stonegate "the API server refuses to list pods in b: left out"',
+    '299 - "the API server refuses to list pods in b: left out"',
   );
   site.faults.set('a', { status: 403 });
   t.equal(await site.get(), undefined, 'all refused: the API server’s own 403');

@@ -174,7 +174,6 @@ t.test(
     const ends: ((site: ReturnType<typeof watchSite>) => void)[] = [
       (site) => site.latest('b').end(),
       (site) => site.latest('b').destroy(new Error('broke off')),
-      (site) => site.latest('b').end('{"type":"ADDED"'),
       (site) => site.latest('b').write('garbage\n'),
       (site) => site.latest('b').write(Buffer.alloc(17 * 1024 * 1024, 'x')),
     ];
@@ -263,10 +262,7 @@ t.test(
     const site = watchSite({ objects: podReader(['a', 'b']) });
     site.faults.set('b', { status: 403 });
     const answer = await site.open(podsOf('a', 'b'));
-    t.match(
-      headerValue(answer.headers, 'warning'),
-      /299 stonegate "the API server refuses to watch pods in b/,
-    );
+    t.match(headerValue(answer.headers, 'warning'), /299 - "the API server refuses to watch pods in b/);
     const client = readWatch(answer);
     site.send('a', event('ADDED', 'a', 'p', 6));
     await client.until(['ADDED a/p']);

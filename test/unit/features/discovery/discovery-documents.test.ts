@@ -38,6 +38,7 @@ function discovered(given: { definitions: Said; system: Said; own: Said }) {
     saying,
     clock,
     asked: fetcher.asked,
+    preferredVersion: (group: string) => documents.preferredVersion(acme, group, signal),
     resource: (name = 'gadgets') => documents.resource(acme, VERSION, name, signal),
     shown: async (): Promise<UpstreamResponse> =>
       documents.get(
@@ -89,6 +90,20 @@ t.test(
     t.equal(await resource('others'), undefined);
     t.equal(await resource('others'), undefined);
     t.equal(asked.filter(({ target }) => target === '/apis/example.com/v1').length, 1);
+  },
+);
+
+t.test(
+  'the version of a group that clients use is the preferred one of the tenant’s discovery',
+  async (t) => {
+    const version = { groupVersion: 'example.com/v1', version: 'v1' };
+    const own = said({ name: 'example.com', versions: [version], preferredVersion: version });
+    const { saying, clock, preferredVersion } = discovered({ definitions: fault, system: absent, own });
+    t.equal(await preferredVersion('example.com'), 'v1');
+    saying.own = absent;
+    clock.advance(5_000);
+    t.equal(await preferredVersion('example.com'), undefined, 'the tenant has no such group');
+    t.equal(await preferredVersion('a/b'), undefined, 'nothing but a group is asked for');
   },
 );
 

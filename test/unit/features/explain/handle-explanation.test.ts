@@ -48,21 +48,11 @@ const request = { method: 'GET', path: '/x' };
 for (const body of [
   '',
   'secret{',
-  '"secret"',
-  'null',
   '{}',
   JSON.stringify({ kind: 'Explanation', apiVersion: 'v1', spec: { request } }),
-  question(undefined),
-  question([]),
-  question({}),
-  question({ request: { method: 1, path: '/x' } }),
   question({ request: { method: 'GET' } }),
   question({ request, token: ['secret'] }),
-  question({ request: { ...request, headers: 'A: secret' } }),
-  question({ request: { ...request, headers: ['A: secret'] } }),
   question({ request: { ...request, headers: [['A', 'secret', 'c']] } }),
-  question({ request: { ...request, headers: [['A']] } }),
-  question({ request: { ...request, upgrade: true } }),
 ]) {
   t.test(`no explanation can be made of ${body}, and the refusal repeats nothing of it`, async (t) => {
     const { asked, response } = await post(body);

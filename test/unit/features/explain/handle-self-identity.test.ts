@@ -5,7 +5,6 @@ import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
-import { claimIdentity } from '../../../support/identities.ts';
 import { ownAPIHandler } from '../../../support/own-api.ts';
 
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
@@ -59,23 +58,7 @@ t.test(
   },
 );
 
-t.test('an identity without scopes is shown with no scope and no roles', async (t) => {
-  const { response } = await whoIs(claimIdentity('oidc:carol'));
-  const { status } = JSON.parse(response.text);
-  t.notOk('scope' in status);
-  t.match(status, { authenticator: 'jwt', roles: [] });
-});
-
 t.test('a credential that never ends is told as the last instant there is', async (t) => {
   const { response } = await whoIs({ ...alice, expiresAt: Number.MAX_SAFE_INTEGER });
   t.match(response.json(), { status: { expirationTimestamp: '9999-12-31T23:59:59Z' } });
-});
-
-t.test('without a credential there is no user', async (t) => {
-  const exchange = fakeExchange({ target: SELF });
-  await serveRequest(
-    exchange,
-    fakePipeline({ handlers: ownAPIHandler({ selfidentity: createSelfIdentityHandler(namespaceOf) }) }),
-  );
-  t.equal(exchange.response.status, 401);
 });

@@ -41,8 +41,6 @@ t.test('only requests for a named object', async (t) => {
   const upgrade = { protocol: 'spdy/3.1', socket: process.stdout, head: Buffer.alloc(0) };
   for (const [method, target] of [
     ['GET', `${pods}/x`],
-    ['HEAD', `${pods}/x`],
-    ['PUT', `${pods}/x`],
     ['PATCH', `${pods}/x/status`],
     ['DELETE', `${pods}/x`],
     ['GET', '/api/v1/namespaces/n'],
@@ -51,11 +49,9 @@ t.test('only requests for a named object', async (t) => {
   for (const [method, target, more = {}] of [
     ['GET', pods],
     ['GET', `${pods}?fieldSelector=metadata.name%3Dx`],
-    ['GET', `/api/v1/watch/namespaces/n/pods/x`],
     ['DELETE', pods],
     ['POST', `${pods}/x/eviction`],
     ['GET', `${pods}/x/exec`, { upgrade }],
-    ['GET', `${pods}/x/log?follow=true`],
     ['GET', `${pods}/x/proxy/secret`],
     ['GET', '/version'],
   ] as const)

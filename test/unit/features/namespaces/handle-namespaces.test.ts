@@ -165,9 +165,7 @@ t.test('revisions', async (t) => {
   t.equal(await status(site, 'alice', `resourceVersion=${shown}`), 200);
   t.equal(await status(site, 'alice', `resourceVersion=${shown}&resourceVersionMatch=Exact`), 200);
   t.equal(await status(site, 'bob', `resourceVersion=${shown}&resourceVersionMatch=Exact`), 410);
-  t.equal(await status(site, 'alice', `resourceVersion=${revision}`), 200);
   t.equal(await status(site, 'alice', `resourceVersion=1&resourceVersionMatch=NotOlderThan`), 200);
-  t.equal(await status(site, 'alice', `resourceVersion=${revision}&resourceVersionMatch=Exact`), 200);
   t.equal(await status(site, 'alice', `resourceVersion=1&resourceVersionMatch=Exact`), 410);
   t.equal(await status(site, 'alice', 'resourceVersionMatch=Exact'), 422);
   t.equal(await status(site, 'alice', 'resourceVersion=abc'), 400);
@@ -259,11 +257,7 @@ t.test('the responses to other requests than those that may create a namespace a
   for (const [method, path] of [
     ['GET', '/api/v1/namespaces'],
     ['PUT', '/api/v1/namespaces/e'],
-    ['DELETE', '/api/v1/namespaces/e'],
-    ['PATCH', '/api/v1/namespaces/e/status'],
     ['POST', '/api/v1/namespaces/e/pods'],
-    ['POST', '/apis/example.com/v1/namespaces'],
-    ['POST', '/healthz'],
   ] as const)
     t.notOk(isRead(method, path), `${method} ${path}`);
 });

@@ -90,12 +90,6 @@ t.test('the plugin sees the parsed body, and exactly the same bytes are forwarde
   );
 });
 
-t.test('a large number is forwarded as it came', async (t) => {
-  const body = '{"maximum":9223372036854775807}';
-  const { sent } = await send({ body });
-  t.equal(sent?.body?.toString(), body);
-});
-
 t.test('what the plugin returns is forwarded in place of the body', async (t) => {
   const admit = async ({ content }: InspectedBody) => ({ was: content });
   const { sent } = await send({ body: '{"a":1}', admission: { admit } });
@@ -161,14 +155,10 @@ t.test('YAML is forwarded as the JSON that was inspected', async (t) => {
 
 for (const [what, body] of [
   ['a key twice', 'a: 1\na: 2\n'],
-  ['a key twice, once quoted', 'a: 1\n"a": 2\n'],
   ['two documents', 'a: 1\n---\na: 2\n'],
   ['an alias', 'a: &x 1\nb: *x\n'],
   ['a key that is no string', '1: a\n'],
-  ['a composite key', '? [a]\n: b\n'],
   ['a number that would be rounded', 'a: 9223372036854775807\n'],
-  ['a tag', 'a: !!python/name x\n'],
-  ['no YAML', '{'],
 ] as const)
   t.test(`YAML with ${what}: refused`, async (t) => {
     const { response, sent } = await send({ headers: [['Content-Type', 'application/yaml']], body });
@@ -179,13 +169,7 @@ for (const [what, body] of [
 for (const [what, request] of [
   ['protobuf of a kind that is not built in', { headers: PROTOBUF, body: encodeObject('v1', 'Thing', []) }],
   ['a PATCH in protobuf', { method: 'PATCH', headers: PROTOBUF }],
-  [
-    'protobuf and JSON',
-    { headers: [['Content-Type', 'application/vnd.kubernetes.protobuf, application/json']] },
-  ],
-  ['an unknown type', { headers: [['Content-Type', 'text/plain']] }],
   ['CBOR', { headers: [['Content-Type', 'application/cbor']] }],
-  ['an empty type', { headers: [['Content-Type', '']] }],
   ['a compressed body', { headers: [['Content-Encoding', 'gzip']] }],
   [
     'two types',
@@ -197,7 +181,6 @@ for (const [what, request] of [
     },
   ],
   ['a PATCH without a type', { method: 'PATCH' }],
-  ['a PATCH of plain JSON', { method: 'PATCH', headers: [['Content-Type', 'application/json']] }],
   ['server-side apply', { method: 'PATCH', headers: [['Content-Type', 'application/apply-patch+yaml']] }],
   [
     'a patch that the plugin cannot read',
@@ -324,11 +307,6 @@ t.test('a tenant that holds too much memory: 429, and it is given back with each
     const served = await send({ memory, body });
     t.ok(served.memory.reservation(acme).resize(10));
   }
-});
-
-t.test('all tenants together have a bound too', async (t) => {
-  const { response } = await send({ memory: { total: 10, perKey: 20 }, body: '{"much":"too much"}' });
-  t.match(response.json(), { code: 429, details: { causes: [{ message: 'TenantRateExceeded' }] } });
 });
 
 t.test('a plugin reads the stored object as the user', async (t) => {

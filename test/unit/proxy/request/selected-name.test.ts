@@ -1,26 +1,12 @@
 import t from 'tap';
 import { selectedName } from '../../../../src/proxy/request/request-info.ts';
 
-t.test('one exact name names the object, with one equals sign or two', async (t) => {
-  t.equal(selectedName('metadata.name=cm1'), 'cm1');
-  t.equal(selectedName('metadata.name==cm1'), 'cm1');
-});
-
 t.test('the name may stand among other terms', async (t) => {
   t.equal(selectedName('spec.nodeName!=n1,,metadata.name=p1'), 'p1');
 });
 
-t.test('the first of several names counts', async (t) => {
-  t.equal(selectedName('metadata.name=a,metadata.name=b'), 'a');
-});
-
 t.test('a name that is only excluded names nothing', async (t) => {
   t.equal(selectedName('metadata.name!=cm1'), undefined);
-});
-
-t.test('another field names nothing', async (t) => {
-  t.equal(selectedName('metadata.namespace=default'), undefined);
-  t.equal(selectedName(''), undefined);
 });
 
 t.test('escapes are taken off the value', async (t) => {

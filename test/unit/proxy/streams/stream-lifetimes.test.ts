@@ -251,15 +251,3 @@ t.test('without streams no timer runs, nor after the end of the process has begu
   lifetimes.stop();
   t.equal(clock.pending, 0);
 });
-
-t.test('a credential whose last stream has ended is not asked about', async (t) => {
-  const { registry, checked, check, pass } = setUp();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  check.now = () => promise;
-  const streams = Array.from({ length: 5 }, (_, i) => registry.open(streamFacts({ token: `token ${i}` })));
-  await pass(MINUTE);
-  for (const stream of streams) registry.close(stream);
-  resolve();
-  await pass(1_000);
-  t.equal(checked.length, 4, 'the fifth had to wait');
-});
