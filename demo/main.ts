@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../src/lib/error-code.ts';
 import { claimFolder } from './claim-folder.ts';
 import { openPlayground, type Playground } from './playground.ts';
 import { takeTour } from './tour.ts';
@@ -78,7 +79,7 @@ async function main(args: string[]): Promise<number> {
   try {
     values = parseArgs({ args, options: OPTIONS }).values;
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
     return 2;
   }
   const { tour, folder = tour ? '.demo/tour' : '.demo', help } = values;
@@ -89,7 +90,7 @@ async function main(args: string[]): Promise<number> {
   try {
     return await run(tour, resolve(folder));
   } catch (error) {
-    process.stderr.write(`The demo has failed: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`The demo has failed: ${messageOf(error)}\n`);
     return 1;
   }
 }

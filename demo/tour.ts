@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import WebSocket from 'ws';
+import { messageOf } from '../src/lib/error-code.ts';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import { isObject, type JsonObject } from '../test/support/apiserver/json.ts';
 import { createHttpsClient } from '../test/support/https-client.ts';
@@ -72,7 +73,7 @@ export async function takeTour(options: TourOptions): Promise<string[]> {
       await run?.(guide);
     } catch (error) {
       wrong.push(title);
-      print(`   WRONG: ${error instanceof Error ? error.message : String(error)}`);
+      print(`   WRONG: ${messageOf(error)}`);
     }
   }
   guide.close();

@@ -20,8 +20,6 @@ export interface DocumentRequest {
   readonly queue?: string;
   /** Everything the document depends on beside its owner; an owner's keys must be few. */
   readonly key: string;
-  /** The version of the document; only the version requested last is cached. */
-  readonly version?: string;
   /** False if the document is fetched for each request. */
   readonly reusable: boolean;
 }
@@ -61,7 +59,6 @@ export interface DocumentCacheOptions<T> {
 
 interface CachedDocument<T> {
   readonly document: T;
-  readonly version: string;
   /** The time of its request: later changes are not in it. */
   readonly askedAt: number;
 }
@@ -73,8 +70,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   const { changes, clock, telemetry, recentTTL = 0 } = options;
   const cached = new LRUCache<string, CachedDocument<T>>({
     maxSize: options.maxBytes,
-    sizeCalculation: ({ document, version }, key) =>
-      options.sizeOf(document) + 2 * (key.length + version.length) + ENTRY_BYTES,
+    sizeCalculation: ({ document }, key) => options.sizeOf(document) + 2 * key.length + ENTRY_BYTES,
   });
   const flight = new CancellableSingleFlight<T>(cancelled);
   const { running, waiting } = options.fetches;
@@ -107,21 +103,19 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
   async function fetch(request: DocumentRequest, load: () => Promise<T>): Promise<T> {
     const askedAt = clock.now();
     const document = await load();
-    const { version = '' } = request;
-    if (options.isCacheable(document)) cached.set(keyOf(request), { document, version, askedAt });
+    if (options.isCacheable(document)) cached.set(keyOf(request), { document, askedAt });
     return document;
   }
 
   /** @param ttl the greatest age, in milliseconds */
   function findCached(request: DocumentRequest, ttl: number): T | undefined {
     const found = cached.get(keyOf(request));
-    if (found === undefined || found.version !== (request.version ?? '')) return undefined;
-    return clock.now() < found.askedAt + ttl ? found.document : undefined;
+    return found !== undefined && clock.now() < found.askedAt + ttl ? found.document : undefined;
   }
 
   return {
     async get(request, signal, load) {
-      const { owner, queue = owner, key, version = '', reusable } = request;
+      const { owner, queue = owner, key, reusable } = request;
       const recent = changes.isRecent(owner);
       const ttl = recent ? Math.min(recentTTL, options.ttl) : options.ttl;
       if (!reusable || (recent && ttl === 0)) return limited(queue, signal, () => load(signal));
@@ -131,7 +125,7 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
         return found;
       }
       telemetry.cacheLookup('discovery', 'miss');
-      return flight.do(JSON.stringify([queue, owner, key, version]), signal, (wanted) =>
+      return flight.do(JSON.stringify([queue, owner, key]), signal, (wanted) =>
         limited(queue, wanted, () => fetch(request, () => load(wanted))),
       );
     },

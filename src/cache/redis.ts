@@ -6,6 +6,7 @@
  */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { afterPendingIO, type Clock } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
@@ -77,7 +78,7 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
   }
 
   function failed(error: unknown, seconds: number): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const answered = error instanceof Error && error.name === 'ReplyError' && !AWAY.test(message);
     if (answered) {
       refused(message);

@@ -2,6 +2,7 @@
  * Classifies why a list or a watch failed, and describes it for the log.
  */
 import { StatusError } from '../errors/status-error.ts';
+import { messageOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { InformerFailure, InformerListReason } from '../lib/telemetry.ts';
 import { MalformedObject, UnexpectedStatus } from './list-watch.ts';
@@ -46,7 +47,7 @@ export function logFailure(
     const rule = { apiGroups: [group], resources: [resource], verbs: ['list', 'watch'] };
     logger.error({ informer, missingRule: JSON.stringify(rule) }, NO_RIGHT);
   } else if (failureOf(error) === 'refused') {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     logger.error({ informer, resource, reason }, "informer: the API server refuses Stonegate's credential");
   } else
     logger.warn({ informer, resource, error }, 'informer: the API server could not be listed or watched');

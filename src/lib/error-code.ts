@@ -1,5 +1,5 @@
 /**
- * Codes of errors of the operating system and of Node.
+ * Codes of errors of the operating system and of Node, and the messages of any.
  * https://nodejs.org/api/errors.html#common-system-errors
  */
 
@@ -10,6 +10,11 @@ export function codeOf(error: unknown): string | undefined {
 
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(codeOf(error) ?? '');
+}
+
+/** What was thrown need not be an error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** The code of the innermost cause that has one. */

@@ -52,15 +52,9 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
 
 /** A file cannot be opened for writing. The message begins with the file's name. */
 export class FileNotOpened extends Error {
-  readonly file: string;
-  /** The operating system's code: `EACCES`, … */
-  readonly code: string;
-
   /** @param cause the operating system's error */
   constructor(file: string, cause: Error & { readonly code: unknown }) {
     const code = String(cause.code);
     super(`${file} ${NOT_WRITABLE[code] ?? `cannot be opened (${code})`}`, { cause });
-    this.file = file;
-    this.code = code;
   }
 }

@@ -3,6 +3,7 @@
  * ends with the first success.
  */
 import type { Clock, Timer } from './clock.ts';
+import { messageOf } from './error-code.ts';
 import type { Logger } from './logger.ts';
 import type { ReadinessCheck } from './readiness.ts';
 
@@ -35,7 +36,7 @@ export function createStartupProbe({ name, contact, clock, logger }: StartupProb
     // A probe that is cancelled at shutdown reveals nothing about the backend.
     if (stopped) return;
     const said = reason;
-    reason = error instanceof Error ? error.message : String(error);
+    reason = messageOf(error);
     if (reason !== said) logger.warn({ backend: name, error }, 'a backend is not reached yet');
     timer = clock.after(pause, start);
     pause = Math.min(pause * 2, LAST_PAUSE);

@@ -48,7 +48,6 @@ export interface UserResponse {
 }
 
 export interface BodyRule {
-  readonly name: string;
   /** The longest body, in bytes. */
   readonly maxBytes: number;
   /** The formats that can be inspected; any other body is refused with 415. */

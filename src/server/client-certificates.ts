@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
 import { type Clock, runAt } from '../lib/clock.ts';
+import { messageOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface ClientCertificates {
@@ -98,7 +99,7 @@ function certificateIn(socket: TLSSocket, certificate: X509Certificate): ClientC
     return describeCertificate(certificate, issuersOf(socket));
   } catch (error) {
     // The caller is an event of the listener: an error thrown here would end the process.
-    const problem = `it cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    const problem = `it cannot be read: ${messageOf(error)}`;
     return { verified: false, problem };
   }
 }

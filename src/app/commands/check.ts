@@ -10,7 +10,6 @@ import {
   EXIT,
   OUTPUT_OPTION,
   print,
-  refuseWords,
   runCommand,
 } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
@@ -66,8 +65,7 @@ export function check(
   sources: LoadSources = systemSources,
   clock: Clock = systemClock,
 ): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
-    refuseWords(positionals);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
     const { config, offline = false, strict = false, output = 'table' } = values;
     let loaded: LoadedConfiguration;
     try {

@@ -2,7 +2,7 @@
  * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
  * serving process is needed.
  */
-import { type CommandIO, refuseWords, runCommand } from '../../cli/command.ts';
+import { type CommandIO, runCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
@@ -33,8 +33,7 @@ const OPTIONS = {
 
 /** @param argv what follows `publish` */
 export function publish(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
-    refuseWords(positionals);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
     const { config, 'dry-run': dryRun = false, remove = false } = values;
     const loaded = await readConfiguration(config);
     if (loaded.configuration.publishing === undefined && !remove)

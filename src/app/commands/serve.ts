@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, refuseWords, runCommand, UsageError } from '../../cli/command.ts';
+import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
 import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
@@ -58,16 +58,12 @@ export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
     keep: { type: 'boolean' },
     only: { type: 'string', choices: ['admission'] },
   } as const;
-  return runCommand(
-    { usage: USAGE, options, argv, io },
-    async ({ config: file, keep = false, only }, positionals) => {
-      refuseWords(positionals);
-      if (file === undefined) throw new UsageError('--config FILE is required');
-      if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
-      if (only !== undefined) return start(file, loadAdmission, serveAdmission);
-      return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
-    },
-  );
+  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, keep = false, only }) => {
+    if (file === undefined) throw new UsageError('--config FILE is required');
+    if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
+    if (only !== undefined) return start(file, loadAdmission, serveAdmission);
+    return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
+  });
 }
 
 /** Resolves when everything is closed. */

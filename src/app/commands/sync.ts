@@ -3,7 +3,7 @@
  * to Keystone and the API server; no serving process is needed.
  */
 
-import { type CommandIO, columns, refuseWords, runCommand } from '../../cli/command.ts';
+import { type CommandIO, columns, runCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
@@ -44,8 +44,7 @@ const REFUSED_REMEDY =
 
 /** @param argv what follows `sync` */
 export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, positionals) => {
-    refuseWords(positionals);
+  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
     const loaded = await readConfiguration(values.config);
     const { tenancy, authentication, bindings, quota } = loaded.configuration;
     const { keystone } = authentication;

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { hasCode } from '../../lib/error-code.ts';
+import { hasCode, messageOf } from '../../lib/error-code.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { readYAML } from '../read-yaml.ts';
@@ -111,7 +111,7 @@ function parse(path: string, text: string): unknown {
     return readYAML(text, path, { schema: 'failsafe', merge: true, customTags: (tags) => [...tags, 'null'] })
       .data;
   } catch (error) {
-    throw new LoginError(error instanceof Error ? error.message : String(error));
+    throw new LoginError(messageOf(error));
   }
 }
 

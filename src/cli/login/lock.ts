@@ -6,7 +6,7 @@
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { hasCode } from '../../lib/error-code.ts';
+import { hasCode, messageOf } from '../../lib/error-code.ts';
 import { LoginError } from './credential-source.ts';
 
 /** Milliseconds between two attempts. */
@@ -51,7 +51,7 @@ async function create(file: string): Promise<FileHandle | undefined> {
     return await open(file, 'wx', 0o600);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return undefined;
-    throw new LoginError(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new LoginError(`cannot lock ${file}: ${messageOf(error)}`);
   }
 }
 

@@ -4,6 +4,7 @@
 import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
 import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
 import { withDeadline } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/error-code.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { startRedirectListener } from './oidc-redirect.ts';
 import type { OidcSettings } from './oidc-settings.ts';
@@ -48,7 +49,7 @@ export async function logInWithBrowser(
       await answer.show('Logged in', 'You can close this page and go back to the terminal.');
       return tokens;
     } catch (error) {
-      await answer.show('Not logged in', error instanceof Error ? error.message : String(error));
+      await answer.show('Not logged in', messageOf(error));
       throw error;
     }
   } finally {

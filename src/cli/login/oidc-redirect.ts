@@ -5,6 +5,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { messageOf } from '../../lib/error-code.ts';
 import { LoginError } from './credential-source.ts';
 
 export interface Redirect {
@@ -75,7 +76,7 @@ async function listen(server: Server, hostname: string, ports: readonly number[]
       const address = server.address();
       return typeof address === 'object' && address !== null ? address.port : port;
     } catch (error) {
-      reasons.push(error instanceof Error ? error.message : String(error));
+      reasons.push(messageOf(error));
     }
   }
   throw new LoginError(`cannot listen for the browser's redirect: ${reasons.join('; ')}`);

@@ -9,7 +9,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { hasCode } from '../../lib/error-code.ts';
+import { hasCode, messageOf } from '../../lib/error-code.ts';
 import { readJSONObject } from '../../lib/json-object.ts';
 import { absoluteName } from '../given-file.ts';
 import { replaceFile } from '../replace-file.ts';
@@ -139,6 +139,6 @@ function parse(text: string, identity: readonly string[]): CachedCredential | un
 
 function failed(what: string): (error: unknown) => never {
   return (error) => {
-    throw new LoginError(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new LoginError(`${what}: ${messageOf(error)}`);
   };
 }

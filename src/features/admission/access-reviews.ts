@@ -23,7 +23,6 @@ const REVIEWS = [...OF_USERS, 'selfsubjectaccessreviews'];
 
 export function createAccessReviewsRule({ isConfined }: AccessReviewsOptions): BodyRule {
   return {
-    name: 'access-reviews',
     maxBytes: MAX_BYTES,
     formats: new Set(['object']),
     appliesTo: ({ apiGroup, resource }, tenant) =>

@@ -32,7 +32,6 @@ const LIST_DIRECTIVES = /^\$(?:setElementOrder|deleteFromPrimitiveList)\//;
 
 export function createDefinitionScopeRule({ isSystem }: DefinitionScopeOptions): BodyRule {
   return {
-    name: 'definition-scope',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
     appliesTo: (info, tenant) => isDefinition(info.apiGroup, info.resource) && !isSystem(tenant),

@@ -106,7 +106,6 @@ export function createRoleBindingsRule({ isConfined, review }: RoleBindingsOptio
   }
 
   return {
-    name: 'role-bindings',
     maxBytes: MAX_BYTES,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
     appliesTo: ({ apiGroup, resource }, tenant) => isBinding(apiGroup, resource) && isConfined(tenant),

@@ -2,6 +2,7 @@
  * The summaries of a controller's runs in the log. A state that does not change from run to run is logged
  * once.
  */
+import { messageOf } from '../../lib/error-code.ts';
 import { createChangedStates, type LogFields, type Logger } from '../../lib/logger.ts';
 import type { ApplyResult } from './apply.ts';
 import { lossesOf } from './deletion-guard.ts';
@@ -48,7 +49,7 @@ export function createRunLog(logger: Logger, about: LogFields, isNewError = crea
     },
     failed(error) {
       // Runs may be concurrent, so the first error may vary: only changes are logged as errors.
-      const isChange = isNewError('error', error instanceof Error ? error.message : String(error));
+      const isChange = isNewError('error', messageOf(error));
       logger[isChange ? 'error' : 'debug']({ ...about, error }, 'reconciling failed; it is tried again');
     },
   };

@@ -21,8 +21,8 @@ function setUp({ maxBytes = 1000, running = 2, waiting = 3 } = {}) {
     clock,
     telemetry: noTelemetry,
   });
-  const get = (key: string, document = 'document', { owner = 'acme', version = '' } = {}): Promise<string> =>
-    cache.get({ owner, key, version, reusable: true }, live, async () => {
+  const get = (key: string, document = 'document', { owner = 'acme' } = {}): Promise<string> =>
+    cache.get({ owner, key, reusable: true }, live, async () => {
       fetched.push(key);
       return document;
     });
@@ -65,15 +65,6 @@ t.test('a document is fetched once in its time', async (t) => {
   clock.advance(1);
   t.equal(await get('a', 'newer'), 'newer');
   t.same(fetched, ['a', 'a']);
-});
-
-t.test('of a document’s versions the last one is cached', async (t) => {
-  const { fetched, get } = setUp();
-  t.equal(await get('a', 'one', { version: '1' }), 'one');
-  t.equal(await get('a', 'no', { version: '1' }), 'one');
-  t.equal(await get('a', 'two', { version: '2' }), 'two');
-  t.equal(await get('a', 'one again', { version: '1' }), 'one again');
-  t.equal(fetched.length, 3);
 });
 
 t.test('a document that cannot be cached is fetched again, and so is one that failed', async (t) => {

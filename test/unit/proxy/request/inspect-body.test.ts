@@ -47,7 +47,6 @@ async function send(options: Options = {}) {
     bodies: createBodyInspection({
       rules: [
         {
-          name: 'things',
           maxBytes: 1000,
           formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
           appliesTo: ({ resource }) => resource === 'things',
