@@ -23,7 +23,7 @@ async function textOf({ body }: UpstreamStream): Promise<string> {
   return text;
 }
 
-t.test('a watch is read while it arrives, with the credential of its sender', async (t) => {
+t.test('the events of a watch can be read as they arrive', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream(WATCH, new AbortController().signal);
   const connection = await relay.upstream.next();
@@ -44,7 +44,7 @@ t.test('a watch is read while it arrives, with the credential of its sender', as
   t.ok((await events.next()).done, 'it ends with the response');
 });
 
-t.test('a slow reader slows the API server down, and nothing waits in memory', async (t) => {
+t.test('a slow reader makes the API server wait, and little is buffered', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream(WATCH, new AbortController().signal);
   const connection = await relay.upstream.next();
@@ -62,7 +62,7 @@ t.test('a slow reader slows the API server down, and nothing waits in memory', a
   t.equal(length, SIZE * megabyte.length, 'all of it arrives');
 });
 
-t.test('destroying the body ends the request at the API server', async (t) => {
+t.test('destroying the body ends the request to the API server', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream(WATCH, new AbortController().signal);
   const connection = await relay.upstream.next();
@@ -73,7 +73,7 @@ t.test('destroying the body ends the request at the API server', async (t) => {
   t.equal(relay.clock.pending, 0);
 });
 
-t.test('a request whose caller is gone ends, before the response or in it', async (t) => {
+t.test('a request ends when its caller cancels it, before and during the response', async (t) => {
   const relay = await relayFor(t);
   const caller = new AbortController();
   const early = relay.adapter.stream(WATCH, caller.signal).catch((error: unknown) => error);
@@ -91,7 +91,7 @@ t.test('a request whose caller is gone ends, before the response or in it', asyn
   await t.rejects(relay.adapter.stream(WATCH, AbortSignal.abort()), { code: 'UpstreamUnavailable' });
 });
 
-t.test('a response that breaks off is an error, not an end', async (t) => {
+t.test('a response that breaks off is an error for its reader', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream(WATCH, new AbortController().signal);
   const connection = await relay.upstream.next();
@@ -108,12 +108,12 @@ for (const [name, text, code] of [
     'UpstreamRefusedCredential',
   ],
   [
-    'half a refusal arrives',
+    'a refusal is incomplete',
     'HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nhalf',
     'UpstreamUnavailable',
   ],
 ] as const)
-  t.test(`it fails with ${code} if ${name}`, async (t) => {
+  t.test(`a stream fails with ${code} if ${name}`, async (t) => {
     const relay = await relayFor(t);
     const opening = relay.adapter
       .stream(WATCH, new AbortController().signal)
@@ -124,7 +124,7 @@ for (const [name, text, code] of [
     t.equal(codeOf(await opening), code);
   });
 
-t.test('a refusal of the user is a response', async (t) => {
+t.test('a 403 to an impersonated user is passed to the caller', async (t) => {
   const relay = await relayFor(t);
   const opening = relay.adapter.stream({ ...WATCH, headers: ALICE }, new AbortController().signal);
   const connection = await relay.upstream.next();
@@ -134,19 +134,22 @@ t.test('a refusal of the user is a response', async (t) => {
   t.equal(await textOf(stream), 'no');
 });
 
-t.test('a refusal of Stonegate itself, just after a start of the API server, is repeated once', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
-  connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
-  await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
-  relay.clock.advance(REFUSAL_PAUSE);
-  await eventually(() => connection.received.match(/GET /g)?.length === 2);
-  connection.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
-  t.equal(await textOf(await opening), 'one\n');
-});
+t.test(
+  'a request of Stonegate’s own is repeated once after a 403, which a starting API server gives',
+  async (t) => {
+    const relay = await relayFor(t);
+    const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+    await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
+    relay.clock.advance(REFUSAL_PAUSE);
+    await eventually(() => connection.received.match(/GET /g)?.length === 2);
+    connection.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
+    t.equal(await textOf(await opening), 'one\n');
+  },
+);
 
-t.test("a client's own token is sent, and a 401 or 403 to it is the client's", async (t) => {
+t.test("a client's own token is sent, and a 401 or 403 to it is passed to the caller", async (t) => {
   for (const status of ['401 Unauthorized', '403 Forbidden']) {
     const sender = { kind: 'client', token: 'a-client' } as const;
     const relay = await relayFor(t, { sender });
@@ -161,7 +164,7 @@ t.test("a client's own token is sent, and a 401 or 403 to it is the client's", a
   }
 });
 
-t.test("a tenant's watches are charged as its other long-running requests", async (t) => {
+t.test("watches for a tenant count against the tenant's rate of long-running requests", async (t) => {
   const { context, pool } = callContext('http://127.0.0.1:1');
   t.teardown(() => pool.destroy());
   const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
