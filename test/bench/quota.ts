@@ -5,6 +5,7 @@ import { type CreatesRow, compareCreates } from './quota-creates.ts';
 import { measureQuotaMemory, type QuotaMemoryRow } from './quota-memory.ts';
 import { measureWaits, type QuotaWaits } from './quota-waits.ts';
 import { print } from './report.ts';
+import { verdict } from './verdicts.ts';
 
 interface QuotaFigures {
   readonly creates: readonly CreatesRow[];
@@ -26,9 +27,8 @@ export async function playQuota(): Promise<QuotaFigures> {
       ...(['TenantQuota CPU µs', 'Stonegate CPU µs', 'refused'] as const),
     ]);
     for (const { tenants, ratio } of creates) {
-      const what = `${ratio.median.toFixed(2)} of ResourceQuota's, at least ${AT_LEAST} wanted`;
-      const reached = ratio.median >= AT_LEAST ? 'reached' : 'NOT reached';
-      console.log(`${reached}: ${what}, tenants: ${tenants}`);
+      const what = `${ratio.median.toFixed(2)} of ResourceQuota's, at least ${AT_LEAST} wanted, tenants: ${tenants}`;
+      console.log(verdict(ratio.median >= AT_LEAST, what));
     }
     const waits = await measureWaits(cluster);
     console.log(`\nWaits\n\n${JSON.stringify(waits, null, 2)}`);
