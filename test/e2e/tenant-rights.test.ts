@@ -1,6 +1,6 @@
 /**
- * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first sent to the API server
- * directly, then through Stonegate.
+ * Requests by which Arktos lets a tenant's user learn or grant rights beyond the tenant: sent to the API
+ * server directly, and refused through Stonegate.
  */
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
@@ -29,13 +29,13 @@ async function start(t: Test): Promise<RunningStonegate> {
     ACME,
   );
   seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
-  // The system's is weak, the tenant's strong.
+  // The role of the system is weak, that of the tenant strong.
   seed.clusterRole('view', []);
   seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
   return stonegate;
 }
 
-/** Of mia, who may write bindings and reviews and nothing else. */
+/** A token of mia, who may only write bindings and reviews. */
 function tokenOf({ keystone }: RunningStonegate): string {
   const { directory } = keystone;
   const [mia, project] = [directory.user('acme', 'mia'), directory.project('acme', 'web')];
@@ -48,7 +48,7 @@ function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject 
     kind: 'RoleBinding',
     apiVersion: `${RBAC}/${version}`,
     metadata: { name },
-    // Not mia, who would hold everything from then on.
+    // With mia as the subject, she could do everything from then on.
     subjects: [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }],
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', ...roleRef },
   };
@@ -90,12 +90,15 @@ t.test('bindings of a tenant’s user', async (t) => {
       .list({ group: RBAC, resource: 'rolebindings', tenant: 'acme' })
       .map(({ location }) => location.name);
 
-  await t.test('Arktos itself lets them give a strong role away by the system’s weak one', async (t) => {
-    t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
-    t.ok(stored().includes('hole'));
-  });
+  await t.test(
+    'Arktos lets them grant a strong role because the system has a weak one of the same name',
+    async (t) => {
+      t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
+      t.ok(stored().includes('hole'));
+    },
+  );
 
-  await t.test('through Stonegate no form of it is forwarded', async (t) => {
+  await t.test('Stonegate forwards no form of such a request', async (t) => {
     const before = stored();
     const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: view}\n`;
     const json = JSON.stringify(binding('j', { name: 'view' }));
@@ -129,7 +132,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.strictSame(stored(), before);
   });
 
-  await t.test('nor any patch that adds a subject', async (t) => {
+  await t.test('Stonegate forwards no patch that adds a subject', async (t) => {
     const subjects = [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }];
     apiServer.seed.roleBinding('admins', 'view', ['user:acme:root'], ACME);
     for (const [type, body] of [
@@ -147,7 +150,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.equal((await ask(token, `${place}/admins`, { ...apply, method: 'PATCH' })).status, 415);
   });
 
-  await t.test('with the right to bind a role they give it, change it and take it away', async (t) => {
+  await t.test('with the right to bind a role they can create, change and delete its bindings', async (t) => {
     apiServer.seed.clusterRole(
       'binder',
       [{ apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['given'], verbs: ['bind'] }],
@@ -175,7 +178,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.equal((await ask(token, `${place}/b`, missing)).status, 404);
   });
 
-  await t.test('a Role whose rules they lack is refused before Arktos looks for the system’s', async (t) => {
+  await t.test('a Role with rules that they lack is refused, although Arktos would accept it', async (t) => {
     const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules }, ACME);
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules: [] });
@@ -184,7 +187,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.equal(await direct(stonegate, full, post(body)), 201);
   });
 
-  await t.test('a service account of the tenant is held to the same', async (t) => {
+  await t.test('a service account of the tenant is refused likewise', async (t) => {
     const account = apiServer.seed.serviceAccountToken({
       tenant: 'acme',
       namespace: 'default',
@@ -217,7 +220,7 @@ t.test('access reviews of a tenant’s user', async (t) => {
   });
   const attack = review('globex:bob', { tenant: 'globex' });
 
-  await t.test('Arktos itself tells them the rights of other tenants’ users', async (t) => {
+  await t.test('Arktos answers for users of other tenants', async (t) => {
     const full = path.replace('/v1/', '/v1/tenants/acme/');
     t.equal(await direct(stonegate, full, post(attack)), 201);
   });
@@ -240,13 +243,13 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.equal((await ask(token, path, post(attack, { 'content-type': 'text/plain' }))).status, 415);
   });
 
-  await t.test('reviews of users of their own tenant are answered, with the tenant filled in', async (t) => {
+  await t.test('a review of a user of their own tenant is answered, with the tenant added', async (t) => {
     const reply = await ask(token, path, post(review('acme:alice')));
     t.match(reply.json(), { spec: { resourceAttributes: { tenant: 'acme' } }, status: { allowed: true } });
     t.match((await ask(token, path, post(review('acme:nina')))).json().status, { allowed: false });
   });
 
-  await t.test('a local review keeps its namespace, without which Arktos refuses it', async (t) => {
+  await t.test('a local review keeps its namespace, which Arktos requires', async (t) => {
     const local = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
     const body = { ...review('acme:alice'), kind: 'LocalSubjectAccessReview' };
     const reply = await ask(token, local, post({ ...body, metadata: { namespace: 'default' } }));

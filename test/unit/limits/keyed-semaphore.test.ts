@@ -93,23 +93,6 @@ t.test('a request that waits too long is refused and takes no permit', async (t)
   t.equal(clock.pending, 0);
 });
 
-t.test('a request that is cancelled while it waits takes no permit and delays no other', async (t) => {
-  const { all, outcomes, acquire, clock } = setUp();
-  const client = new AbortController();
-  const acme = all.of('acme');
-  acme.tryAcquire();
-  acquire('one', 'acme', { signal: client.signal });
-  acquire('two', 'acme');
-  client.abort();
-  acquire('three', 'acme', { signal: client.signal });
-  acme.release();
-  await turn();
-  t.same([...outcomes].sort(), ['one left', 'three left', 'two runs']);
-  clock.advance(TIMEOUT);
-  t.equal(all.queued, 0);
-  t.equal(acme.inUse, 1);
-});
-
 t.test('a queue is bounded by the sizes of its requests', async (t) => {
   const { all, outcomes, acquire } = setUp({ queuePerKey: 1_000 });
   all.of('acme').tryAcquire();
@@ -163,12 +146,4 @@ t.test('only tenants without requests are forgotten if there are very many', asy
   t.ok(all.size <= 10_000, `${all.size} tenants are known`);
   t.equal(all.of('acme'), acme);
   t.notOk(acme.tryAcquire());
-});
-
-t.test('a key may have fewer permits than others', async (t) => {
-  const { all } = setUp({ permitsPerKey: 4 });
-  const guests = all.of('guests', 2);
-  t.ok(guests.tryAcquire());
-  t.ok(all.of('guests', 2).tryAcquire());
-  t.notOk(guests.tryAcquire());
 });
