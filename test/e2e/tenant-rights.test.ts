@@ -61,6 +61,12 @@ const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
   body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
+const patch = (type: string, body: unknown): Ask => ({
+  ...post(body, { 'content-type': `application/${type}` }),
+  method: 'PATCH',
+});
+const put = (body: unknown): Ask => ({ ...post(body), method: 'PUT' });
+
 /** The API server's response to Stonegate's own credential, impersonating mia. */
 function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {
   return new Promise<number>((resolve, reject) => {
@@ -119,7 +125,7 @@ t.test('bindings of a tenant’s user', async (t) => {
         (version) => [place.replace('/v1/', `/${version}/`), post(json), 403] as const,
       ),
       [`/apis/${RBAC}/v1/clusterrolebindings`, post(json), 403],
-      [`${place}/new`, { ...post(binding('new', { name: 'view' })), method: 'PUT' }, 403],
+      [`${place}/new`, put(binding('new', { name: 'view' })), 403],
       [place, post(yaml, { 'content-type': 'application/yaml' }), 403],
       [place, post(protobuf, PROTOBUF_TYPE), 403],
       [place, post(json, PROTOBUF_TYPE), 400],
@@ -139,15 +145,11 @@ t.test('bindings of a tenant’s user', async (t) => {
       ['merge-patch+json', { subjects }],
       ['strategic-merge-patch+json', { subjects }],
       ['json-patch+json', [{ op: 'add', path: '/subjects/-', value: subjects[0] }]],
-    ] as const) {
-      const headers = { 'content-type': `application/${type}` };
-      const patch = { ...post(body, headers), method: 'PATCH' };
-      t.equal((await ask(token, `${place}/admins`, patch)).status, 403, type);
-    }
-    const put = { ...post(binding('admins', { name: 'view' })), method: 'PUT' };
-    t.equal((await ask(token, `${place}/admins`, put)).status, 403);
-    const apply = post('subjects: []', { 'content-type': 'application/apply-patch+yaml' });
-    t.equal((await ask(token, `${place}/admins`, { ...apply, method: 'PATCH' })).status, 415);
+    ] as const)
+      t.equal((await ask(token, `${place}/admins`, patch(type, body))).status, 403, type);
+    t.equal((await ask(token, `${place}/admins`, put(binding('admins', { name: 'view' })))).status, 403);
+    const apply = patch('apply-patch+yaml', 'subjects: []');
+    t.equal((await ask(token, `${place}/admins`, apply)).status, 415);
   });
 
   await t.test('with the right to bind a role they can create, change and delete its bindings', async (t) => {
@@ -166,16 +168,13 @@ t.test('bindings of a tenant’s user', async (t) => {
       ['strategic-merge-patch+json', { subjects: [] }],
       ['json-patch+json', [{ op: 'add', path: '/metadata/labels/c', value: 'd' }]],
     ] as const) {
-      const patch = { ...post(body, { 'content-type': `application/${type}` }), method: 'PATCH' };
-      const reply = await ask(token, `${place}/b`, patch);
+      const reply = await ask(token, `${place}/b`, patch(type, body));
       t.match(reply, { status: 200 }, type);
       t.match(reply.json().roleRef, { kind: 'ClusterRole', name: 'given' });
     }
-    const put = { ...post(binding('b', { name: 'given' })), method: 'PUT' };
-    t.equal((await ask(token, `${place}/b`, put)).status, 200);
+    t.equal((await ask(token, `${place}/b`, put(binding('b', { name: 'given' })))).status, 200);
     t.equal((await ask(token, `${place}/b`, { method: 'DELETE' })).status, 200);
-    const missing = { ...post({}, { 'content-type': 'application/merge-patch+json' }), method: 'PATCH' };
-    t.equal((await ask(token, `${place}/b`, missing)).status, 404);
+    t.equal((await ask(token, `${place}/b`, patch('merge-patch+json', {}))).status, 404);
   });
 
   await t.test('a Role with rules that they lack is refused, although Arktos would accept it', async (t) => {
@@ -273,15 +272,10 @@ t.test('D332 a tenant’s administrator cannot change the labels of their Tenant
   const stonegate = await start(t);
   const { store } = stonegate.apiServer.cluster;
   const labelled = { metadata: { name: 'acme', labels: { region: 'eu' } } };
-  const patch = { 'content-type': 'application/merge-patch+json' };
   for (const path of ['/api/v1/tenants/acme', '/api/v1/tenants/acme/status', '/api/v1/tenants/acme/finalize'])
-    for (const [method, headers] of [
-      ['PATCH', patch],
-      ['PUT', JSON_TYPE],
-    ] as const) {
-      const options = { method, headers, body: JSON.stringify(labelled) };
+    for (const options of [patch('merge-patch+json', labelled), put(labelled)]) {
       const reply = await stonegate.ask(stonegate.keystoneToken('alice'), path, options);
-      t.equal(reply.status, 403, `${method} ${path}`);
+      t.equal(reply.status, 403, `${options.method} ${path}`);
     }
   const [tenant] = store.list({ resource: 'tenants', name: 'acme' });
   t.match(tenant?.object.metadata, { name: 'acme' });

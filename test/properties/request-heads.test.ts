@@ -5,22 +5,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { Duplex, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { requestHead } from '../../src/upstream/header-rules.ts';
 import { Http1Error } from '../../src/upstream/http1/errors.ts';
 import type { RequestFraming } from '../../src/upstream/http1/serializer.ts';
+import { MemorySocket } from '../support/raw-http/node-reading.ts';
 import { createTestPool } from '../support/raw-http/test-pool.ts';
-
-class MemorySocket extends Duplex {
-  override _read(): void {}
-
-  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
-    done();
-  }
-}
 
 interface Read {
   readonly requests: readonly Pick<http.IncomingMessage, 'method' | 'url' | 'rawHeaders'>[];

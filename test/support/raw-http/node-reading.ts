@@ -18,8 +18,8 @@ export interface NodeReading {
   readonly persistent: boolean;
 }
 
-/** Has the methods of a socket that an agent calls. */
-class MemorySocket extends Duplex {
+/** A socket that receives what a test emits and drops what is written. */
+export class MemorySocket extends Duplex {
   override _read(): void {}
 
   override _write(_chunk: unknown, _encoding: string, done: () => void): void {

@@ -1,4 +1,4 @@
-/** The values of expressions are compared with recordings of kube-apiserver in test/conformance/authentication. */
+/** The values of expressions are compared with kube-apiserver's in test/conformance/authentication. */
 import t from 'tap';
 import { compileClaimsExpression, compileUserExpression, ExpressionError } from '../../../src/cel/cel.ts';
 

@@ -59,15 +59,7 @@ for (const answer of [
     t.equal(relay.clock.pending, 0);
   });
 
-const FORBIDDEN = '{"kind":"Status","code":403}';
-
 for (const [name, sent, received, heads, options = {}] of [
-  [
-    'C200 of 403',
-    `403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${FORBIDDEN.length}\r\n\r\n${FORBIDDEN}`,
-    /^HTTP\/1\.1 403 .*\r\nContent-Type: application\/json\r\n.*"code":403}$/s,
-    [403],
-  ],
   [
     'of 401 by a workload',
     '401 No\r\nContent-Length: 4\r\n\r\nnope',
