@@ -1,6 +1,6 @@
 /**
- * What a credential costs when it is seen first: CPU of a JWT's verification, and how often Keystone is asked
- * for a token that many bring at once, to one process and to two that share a Redis.
+ * The cost of a credential's first request: the CPU to verify a JWT, and how often Keystone is asked for a
+ * token that many requests carry at once.
  */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
@@ -38,7 +38,7 @@ export async function measureFirstSight(site: Site, count = 4_000): Promise<Firs
   try {
     const warm = await site.issuer.sign({ sub: 'warm', aud: 'kubernetes' });
     await loadFor(8, wrk, { ...shape, tokens: [warm] });
-    // The code for unknown credentials has to be warm too.
+    // The code for unknown credentials must be compiled too.
     await cpuPerRequest(serving, jwts.slice(0, count / 2));
     const firstRequest = await cpuPerRequest(serving, jwts.slice(count / 2));
     const later = jwts.slice(count / 2);

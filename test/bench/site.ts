@@ -1,6 +1,6 @@
 /**
- * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and
- * an issuer of JWTs.
+ * What all contenders share: certificates, the upstream (plain and with TLS), a Keystone that responds after
+ * 5 ms and an issuer of JWTs.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -30,18 +30,6 @@ t.test(
   },
 );
 
-t.test('if Stonegate has a certificate, no client’s token is sent over its connections', async (t) => {
-  const { select } = poolsFor(CERTIFICATE, true);
-  const own = select({ kind: 'stonegate' });
-  const theirs = select(THEIRS);
-  t.equal(own.token, undefined);
-  t.same(own.connection.certificate, CERTIFICATE);
-  t.equal(theirs.token, 'theirs');
-  t.equal(theirs.connection.certificate, undefined);
-  t.not(own.short, theirs.short);
-  t.not(own.longRunning, theirs.longRunning);
-});
-
 t.test('without pass-through no client’s token is sent', async (t) => {
   for (const credential of [{ token: 'ours' }, CERTIFICATE])
     t.throws(() => poolsFor(credential, false).select(THEIRS), { code: 'InvariantBroken' });
