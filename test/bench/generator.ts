@@ -1,7 +1,6 @@
 /**
- * A load generator that runs all the time and is mostly stopped: SIGSTOP and SIGCONT hand the load from
- * contender to contender within milliseconds. Its own figures then mean nothing but whether anything was
- * refused.
+ * A load generator that runs all the time and is mostly stopped: SIGSTOP and SIGCONT switch between
+ * contenders within milliseconds. Of its own figures only the number of refusals is used.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Running } from './processes.ts';
@@ -19,12 +18,12 @@ export interface LoadOptions {
 export type Shape = Omit<LoadOptions, 'port' | 'folder'>;
 
 export interface Generator {
-  /** @throws where it has ended by itself */
+  /** @throws if it has ended by itself */
   resume(): void;
   suspend(): void;
-  /** Ends it. @throws where something was refused */
+  /** Ends it. @throws if a request was refused */
   finish(): Promise<void>;
-  /** Ends it whatever it is at. */
+  /** Ends it at once. */
   kill(): void;
 }
 
@@ -42,7 +41,7 @@ export async function loadFor(seconds: number, load: Load, options: LoadOptions)
   }
 }
 
-/** @param finish ends the running process and looks at what it says */
+/** @param finish ends the process and checks its output */
 export function generatorOf(running: Running, finish: () => Promise<void>): Generator {
   return {
     resume() {

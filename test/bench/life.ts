@@ -3,14 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startStonegate } from './contenders/stonegate.ts';
 import type { Site } from './site.ts';
 import { median } from './statistics.ts';
-import { cpuSeconds, wakeUps } from './usage.ts';
+import { wakeUps } from './usage.ts';
 import { until } from './waiting.ts';
 
 export interface Life {
   /** Seconds, on a core that is not shared with another contender. */
   readonly startToReady: number;
   readonly idleWakeUpsPerSecond: number;
-  readonly idleCPUPercent: number;
 }
 
 const STARTS = 3;
@@ -18,7 +17,7 @@ const IDLE_SECONDS = 20;
 
 export async function measureLife(site: Site): Promise<Life> {
   const starts: number[] = [];
-  let idle = { wakeUps: 0, cpu: 0 };
+  let idleWakeUps = 0;
   for (let turn = 1; turn <= STARTS; turn += 1) {
     const began = performance.now();
     const serving = await startStonegate({ site, upstream: 'plain', name: 'life' });
@@ -30,15 +29,14 @@ export async function measureLife(site: Site): Promise<Life> {
     starts.push((performance.now() - began) / 1_000);
     if (turn === STARTS) {
       await pause(5_000);
-      const before = { wakeUps: wakeUps(serving.pid), cpu: cpuSeconds(serving.pid) };
+      const before = wakeUps(serving.pid);
       await pause(IDLE_SECONDS * 1_000);
-      idle = { wakeUps: wakeUps(serving.pid) - before.wakeUps, cpu: cpuSeconds(serving.pid) - before.cpu };
+      idleWakeUps = wakeUps(serving.pid) - before;
     }
     await serving.stop();
   }
   return {
     startToReady: median(starts),
-    idleWakeUpsPerSecond: idle.wakeUps / IDLE_SECONDS,
-    idleCPUPercent: (idle.cpu / IDLE_SECONDS) * 100,
+    idleWakeUpsPerSecond: idleWakeUps / IDLE_SECONDS,
   };
 }

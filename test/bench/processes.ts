@@ -1,6 +1,6 @@
 /**
- * The processes of the benchmark: started on a core of their own, and ended by their id. None outlives the
- * benchmark, stopped or not: at an ordinary end it ends them, and the kernel does where it was killed itself.
+ * The processes of the benchmark, started on a given core and ended by their id. None outlives the benchmark:
+ * it ends them itself, or the kernel does if the benchmark was killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { until } from './waiting.ts';
 /** Contenders have the first core; upstream and load share the second. */
 export const CONTENDER_CORE = '0';
 export const LOAD_CORE = '1';
-/** The load's own core is left out where there are three. */
+/** Without the core of the load if there are more than two. */
 export const TWO_CORES = cpus().length > 2 ? '0,2' : '0,1';
 
 export interface Running {
@@ -32,7 +32,7 @@ export interface Serving extends Running {
   tidy?(): void;
 }
 
-/** Whatever ends the benchmark ends them too. */
+/** They end with the benchmark. */
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -97,7 +97,7 @@ function ended(child: ChildProcess): boolean {
 async function end(child: ChildProcess): Promise<void> {
   if (ended(child)) return;
   const exit = once(child, 'exit');
-  // A stopped one heeds nothing before it goes on.
+  // A stopped process handles no signal before it continues.
   child.kill('SIGINT');
   child.kill('SIGCONT');
   const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);

@@ -15,8 +15,6 @@ export interface CreatesRow {
   readonly 'TenantQuota/s': Spread;
   /** The second over the first, of each round. */
   readonly ratio: Spread;
-  /** The same by the CPU that all servers together need for a create, which neighbours disturb less. */
-  readonly 'CPU ratio': Spread;
   /** Of all servers, in microseconds. */
   readonly 'ResourceQuota CPU µs': Spread;
   readonly 'TenantQuota CPU µs': Spread;
@@ -59,7 +57,6 @@ export async function compareCreates(
     'ResourceQuota/s': spreadOf(turns.map(({ own }) => own.perSecond)),
     'TenantQuota/s': spreadOf(turns.map(({ ours }) => ours.perSecond)),
     ratio: spreadOf(turns.map(({ own, ours }) => ours.perSecond / own.perSecond)),
-    'CPU ratio': spreadOf(turns.map(({ own, ours }) => own.cpu / ours.cpu)),
     'ResourceQuota CPU µs': spreadOf(turns.map(({ own }) => own.cpu)),
     'TenantQuota CPU µs': spreadOf(turns.map(({ ours }) => ours.cpu)),
     refused: turns.reduce((sum, { own, ours }) => sum + own.refused + ours.refused, 0),

@@ -1,19 +1,15 @@
-/** Memory of a process that counts many tenants, size of its metrics, and time until all are counted. */
+/** Memory of a process that counts many tenants, and the time until all are counted. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PreparedQuotaSite } from '../support/kubernetes/quota-site.ts';
 import { QUOTAS } from '../support/kubernetes/quota-site.ts';
 import { areUsing, forEach, PLENTY, withQuotaCluster } from './quota-cluster.ts';
-import { cpuSeconds, residentBytes } from './usage.ts';
+import { residentBytes } from './usage.ts';
 
 export interface QuotaMemoryRow {
   readonly tenants: number;
   /** From the start of Stonegate until each tenant has been counted and written. */
   readonly countedSeconds: number;
-  /** Stonegate's, until then. */
-  readonly cpuSeconds: number;
   readonly residentMB: number;
-  readonly heapMB: number;
-  readonly scrapeKB: number;
 }
 
 const SEEDED_AT_ONCE = 32;
@@ -38,20 +34,11 @@ export function measureQuotaMemory(tenants: number): Promise<QuotaMemoryRow> {
   return withQuotaCluster(
     {},
     async (cluster) => {
-      const { pid, adminPort } = cluster.serving;
       const all = new Set(names);
       while (!(await areUsing(cluster, 'TenantQuota', all, '0'))) await pause(1_000);
-      const counted = { countedSeconds: (performance.now() - began) / 1_000, cpuSeconds: cpuSeconds(pid) };
+      const countedSeconds = (performance.now() - began) / 1_000;
       await pause(SETTLE_MS);
-      const scrape = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
-      const heap = /^nodejs_heap_size_used_bytes (\S+)/m.exec(scrape)?.[1];
-      return {
-        tenants,
-        ...counted,
-        residentMB: residentBytes(pid) / 1e6,
-        heapMB: Number(heap) / 1e6,
-        scrapeKB: Buffer.byteLength(scrape) / 1e3,
-      };
+      return { tenants, countedSeconds, residentMB: residentBytes(cluster.serving.pid) / 1e6 };
     },
     seed,
   );

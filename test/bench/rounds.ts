@@ -1,7 +1,4 @@
-/**
- * Several at once, warmed up and then measured round by round.
- */
-
+/** Warms several contenders up and measures them round by round. */
 import { keystoneToken } from './configuration.ts';
 import type { Contender } from './contenders/contender.ts';
 import type { Load, Shape } from './generator.ts';
@@ -21,7 +18,7 @@ export interface Pace {
   readonly turnSeconds?: number;
 }
 
-/** Seconds of load until Node has compiled what is run often; the same for all. */
+/** Seconds of load for each contender, until V8 has compiled the hot code. */
 const WARM_UP = 9;
 
 export const ROUND_SECONDS = 2;
@@ -68,7 +65,7 @@ export interface RoundsOptions {
   readonly atBounds?: () => Promise<void>;
 }
 
-/** @returns a row for each entry, in their order. @throws where requests are refused, or none goes through */
+/** @returns a row for each entry, in their order. @throws if requests are refused or none succeeds */
 export async function playRounds(options: RoundsOptions): Promise<Row[]> {
   const { site, entries, load, rounds, seconds, turnSeconds = TURN_SECONDS, atBounds } = options;
   const servings: Serving[] = [];
@@ -100,8 +97,8 @@ const WARM_UP_TURN = 0.5;
 const SILENT_TURNS = 20;
 
 /**
- * In turn too: who has rested for longer than another has another heap, and is slower for a while. Lasts
- * until all tokens were seen, which may be longer than wanted. @throws where no request goes through
+ * Warms all up in turn, since a contender that rested for longer has another heap and is slower for a while.
+ * It lasts until all tokens were used, if that takes longer than wanted. @throws if no request succeeds
  */
 async function warmUp(
   site: Site,

@@ -1,8 +1,7 @@
 /**
- * What stands around the contenders: certificates, the upstream (plain and with TLS), a Keystone of 5 ms and
- * an issuer of JWTs.
+ * What all contenders share: certificates, the upstream (plain and with TLS), a Keystone that responds after
+ * 5 ms and an issuer of JWTs.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,10 +52,7 @@ export async function createSite(): Promise<Site> {
   const certFile = file('tls.crt', cert);
   const keyFile = file('tls.key', key);
   const caFile = file('ca.crt', authority.cert);
-  // Caddy and HAProxy want both in one file.
-  file('tls.pem', `${cert}\n${key}\n`);
   file('apiserver-token', 'stonegate-own-token');
-  file('cache.key', randomBytes(32).toString('base64'));
   const started: Serving[] = [];
   const run = async (...words: [string, ...string[]]): Promise<Serving> => {
     const serving = await startProgram(LOAD_CORE, ...words);

@@ -1,7 +1,7 @@
 /**
- * Contenders by turns of a tenth of a second, in the order of before and then reversed: what a neighbour on
- * the machine takes away it takes from all of a round alike. A turn ends when its contender has answered what
- * was under way, so that none works in another's turn.
+ * Contenders run in turns of a tenth of a second, and in reverse order in every second pass, so that other
+ * load on the machine affects all contenders of a round alike. A turn ends when its contender has responded
+ * to all pending requests, so that none works during another's turn.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Generator } from './generator.ts';
@@ -17,9 +17,9 @@ export interface Entrant {
 
 /** Of one contender in one round. */
 export interface Measured extends Counts {
-  /** How long it was let work. */
+  /** The sum of its turns. */
   readonly seconds: number;
-  /** Of CPU, of the whole round: what a contender puts off is its own. */
+  /** CPU of the whole round, since work that a contender defers counts too. */
   readonly cpuSeconds: number;
   /** Bytes, at the end. */
   readonly resident: number;
@@ -68,7 +68,7 @@ export async function playRound(
   });
 }
 
-/** @returns the seconds until the last answer */
+/** @returns the seconds until the last response */
 export async function takeTurn({ serving, generator }: Entrant, seconds: number): Promise<number> {
   const began = performance.now();
   generator.resume();

@@ -1,4 +1,4 @@
-/** What the targets say of what was measured, a line for each. */
+/** Compares measurements with their targets, a line for each. */
 import { passThrough } from './contenders/others.ts';
 import { stonegate } from './contenders/stonegate.ts';
 import type { FirstSight } from './first-sight.ts';
@@ -76,6 +76,6 @@ export function lifeVerdicts({ startToReady, idleWakeUpsPerSecond }: Life): stri
   ];
 }
 
-function verdict(reached: boolean, measured: string): string {
+export function verdict(reached: boolean, measured: string): string {
   return `${reached ? 'reached' : 'NOT reached'}: ${measured}`;
 }

@@ -1,8 +1,7 @@
 /**
- * Idle watches that have an event each within a second: what they hold of memory, with both connections
- * counted, and how long an event is on its way from the upstream's writing to the client's reading.
- * Contenders are all up with their watches, and have such seconds in turn. A machine that opens fewer in the
- * time given, or has not the files, measures with fewer.
+ * The memory of idle watches, both connections included, and the latency of an event from the upstream to the
+ * client. All contenders have their watches open at once and receive events in turn, one for each watch
+ * within a second. If time or open files do not suffice, fewer watches are measured.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -42,7 +41,7 @@ const TURNS = 9;
 /** The first turns are not counted: opening leaves garbage, and V8 still compiles. */
 const FIRST_TURNS = 2;
 
-/** For what is late in the last turn. */
+/** Milliseconds to wait for the last events. */
 const LATE_MS = 2_000;
 
 /** Beside the pass-through, over each transport, which opens as many as Stonegate did, or fewer. */

@@ -25,8 +25,8 @@ export async function wrk(options: LoadOptions): Promise<Generator> {
 const ATTEMPTS = 50;
 
 /**
- * wrk sleeps in one thread and works in another. After SIGCONT the kernel may give SIGINT to the one that
- * works, and the other sleeps on: so it is told until it has ended.
+ * Repeats SIGINT until wrk has ended: the kernel may deliver it to the thread that sends the load, and then
+ * the main thread sleeps on.
  */
 async function interrupt(running: Running): Promise<void> {
   running.signal('SIGCONT');
@@ -38,7 +38,7 @@ async function interrupt(running: Running): Promise<void> {
   await running.closed();
 }
 
-/** Lua runs once a request where there are many tokens, else wrk builds its one request itself. */
+/** Only with several tokens is Lua called for each request. */
 function luaOf({ folder, port, tokens }: LoadOptions): string {
   const lines = [`wrk.headers["Authorization"] = "Bearer ${tokens[0]}"`];
   if (tokens.length > 1) {

@@ -1,19 +1,17 @@
-/**
- * What a user of kubectl sees when their access ends: which commands end with an error, and which in silence.
- */
+/** Which kubectl commands end with an error when their user's access ends, and which without one. */
 import { once } from 'node:events';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl } from '../support/kubectl-users.ts';
 
-/** From this minor version on, kubectl exec asks for WebSocket. */
+/** From this minor version on, kubectl exec uses WebSocket. */
 const EXEC_BY_WEBSOCKET = 30;
 
 const binaries = findKubectls();
 if (binaries.length === 0) t.test('kubectl and the end of access', { skip: NO_KUBECTL }, async () => {});
 for (const binary of binaries)
   for (const http2 of [true, false])
-    t.test(`${binary.split('/').at(-1)} over HTTP/${http2 ? 2 : 1.1}`, async (t) => {
+    t.test(`when access ends, ${binary.split('/').at(-1)} over HTTP/${http2 ? 2 : 1.1} exits`, async (t) => {
       const everybody = await startForKubectl(t, {
         configuration: { server: { http2 }, limits: { streams: { recheck: '200ms' } } },
       });
@@ -49,12 +47,12 @@ for (const binary of binaries)
 
       keystone.directory.user('acme', 'alice').deleted = true;
 
-      t.same(await watch.ended, { code: 0, complaint: '' }, 'a watch ends in silence');
+      t.same(await watch.ended, { code: 0, complaint: '' }, 'a watch ends without an error');
       t.match(await logs.ended, {
         code: 1,
         complaint: http2 ? /stream error: .*INTERNAL_ERROR/ : /unexpected EOF/,
       });
-      // kubectl's client for SPDY takes any end of the connection for the command's own.
+      // Over SPDY kubectl takes any end of the connection for the end of the command.
       const bySPDY = { code: 0, complaint: '' };
       const byWebSocket = { code: 1, complaint: /close 1006/ };
       t.match(await exec.ended, alice.minor < EXEC_BY_WEBSOCKET ? bySPDY : byWebSocket);

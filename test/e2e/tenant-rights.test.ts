@@ -1,6 +1,6 @@
 /**
- * What Arktos lets a tenant's user learn and give beyond their tenant's rights, first sent to the API server
- * directly, then through Stonegate.
+ * Requests by which Arktos lets a tenant's user learn or grant rights beyond the tenant: sent to the API
+ * server directly, and refused through Stonegate.
  */
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
@@ -29,13 +29,13 @@ async function start(t: Test): Promise<RunningStonegate> {
     ACME,
   );
   seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
-  // The system's is weak, the tenant's strong.
+  // The role of the system is weak, that of the tenant strong.
   seed.clusterRole('view', []);
   seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
   return stonegate;
 }
 
-/** Of mia, who may write bindings and reviews and nothing else. */
+/** A token of mia, who may only write bindings and reviews. */
 function tokenOf({ keystone }: RunningStonegate): string {
   const { directory } = keystone;
   const [mia, project] = [directory.user('acme', 'mia'), directory.project('acme', 'web')];
@@ -48,7 +48,7 @@ function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject 
     kind: 'RoleBinding',
     apiVersion: `${RBAC}/${version}`,
     metadata: { name },
-    // Not mia, who would hold everything from then on.
+    // With mia as the subject, she could do everything from then on.
     subjects: [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }],
     roleRef: { apiGroup: RBAC, kind: 'ClusterRole', ...roleRef },
   };
@@ -60,6 +60,12 @@ const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
   headers,
   body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
+
+const patch = (type: string, body: unknown): Ask => ({
+  ...post(body, { 'content-type': `application/${type}` }),
+  method: 'PATCH',
+});
+const put = (body: unknown): Ask => ({ ...post(body), method: 'PUT' });
 
 /** The API server's response to Stonegate's own credential, impersonating mia. */
 function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {
@@ -90,12 +96,15 @@ t.test('bindings of a tenant’s user', async (t) => {
       .list({ group: RBAC, resource: 'rolebindings', tenant: 'acme' })
       .map(({ location }) => location.name);
 
-  await t.test('Arktos itself lets them give a strong role away by the system’s weak one', async (t) => {
-    t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
-    t.ok(stored().includes('hole'));
-  });
+  await t.test(
+    'Arktos lets them grant a strong role because the system has a weak one of the same name',
+    async (t) => {
+      t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
+      t.ok(stored().includes('hole'));
+    },
+  );
 
-  await t.test('through Stonegate no form of it is forwarded', async (t) => {
+  await t.test('Stonegate forwards no form of such a request', async (t) => {
     const before = stored();
     const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: view}\n`;
     const json = JSON.stringify(binding('j', { name: 'view' }));
@@ -116,7 +125,7 @@ t.test('bindings of a tenant’s user', async (t) => {
         (version) => [place.replace('/v1/', `/${version}/`), post(json), 403] as const,
       ),
       [`/apis/${RBAC}/v1/clusterrolebindings`, post(json), 403],
-      [`${place}/new`, { ...post(binding('new', { name: 'view' })), method: 'PUT' }, 403],
+      [`${place}/new`, put(binding('new', { name: 'view' })), 403],
       [place, post(yaml, { 'content-type': 'application/yaml' }), 403],
       [place, post(protobuf, PROTOBUF_TYPE), 403],
       [place, post(json, PROTOBUF_TYPE), 400],
@@ -129,25 +138,21 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.strictSame(stored(), before);
   });
 
-  await t.test('nor any patch that adds a subject', async (t) => {
+  await t.test('Stonegate forwards no patch that adds a subject', async (t) => {
     const subjects = [{ kind: 'User', apiGroup: RBAC, name: 'acme:mallory' }];
     apiServer.seed.roleBinding('admins', 'view', ['user:acme:root'], ACME);
     for (const [type, body] of [
       ['merge-patch+json', { subjects }],
       ['strategic-merge-patch+json', { subjects }],
       ['json-patch+json', [{ op: 'add', path: '/subjects/-', value: subjects[0] }]],
-    ] as const) {
-      const headers = { 'content-type': `application/${type}` };
-      const patch = { ...post(body, headers), method: 'PATCH' };
-      t.equal((await ask(token, `${place}/admins`, patch)).status, 403, type);
-    }
-    const put = { ...post(binding('admins', { name: 'view' })), method: 'PUT' };
-    t.equal((await ask(token, `${place}/admins`, put)).status, 403);
-    const apply = post('subjects: []', { 'content-type': 'application/apply-patch+yaml' });
-    t.equal((await ask(token, `${place}/admins`, { ...apply, method: 'PATCH' })).status, 415);
+    ] as const)
+      t.equal((await ask(token, `${place}/admins`, patch(type, body))).status, 403, type);
+    t.equal((await ask(token, `${place}/admins`, put(binding('admins', { name: 'view' })))).status, 403);
+    const apply = patch('apply-patch+yaml', 'subjects: []');
+    t.equal((await ask(token, `${place}/admins`, apply)).status, 415);
   });
 
-  await t.test('with the right to bind a role they give it, change it and take it away', async (t) => {
+  await t.test('with the right to bind a role they can create, change and delete its bindings', async (t) => {
     apiServer.seed.clusterRole(
       'binder',
       [{ apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['given'], verbs: ['bind'] }],
@@ -163,19 +168,16 @@ t.test('bindings of a tenant’s user', async (t) => {
       ['strategic-merge-patch+json', { subjects: [] }],
       ['json-patch+json', [{ op: 'add', path: '/metadata/labels/c', value: 'd' }]],
     ] as const) {
-      const patch = { ...post(body, { 'content-type': `application/${type}` }), method: 'PATCH' };
-      const reply = await ask(token, `${place}/b`, patch);
+      const reply = await ask(token, `${place}/b`, patch(type, body));
       t.match(reply, { status: 200 }, type);
       t.match(reply.json().roleRef, { kind: 'ClusterRole', name: 'given' });
     }
-    const put = { ...post(binding('b', { name: 'given' })), method: 'PUT' };
-    t.equal((await ask(token, `${place}/b`, put)).status, 200);
+    t.equal((await ask(token, `${place}/b`, put(binding('b', { name: 'given' })))).status, 200);
     t.equal((await ask(token, `${place}/b`, { method: 'DELETE' })).status, 200);
-    const missing = { ...post({}, { 'content-type': 'application/merge-patch+json' }), method: 'PATCH' };
-    t.equal((await ask(token, `${place}/b`, missing)).status, 404);
+    t.equal((await ask(token, `${place}/b`, patch('merge-patch+json', {}))).status, 404);
   });
 
-  await t.test('a Role whose rules they lack is refused before Arktos looks for the system’s', async (t) => {
+  await t.test('a Role with rules that they lack is refused, although Arktos would accept it', async (t) => {
     const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules }, ACME);
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules: [] });
@@ -184,7 +186,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.equal(await direct(stonegate, full, post(body)), 201);
   });
 
-  await t.test('a service account of the tenant is held to the same', async (t) => {
+  await t.test('a service account of the tenant is refused likewise', async (t) => {
     const account = apiServer.seed.serviceAccountToken({
       tenant: 'acme',
       namespace: 'default',
@@ -217,7 +219,7 @@ t.test('access reviews of a tenant’s user', async (t) => {
   });
   const attack = review('globex:bob', { tenant: 'globex' });
 
-  await t.test('Arktos itself tells them the rights of other tenants’ users', async (t) => {
+  await t.test('Arktos answers for users of other tenants', async (t) => {
     const full = path.replace('/v1/', '/v1/tenants/acme/');
     t.equal(await direct(stonegate, full, post(attack)), 201);
   });
@@ -240,13 +242,13 @@ t.test('access reviews of a tenant’s user', async (t) => {
     t.equal((await ask(token, path, post(attack, { 'content-type': 'text/plain' }))).status, 415);
   });
 
-  await t.test('reviews of users of their own tenant are answered, with the tenant filled in', async (t) => {
+  await t.test('a review of a user of their own tenant is answered, with the tenant added', async (t) => {
     const reply = await ask(token, path, post(review('acme:alice')));
     t.match(reply.json(), { spec: { resourceAttributes: { tenant: 'acme' } }, status: { allowed: true } });
     t.match((await ask(token, path, post(review('acme:nina')))).json().status, { allowed: false });
   });
 
-  await t.test('a local review keeps its namespace, without which Arktos refuses it', async (t) => {
+  await t.test('a local review keeps its namespace, which Arktos requires', async (t) => {
     const local = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
     const body = { ...review('acme:alice'), kind: 'LocalSubjectAccessReview' };
     const reply = await ask(token, local, post({ ...body, metadata: { namespace: 'default' } }));
@@ -270,15 +272,10 @@ t.test('D332 a tenant’s administrator cannot change the labels of their Tenant
   const stonegate = await start(t);
   const { store } = stonegate.apiServer.cluster;
   const labelled = { metadata: { name: 'acme', labels: { region: 'eu' } } };
-  const patch = { 'content-type': 'application/merge-patch+json' };
   for (const path of ['/api/v1/tenants/acme', '/api/v1/tenants/acme/status', '/api/v1/tenants/acme/finalize'])
-    for (const [method, headers] of [
-      ['PATCH', patch],
-      ['PUT', JSON_TYPE],
-    ] as const) {
-      const options = { method, headers, body: JSON.stringify(labelled) };
+    for (const options of [patch('merge-patch+json', labelled), put(labelled)]) {
       const reply = await stonegate.ask(stonegate.keystoneToken('alice'), path, options);
-      t.equal(reply.status, 403, `${method} ${path}`);
+      t.equal(reply.status, 403, `${options.method} ${path}`);
     }
   const [tenant] = store.list({ resource: 'tenants', name: 'acme' });
   t.match(tenant?.object.metadata, { name: 'acme' });

@@ -22,14 +22,12 @@ const REVIEW = JSON.stringify({
   spec: { resourceAttributes: { verb: 'list', resource: 'configmaps', namespace: 'default' } },
 });
 const JSON_BODY = { 'content-type': 'application/json' };
-/** What one tenant holds of the 256 connections to the API server, and how many of its requests may wait. */
+/** Connections of one tenant: half of the 256 to the API server. */
 const PER_TENANT = 128;
-const QUEUE = 256;
+/** Concurrent streams of one connection. */
 const STREAMS = 100;
-/** More than can run and wait, if each causes one review; up to 64 may be asked for by each. */
-const ATTEMPTS = 1_000;
 
-/** Sends any number of requests at once, as few connections as can be. */
+/** Sends many requests at once over a few connections. */
 class Attacker {
   readonly streams: ClientHttp2Stream[] = [];
   readonly #sessions: ClientHttp2Session[] = [];
@@ -79,7 +77,7 @@ class Attacker {
 
 async function start(t: Test) {
   const stonegate = await startStonegate(t, {
-    // So many handshakes at once, with both ends in this process, take their time.
+    // Hundreds of handshakes with both ends in this process take long.
     configuration: { upstream: { timeouts: { connect: '60s' } } },
   });
   const { ask, keystoneToken } = stonegate;
@@ -92,19 +90,22 @@ async function start(t: Test) {
   return { stonegate, alice, bob, attacker, arrived };
 }
 
-/** What bob does all day. */
-async function works({ ask }: RunningStonegate, token: string, t: Test, meanwhile: string): Promise<void> {
+/** Checks that bob's requests succeed. */
+async function checkService(
+  { ask }: RunningStonegate,
+  token: string,
+  t: Test,
+  meanwhile: string,
+): Promise<void> {
   const statuses = [
     (await ask(token, CONFIGMAPS)).status,
     (await ask(token, '/apis')).status,
     (await ask(token, SELF_REVIEW, { method: 'POST', headers: JSON_BODY, body: REVIEW })).status,
   ];
-  t.same(statuses, [200, 200, 201], `bob works in spite of ${meanwhile}`);
+  t.same(statuses, [200, 200, 201], `bob's requests succeed during ${meanwhile}`);
 }
 
-// All of it is done by hundreds of requests at once, in one process.
-
-t.test('three hundred uploads of one tenant that never end keep no other tenant waiting', async (t) => {
+t.test('endless uploads of one tenant keep no other tenant waiting', async (t) => {
   const { stonegate, alice, bob, attacker, arrived } = await start(t);
   const posts = (): number => arrived((method) => method === 'POST');
   attacker.send(
@@ -115,32 +116,12 @@ t.test('three hundred uploads of one tenant that never end keep no other tenant 
   await eventually(() => posts() >= PER_TENANT);
   t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
   t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
-  t.equal(posts(), PER_TENANT, 'half of the connections, and no more');
+  t.equal(posts(), PER_TENANT, 'half of the connections');
   t.same(attacker.statuses, []);
 
   // A client that disconnects makes room for the tenant's next request.
   for (const upload of attacker.streams) upload.close();
   t.equal((await stonegate.ask(alice, CONFIGMAPS)).status, 200);
-});
-
-t.test('a user without rights who repeatedly tries to impersonate affects no other tenant', async (t) => {
-  const { stonegate, bob, attacker, arrived } = await start(t);
-  const isReview = (url = ''): boolean => url.includes('/acme/subjectaccessreviews');
-  // More than all connections: each review that arrives keeps its connection.
-  for (let review = 0; review < 300; review += 1)
-    stonegate.apiServer.breakNext('hang', ({ url }) => isReview(url));
-  const groups = Array.from({ length: 63 }, (_, index) => `group-${index}`);
-  attacker.send(ATTEMPTS, () => ({ 'impersonate-user': 'other-user', 'impersonate-group': groups }));
-  const reviews = (): number => arrived((_method, url) => isReview(url));
-  await eventually(() => reviews() >= PER_TENANT);
-  await works(stonegate, bob, t, 'impersonations');
-  await eventually(() => attacker.statuses.length >= ATTEMPTS - PER_TENANT - QUEUE);
-  t.ok(attacker.statuses.includes(429), 'what has no room is refused at once');
-  t.equal(
-    attacker.statuses.find((status) => status < 400),
-    undefined,
-  );
-  t.equal(reviews(), PER_TENANT);
 });
 
 t.test('D523 a tenant that is hostile in every way stops no other tenant', async (t) => {
@@ -192,9 +173,9 @@ t.test('D523 a tenant that is hostile in every way stops no other tenant', async
   };
   for (const [way, attack] of Object.entries(ways)) {
     attack();
-    await works(stonegate, bob, t, way);
+    await checkService(stonegate, bob, t, way);
   }
-  await works(stonegate, bob, t, 'all of it');
+  await checkService(stonegate, bob, t, 'all of it');
 });
 
 function openTunnel({ app, authority }: RunningStonegate, token: string): void {

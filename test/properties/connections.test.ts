@@ -1,6 +1,6 @@
 /**
- * Many requests over few connections: whatever the clients, the server and the network do, in any order, each
- * handler receives its own response, no other, and exactly one end of it.
+ * Many requests over few connections: in any order of events at the clients, the server and the network each
+ * handler receives its own response and exactly one end.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -223,7 +223,7 @@ function check({ target, recorder, abandoned }: Asker): void {
     assert.ok(calls.filter((each) => each === once).length <= 1, calls.join());
 }
 
-t.test('each handler receives its own response, and one end', async (t) => {
+t.test('each handler receives only its own response, and exactly one end', async (t) => {
   let ended = 0;
   let failed = 0;
   const steps = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' });

@@ -1,6 +1,6 @@
 /**
- * Whatever many users fetch at once, at any pace, each gets their own response, byte for byte: over HTTP/1.1
- * and HTTP/2, from an API server with and without TLS, beside clients that leave in the midst of theirs.
+ * Concurrent users receive their own responses, byte for byte, at any pace: over HTTP/1.1 and HTTP/2, from an
+ * API server with and without TLS, while other clients disconnect.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,17 +19,17 @@ import { authority, startListener } from '../support/server/listening.ts';
 
 interface Fetch {
   readonly bytes: number;
-  /** Of what the API server writes at once. */
+  /** Bytes that the API server writes at once. */
   readonly step: number;
   readonly framed: 'length' | 'chunked';
   readonly over: 'HTTP/1.1' | 'HTTP/2';
-  /** Milliseconds for which the client does not read, at the first piece. */
+  /** Milliseconds for which the client stops reading after the first chunk. */
   readonly slow: number;
-  /** After how many bytes the client leaves. */
+  /** Bytes after which the client disconnects. */
   readonly leavesAt: number | undefined;
 }
 
-/** No two parts of it, and no two users', look alike. */
+/** Differs for each user and at each position. */
 function contentOf(client: number, bytes: number): Buffer {
   const words = new Uint32Array(Math.ceil(bytes / 4));
   let state = 0x9e3779b9 ^ (client + 1);
@@ -134,19 +134,22 @@ const anyFetch: fc.Arbitrary<Fetch> = fc.record({
 });
 
 for (const secure of [false, true]) {
-  t.test(`from an API server ${secure ? 'with TLS' : 'without TLS'}`, async (t) => {
-    const site = await startSite(secure);
-    t.teardown(() => site.close());
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyFetch, { minLength: 1, maxLength: 8 }), async (planned) => {
-        fetches = planned;
-        const answers = await Promise.all(planned.map((plan, client) => site.fetch(client, plan)));
-        for (const [client, got] of answers.entries()) {
-          const wanted = contentOf(client, planned[client]?.bytes ?? 0);
-          assert.ok(got === undefined || got.equals(wanted), `the answer of ${client} is theirs, whole`);
-        }
-      }),
-      { numRuns: 40 },
-    );
-  });
+  t.test(
+    `concurrent users receive their own responses from an API server ${secure ? 'with' : 'without'} TLS`,
+    async (t) => {
+      const site = await startSite(secure);
+      t.teardown(() => site.close());
+      await fc.assert(
+        fc.asyncProperty(fc.array(anyFetch, { minLength: 1, maxLength: 8 }), async (planned) => {
+          fetches = planned;
+          const answers = await Promise.all(planned.map((plan, client) => site.fetch(client, plan)));
+          for (const [client, got] of answers.entries()) {
+            const wanted = contentOf(client, planned[client]?.bytes ?? 0);
+            assert.ok(got === undefined || got.equals(wanted), `client ${client} received its own response`);
+          }
+        }),
+        { numRuns: 40 },
+      );
+    },
+  );
 }

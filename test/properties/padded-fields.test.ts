@@ -1,7 +1,6 @@
 /**
- * Whatever whitespace stands around the values of a header, the request means the same over HTTP/2 as over
- * HTTP/1.1; and an impersonation header is read or refused, never overlooked: the request would be executed
- * as the caller.
+ * Whitespace around a header's value makes no difference between HTTP/2 and HTTP/1.1, and an impersonation
+ * header is read or refused, never overlooked: the request would be executed as the caller.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

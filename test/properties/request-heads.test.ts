@@ -1,33 +1,26 @@
 /**
- * What leaves for the API server is exactly one request with exactly the fields it was given, or nothing: a
- * second one would be Stonegate's own.
+ * Stonegate sends exactly one request with exactly the given fields, or nothing: a smuggled second request
+ * would carry Stonegate's own identity.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
-import { Duplex, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { requestHead } from '../../src/upstream/header-rules.ts';
 import { Http1Error } from '../../src/upstream/http1/errors.ts';
 import type { RequestFraming } from '../../src/upstream/http1/serializer.ts';
+import { MemorySocket } from '../support/raw-http/node-reading.ts';
 import { createTestPool } from '../support/raw-http/test-pool.ts';
-
-class MemorySocket extends Duplex {
-  override _read(): void {}
-
-  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
-    done();
-  }
-}
 
 interface Read {
   readonly requests: readonly Pick<http.IncomingMessage, 'method' | 'url' | 'rawHeaders'>[];
   readonly refused: boolean;
 }
 
-/** What Node's server makes of these bytes, whole or cut. */
+/** Parses the bytes, in one or two pieces, with Node's server. */
 function readByNode(bytes: Buffer, place: number): Read {
   const requests: http.IncomingMessage[] = [];
   let refused = false;
@@ -97,7 +90,7 @@ const fields = fc.array(fc.tuple(name, value), { maxLength: 4 });
 const token = fc.option(value, { nil: undefined });
 const framing: fc.Arbitrary<RequestFraming> = fc.constantFrom<RequestFraming>('none', 'chunked', 0, 5);
 
-/** What each hop says for itself, whatever the client said. */
+/** Fields that each hop sets itself. */
 const isOurs = (each: string): boolean =>
   /^(?:connection|content-length|expect|host|http2-settings|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i.test(
     each,
@@ -122,7 +115,7 @@ function framingOf(asked: string, framing: RequestFraming): string[] {
   return ['POST', 'PUT', 'PATCH'].includes(asked) ? ['content-length', '0'] : [];
 }
 
-t.test('a head is one request with these fields, or none at all', async (t) => {
+t.test('a request head is one request with the given fields, or is refused', async (t) => {
   let sent = 0;
   const property = fc.property(
     method,
@@ -151,10 +144,10 @@ t.test('a head is one request with these fields, or none at all', async (t) => {
     },
   );
   t.doesNotThrow(() => fc.assert(property, { numRuns: 3_000 }));
-  t.ok(sent > 500, 'enough of them are requests');
+  t.ok(sent > 500, 'enough requests were sent');
 });
 
-t.test('content arrives whole, or its request fails; nothing of it is another request', async (t) => {
+t.test('a body arrives completely or its request fails, and no part of it is another request', async (t) => {
   const seen: { url: string | undefined; body: Buffer; whole: boolean }[] = [];
   const server = http.createServer(async (request, response) => {
     const parts: Buffer[] = [];
@@ -204,7 +197,7 @@ t.test('content arrives whole, or its request fails; nothing of it is another re
       assert.equal(one.error, undefined);
       assert.ok(first?.whole && first.body.equals(content));
     } else if (off < 0) {
-      // What was promised may have come, and its answer too, before what is too much.
+      // The announced bytes may have arrived, and been answered, before the excess.
       assert.ok(!first?.whole || first.body.equals(content.subarray(0, off)));
     } else {
       assert.ok(one.error !== undefined && first?.whole !== true);

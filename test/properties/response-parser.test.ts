@@ -1,7 +1,6 @@
 /**
- * Where a response ends decides what the next user is shown. So of any bytes of a response, however they are
- * cut: they are read alike, no other parser reads them in another way, and what follows a response is never
- * part of one.
+ * The end of a response decides what the next user receives. Any bytes are read alike however they are cut,
+ * Node's parser agrees, and bytes after a response belong to no response.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -185,7 +184,7 @@ const whole = fc
     return head.join('') + body + parts.tail;
   });
 
-/** One byte put in, taken out, or put in another's place. */
+/** Inserts, removes or replaces a byte. */
 const mutation = fc.record({
   at: fc.nat(300),
   removed: fc.constantFrom(0, 1, 1, 2),
@@ -246,7 +245,7 @@ t.test('however the bytes are split, the response is the same', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 3_000 }));
 });
 
-t.test('what is accepted, Node reads in the same way', async (t) => {
+t.test('Node’s parser agrees about every accepted response', async (t) => {
   let accepted = 0;
   const property = fc.asyncProperty(bytes, method, async (answer, asked) => {
     const ours = readByUs([answer], asked);
@@ -257,7 +256,7 @@ t.test('what is accepted, Node reads in the same way', async (t) => {
       ([name, value]) => /^(content-length|transfer-encoding)$/i.test(name) && !/^0+$/.test(value),
     );
     if (ours.status === 204 && announced) {
-      // A server that contradicts itself is believed in neither.
+      // The server contradicts itself, so the connection is not used again.
       assert.deepEqual([ours.content, ours.persistent], ['', false]);
       return;
     }
@@ -267,11 +266,11 @@ t.test('what is accepted, Node reads in the same way', async (t) => {
       { status: node?.status, content: node?.content, size: node?.size, fields: node?.fields },
       { status, content, size, fields },
     );
-    // To Node an answer to HEAD without a length is one without an end.
+    // Node reads a response to HEAD without a length until the connection closes.
     if (ours.persistent && asked === 'GET') assert.ok(node?.persistent);
   });
   await t.resolves(fc.assert(property, { numRuns: 3_000 }));
-  t.ok(accepted > 500, 'enough of them are answers');
+  t.ok(accepted > 500, 'enough responses were accepted');
 });
 
 t.test('bytes after a response are part of no response', async (t) => {

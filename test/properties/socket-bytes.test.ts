@@ -1,6 +1,6 @@
 /**
- * No bytes on the socket end the process, whatever protocol they pretend to be: after each, the listener
- * still answers an honest client, and nothing of it is left behind.
+ * No bytes from a client end the process: afterwards the listener answers another client and no connection
+ * is left open.
  */
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';
@@ -22,7 +22,7 @@ const listening = await listenFor(t, async ({ target, body, response, upgrade })
   response.end('ok');
 });
 
-/** Sends the pieces one by one and leaves, in order or with a reset. */
+/** Sends the pieces one by one and disconnects. */
 async function send(socket: Duplex, pieces: readonly Uint8Array[]): Promise<void> {
   socket.on('error', () => socket.destroy());
   socket.resume();
@@ -108,7 +108,7 @@ const http2 = fc.oneof(
 
 const RUNS = { numRuns: 150 };
 
-t.test('random bytes instead of TLS', async (t) => {
+t.test('random bytes instead of TLS do no harm', async (t) => {
   const property = fc.asyncProperty(pieces(noise), async (bytes) => {
     await send(connectTCP(listening.port, '127.0.0.1'), bytes);
     return stillServes();
@@ -116,7 +116,7 @@ t.test('random bytes instead of TLS', async (t) => {
   await t.resolves(fc.assert(property, RUNS));
 });
 
-t.test('broken HTTP/1.1 within TLS', async (t) => {
+t.test('malformed HTTP/1.1 does no harm', async (t) => {
   const property = fc.asyncProperty(pieces(http1), async (bytes) => {
     await send(await listening.socket(), bytes);
     return stillServes();
@@ -124,7 +124,7 @@ t.test('broken HTTP/1.1 within TLS', async (t) => {
   await t.resolves(fc.assert(property, RUNS));
 });
 
-t.test('broken HTTP/2 within TLS', async (t) => {
+t.test('malformed HTTP/2 does no harm', async (t) => {
   const property = fc.asyncProperty(fc.boolean(), pieces(http2), async (greets, bytes) => {
     const socket = await listening.socket({ ALPNProtocols: ['h2'] });
     await send(socket, greets ? [HELLO, ...bytes] : bytes);

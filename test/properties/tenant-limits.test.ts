@@ -1,7 +1,7 @@
 /**
- * Requests of several tenants to an API server that answers, refuses, hangs up or says nothing, from clients
- * that stay or cancel: in whatever order, no tenant has more connections than its permits, none waits while a
- * permit is available, no queue holds more than its bounds, and in the end every permit is released.
+ * Requests of several tenants to an API server that responds, refuses, hangs up or is silent, from clients
+ * that stay or cancel: in any order of events no tenant has more connections than permits, none waits while a
+ * permit is free, every queue keeps its bound, and finally every permit is released.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
@@ -70,7 +70,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Asker {
   readonly tenant: string;
-  /** Once its body is wanted. */
+  /** Has an effect once the body was requested. */
   breakBody: (fault: Error) => void;
   leave(): void;
   ended: boolean;
@@ -135,7 +135,7 @@ class World {
     });
   }
 
-  /** What must be so at any time. */
+  /** The invariants. */
   check(): void {
     const limiters = TENANTS.map((tenant) => this.limiter.of(tenant));
     const allInUse = this.limiter.inUse === PERMITS;
@@ -210,7 +210,7 @@ class World {
   }
 }
 
-t.test('permits are released at every end, and go to requests that wait', async (t) => {
+t.test('permits are released at any end of a request, and given to waiting requests', async (t) => {
   let asked = 0;
   let waited = 0;
   const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });

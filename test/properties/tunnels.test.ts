@@ -1,6 +1,6 @@
 /**
- * Whatever request line asks to upgrade to whatever protocol, a tunnel is opened only if Kubernetes has
- * one. Read from the path alone here, not by the parser that decides.
+ * For any request line and protocol a tunnel is opened only where Kubernetes has one. This test reads the
+ * path itself, without the parser that decides.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ const CONNECTION = new RegExp(
 const LOG = new RegExp(`^/api/[^/]+/${TENANT}(?:namespaces/[^/]+/)?pods/[^/]+/log(?:/|$)`);
 const WATCH = /^\/apis?\/(?:.*\?(?:.*&)?w(?:a|%61)tch|[^?]*\/watch(?:\/|\?|$))/;
 
-/** @param sent perhaps below the prefix of the user's own tenant */
+/** @param sent may begin with the prefix of the user's own tenant */
 function isPlace(verb: string, sent: string, protocol: string): boolean {
   const target = sent.replace(/^\/tenants\/acme(?=\/)/, '');
   const [path = ''] = target.split('?', 1);
@@ -91,5 +91,5 @@ t.test('a tunnel is opened only for paths that have one in Kubernetes', async (t
     ),
     { numRuns: 4_000 },
   );
-  t.ok(opened > 50, 'enough of them were opened for the property to mean something');
+  t.ok(opened > 50, 'enough tunnels were opened');
 });

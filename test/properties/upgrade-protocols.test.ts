@@ -1,7 +1,4 @@
-/**
- * Whatever a client asks to upgrade to, only what a Kubernetes API server speaks comes to the pipeline; all
- * else is refused, so that not one byte of it goes on.
- */
+/** An upgrade to any protocol that no Kubernetes API server speaks is refused. */
 import fc from 'fast-check';
 import t from 'tap';
 import { checkUpgradeHead } from '../../src/server/http1-head.ts';
@@ -17,14 +14,14 @@ const tempting = fc.constantFrom(
 );
 const protocol = fc.oneof(token, tempting).filter((name) => !KNOWN.has(name.toLowerCase()));
 
-t.test('no other protocol passes the check of the head', async (t) => {
+t.test('an upgrade to any other protocol is a 400', async (t) => {
   const property = fc.property(protocol, (name) => {
     t.throws(() => checkUpgradeHead([['Upgrade', name]]), { code: 'RequestMalformed' });
   });
   t.doesNotThrow(() => fc.assert(property));
 });
 
-t.test('the two that are spoken pass it in any case', async (t) => {
+t.test('an upgrade to WebSocket or SPDY/3.1 is accepted in any case of letters', async (t) => {
   for (const name of ['websocket', 'WebSocket', 'SPDY/3.1', 'spdy/3.1'])
     t.doesNotThrow(() => checkUpgradeHead([['Upgrade', name]]));
 });

@@ -1,4 +1,4 @@
-/** What the soak test would find: a wrong response, and what grows. */
+/** The soak test finds wrong responses and what a process leaves open. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -19,7 +19,7 @@ const LEAKS = `
 const MEASURE = new URL('./programs/measure.ts', import.meta.url).href;
 const ok = { status: 200, body: '{"owner":"acme"}' };
 
-t.test('a refusal of a valid request is wrong, unless a backend is down meanwhile', async (t) => {
+t.test('a refused valid request is wrong unless a backend is down meanwhile', async (t) => {
   const verdicts = new Verdicts();
   verdicts.begin(OWN)(ok);
   t.equal(verdicts.wrongTotal, 0);
@@ -38,54 +38,26 @@ t.test('a refusal of a valid request is wrong, unless a backend is down meanwhil
   t.equal(verdicts.wrongTotal, 3, 'the fault is over');
 });
 
-t.test('after the end of a token 401 is right, whenever the request began', async (t) => {
-  let now = 0;
+t.test('after the end of its token a request may get 401', async (t) => {
+  let now = 999;
   const verdicts = new Verdicts(() => now);
-  const expected = { ...OWN, validUntil: 1_000 };
-  const judge = verdicts.begin(expected);
-  now = 999;
+  const judge = verdicts.begin({ ...OWN, validUntil: 1_000 });
   judge({ status: 401, body: '' });
   t.equal(verdicts.wrongTotal, 1);
   now = 1_000;
   judge({ status: 401, body: '' });
-  judge(ok);
   t.equal(verdicts.wrongTotal, 1);
-  judge({ status: 403, body: '' });
-  t.equal(verdicts.wrongTotal, 2);
 });
 
-t.test("another tenant's objects, and a refused credential, are wrong in a fault too", async (t) => {
+t.test("another tenant's objects and a refused credential are wrong even during a fault", async (t) => {
   const verdicts = new Verdicts();
   verdicts.faultBegins();
   verdicts.begin(OWN)({ status: 200, body: '{"owner":"globex"}' });
   verdicts.begin(OWN)({ status: 401, body: '' });
-  verdicts.begin({ name: 'expired token', statuses: [401] })(ok);
-  t.equal(verdicts.wrongTotal, 3);
+  t.equal(verdicts.wrongTotal, 2);
 });
 
-t.test('a connection, one more timer or descriptor is growth; some more memory is none', async (t) => {
-  const first: Holdings = {
-    heap: 40e6,
-    resident: 150e6,
-    connections: [],
-    timers: ['reload', 'reconnect'],
-    descriptors: ['/dev/null', 'socket'],
-  };
-  t.same(growth(first, { ...first, heap: 45e6, resident: 190e6 }), []);
-  t.same(growth(first, { ...first, timers: ['reload', 'sleep'] }), [], 'as many');
-  t.same(growth(first, { ...first, timers: ['reload', 'reload', 'reconnect'] }), [
-    'timers: 3 instead of 2: reload',
-  ]);
-  t.same(growth(first, { ...first, descriptors: ['/dev/null', 'socket', '/tmp/x'] }), [
-    'descriptors: 3 instead of 2: /tmp/x',
-  ]);
-  t.same(growth(first, { ...first, connections: ['from port 1 to port 2'] }), [
-    'connection left open: from port 1 to port 2',
-  ]);
-  t.match(growth(first, { ...first, heap: 80e6 }), [/^heap: 76\.3 MB instead of 38\.1 MB$/]);
-});
-
-t.test('what a process leaves open is found, by name', async (t) => {
+t.test('connections, timers and descriptors that a process leaves open are named', async (t) => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

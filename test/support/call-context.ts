@@ -8,7 +8,7 @@ import { TimeoutQueue } from '../../src/lib/timeout-queue.ts';
 import { createAccountLimits } from '../../src/upstream/account-limits.ts';
 import type { CallContext } from '../../src/upstream/call-request.ts';
 import { DISCARD_TIMEOUT } from '../../src/upstream/call-state.ts';
-import { type Connector, createConnector } from '../../src/upstream/http1/connector.ts';
+import { createConnector } from '../../src/upstream/http1/connector.ts';
 import { ConnectionPool } from '../../src/upstream/http1/pool.ts';
 import { ImpersonationRefusals } from '../../src/upstream/impersonation-refusal.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -18,16 +18,15 @@ export interface CallContextOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly maxConnections?: number;
-  readonly connector?: Connector;
 }
 
 export function callContext(
   server: string,
-  { clock = createFakeClock(), timeout = 1_000, maxConnections = 2, connector }: CallContextOptions = {},
+  { clock = createFakeClock(), timeout = 1_000, maxConnections = 2 }: CallContextOptions = {},
 ): { readonly context: CallContext; readonly pool: ConnectionPool } {
   const connection = { server, connectTimeout: 5_000 };
   const pool = new ConnectionPool({
-    connector: connector ?? createConnector(connection, clock),
+    connector: createConnector(connection, clock),
     maxConnections,
     queueTimeout: timeout,
     clock,

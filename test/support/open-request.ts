@@ -1,6 +1,6 @@
 /**
- * A request that a test keeps in its hand: it looks at the answer while it comes, and leaves when it likes.
- * Each has a TLS connection of its own, so that a disconnect affects no other request.
+ * A request whose response a test reads as it arrives, and that it can break off. Each has a TLS connection
+ * of its own, so that a disconnect affects no other request.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -21,7 +21,7 @@ export interface Destination {
 export interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | number>>;
-  /** All of it; without one, and with `upload`, the test writes it itself. */
+  /** The complete body; with `upload` the test writes it itself. */
   readonly body?: string;
   readonly upload?: boolean;
 }
@@ -29,9 +29,9 @@ export interface RequestOptions {
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** What came of the body. */
+  /** The body as far as it arrived. */
   readonly body: string;
-  /** False where the connection broke before the answer was complete. */
+  /** False if the connection broke before the response was complete. */
   readonly complete: boolean;
   /** Stonegate's own code in a Status, or undefined. */
   readonly code: string | undefined;
@@ -40,9 +40,9 @@ export interface Answered {
 export interface OpenRequest {
   /** The head of the answer. */
   readonly head: Promise<IncomingMessage>;
-  /** The answer to its end, whichever; rejects where there was none. */
+  /** The response once it has ended or broken off; rejects if there was none. */
   readonly answered: Promise<Answered>;
-  /** Resolves when all text so far contains `part`; rejects where the answer ends without it. */
+  /** Resolves when the text so far contains `part`; rejects if the response ends without it. */
   until(part: string): Promise<string>;
   /** Where the test writes the body. */
   readonly body: Writable;
@@ -76,7 +76,7 @@ export function openRequest(
     response.on('data', (chunk: string) => {
       text += chunk;
     });
-    // Told by 'close' as well.
+    // An error is also reported as 'close'.
     response.on('error', () => response.destroy());
     return response;
   });
@@ -122,7 +122,7 @@ export function askOnce(
   return openRequest(destination, token, path, options).answered;
 }
 
-/** The code of a Status (`docs/reference/errors.md`); undefined for what is none of Stonegate's. */
+/** Stonegate's code in a Status (`docs/reference/errors.md`); undefined for any other response. */
 export function stonegateCode(body: string): string | undefined {
   return /"reason":"StonegateCode","message":"(\w+)"/.exec(body)?.[1];
 }

@@ -1,7 +1,4 @@
-/**
- * Who is measured: TLS in front with the same certificate for all, one core each, and where it is not
- * Stonegate, no more work than passing on.
- */
+/** A program that is measured: TLS in front with the same certificate for all, and one core each. */
 import type { Serving } from '../processes.ts';
 import type { Site, UpstreamKind } from '../site.ts';
 

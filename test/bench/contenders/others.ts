@@ -1,4 +1,4 @@
-/** Who is measured beside Stonegate: the bare pass-through, Caddy, and programs given on the command line. */
+/** Contenders beside Stonegate: the pass-through, Caddy, and programs named on the command line. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { CONTENDER_CORE, start, startProgram } from '../processes.ts';
 import { untilListening } from '../waiting.ts';
 import type { Contender } from './contender.ts';
 
-/** The yardstick. */
+/** The reference. */
 export const passThrough: Contender = {
   name: 'pass-through',
   start: ({ site, upstream, http2 = false }) =>
@@ -22,8 +22,7 @@ export const passThrough: Contender = {
     ),
 };
 
-/** Caddy on one processor of Go's. */
-
+/** With one processor for Go. */
 export const caddy: Contender = {
   name: 'caddy',
   ...missingCaddy(),

@@ -6,12 +6,11 @@ import { listText } from '../../../src/features/namespaces/namespace-form.ts';
 import { selectPage } from '../../../src/features/namespaces/namespace-list.ts';
 import { NamespaceSelection } from '../../../src/features/namespaces/namespaces-request.ts';
 import { VisibleNamespaces } from '../../../src/features/namespaces/visible-namespaces.ts';
-import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
+import type { INDEXED_RESOURCES, StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
-import { keysOfUser } from '../../../src/rbac/subject-key.ts';
 import { whoCan } from '../../../src/rbac/who-can.ts';
 import {
   AUDITOR,
@@ -24,6 +23,7 @@ import {
   namespaceName,
   SIZE,
 } from '../access-cluster.ts';
+import { median, quantile } from '../statistics.ts';
 
 const ROUNDS = 7;
 const USERS = 300;
@@ -41,11 +41,6 @@ function cost(action: () => void): number {
   return (user + system) / 1_000;
 }
 
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
 function heap(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
@@ -57,18 +52,9 @@ function compare(measured: () => void, unavoidable: () => void) {
   for (let round = 0; round < ROUNDS; round += 1) costs.push([cost(measured), cost(unavoidable)]);
   const settled = costs.slice(2);
   return {
-    ms: quantile(
-      settled.map(([one]) => one),
-      0.5,
-    ),
-    unavoidableMs: quantile(
-      settled.map(([, other]) => other),
-      0.5,
-    ),
-    ratio: quantile(
-      settled.map(([one, other]) => one / other),
-      0.5,
-    ),
+    ms: median(settled.map(([one]) => one)),
+    unavoidableMs: median(settled.map(([, other]) => other)),
+    ratio: median(settled.map(([one, other]) => one / other)),
   };
 }
 
@@ -116,10 +102,7 @@ function lists(index: RBACIndex) {
     for (const view of views) answer(view);
   }, serialize);
   return {
-    namespacesPerUser: quantile(
-      views.map(({ sorted }) => sorted.length),
-      0.5,
-    ),
+    namespacesPerUser: median(views.map(({ sorted }) => sorted.length)),
     first,
     later,
   };
@@ -163,16 +146,6 @@ function whoCanDelete(index: RBACIndex) {
 async function replay(index: RBACIndex) {
   const total = PER_SECOND * SECONDS;
   const users = Array.from({ length: USERS }, (_, user) => memberOf(user));
-  const concerned: number[] = [];
-  const members = new Map<string, number>();
-  for (const user of users) for (const key of keysOfUser(user)) members.set(key, (members.get(key) ?? 0) + 1);
-  const unsubscribe = index.subscribe({
-    changed(change) {
-      if (change.kind !== 'access') return;
-      // One subject each.
-      for (const key of change.subjects) concerned.push(members.get(key) ?? 0);
-    },
-  });
   const question = { verb: 'list', apiGroup: '', resource: 'pods', subresource: '', name: '', tenant: '' };
   const delays: number[] = [];
   const { revision } = index;
@@ -194,12 +167,9 @@ async function replay(index: RBACIndex) {
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
-  unsubscribe();
   return {
-    changes: concerned.length,
     p50Ms: quantile(delays, 0.5),
     p99Ms: quantile(delays, 0.99),
-    usersConcerned: { of: USERS, mean: concerned.reduce((sum, count) => sum + count, 0) / concerned.length },
   };
 }
 
@@ -207,15 +177,6 @@ const texts = createLists();
 const { index, bytes } = memoryPerBinding(texts);
 const figures = {
   bytesPerBinding: bytes,
-  ready: compare(
-    () => {
-      const other = new RBACIndex();
-      for (const resource of INDEXED_RESOURCES) load(other, resource, texts);
-    },
-    () => {
-      for (const resource of INDEXED_RESOURCES) for (const text of texts[resource]) JSON.parse(text);
-    },
-  ),
   lists: lists(index),
   relist: relist(index),
   whoCan: whoCanDelete(index),

@@ -1,6 +1,6 @@
 /**
- * The yardstick: a reverse proxy as most would write it in Node. TLS with HTTP/1.1 and HTTP/2 in front,
- * undici's dispatcher behind, headers as they came, no decision of any kind.
+ * The reference: a plain reverse proxy in Node. TLS with HTTP/1.1 and HTTP/2 in front, undici's dispatcher
+ * behind, unchanged headers and no decision of any kind.
  */
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, ServerResponse } from 'node:http';
@@ -75,7 +75,7 @@ class Relay implements Dispatcher.DispatchHandler {
     this.#response.statusCode = status;
     for (const [name, value] of Object.entries(fields)) this.#response.setHeader(name, value);
     if (fields['content-length'] !== undefined) return;
-    // A watch has its head at once.
+    // The head of a watch is sent at once.
     if (this.#response instanceof ServerResponse) this.#response.flushHeaders();
     else this.#response.writeHead(status);
   }

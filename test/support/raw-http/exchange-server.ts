@@ -1,7 +1,4 @@
-/**
- * The thinnest listener there can be: an Exchange over Node's own HTTP/1.1 server, so that what relays an
- * answer is tried with real sockets and real backpressure.
- */
+/** A minimal listener over Node's HTTP/1.1 server, for tests with real sockets and real backpressure. */
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -12,7 +9,7 @@ import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
 
 export interface ExchangeServer {
   readonly port: number;
-  /** Says to every exchange that the server is about to stop. */
+  /** Triggers the `stopping` of every exchange. */
   stop(): void;
   close(): Promise<void>;
 }
@@ -74,7 +71,7 @@ function toExchange(
   };
 }
 
-/** @param drains what says that there is room again: an upgraded socket no longer tells its response */
+/** @param drains emits 'drain'; an upgraded socket does not report it to its response */
 function toWriter(response: http.ServerResponse, connection: Duplex, drains: Writable): ResponseWriter {
   let remaining: number | undefined;
   return {

@@ -1,6 +1,6 @@
 /**
- * What Node's own HTTP client makes of the bytes of an answer: the other opinion, against which ours is held.
- * Its connection is in memory, and the bytes come one by one, so that it shows where the answer ends.
+ * Parses a response with Node's own HTTP client, for comparison with ours. The connection is in memory, and
+ * the bytes arrive one by one, which shows where the response ends.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -12,14 +12,14 @@ export interface NodeReading {
   readonly fields: readonly HeaderField[];
   /** In latin1. */
   readonly content: string;
-  /** How many bytes are the answer's; all where it ends with the connection. */
+  /** Bytes of the response; all if it ends with the connection. */
   readonly size: number;
   /** Whether the connection may carry another request. */
   readonly persistent: boolean;
 }
 
-/** What an agent does with a socket, done to nothing. */
-class MemorySocket extends Duplex {
+/** A socket that receives what a test emits and drops what is written. */
+export class MemorySocket extends Duplex {
   override _read(): void {}
 
   override _write(_chunk: unknown, _encoding: string, done: () => void): void {
@@ -32,7 +32,7 @@ class MemorySocket extends Duplex {
   unref(): void {}
 }
 
-/** An agent of the kind that would keep the connection. */
+/** An agent that would keep the connection. */
 class MemoryAgent extends http.Agent {
   readonly socket = new MemorySocket();
 
@@ -45,7 +45,7 @@ class MemoryAgent extends http.Agent {
   }
 }
 
-/** @returns undefined for what it refuses, and for what is not whole */
+/** @returns undefined for a response that is refused or incomplete */
 export async function readByNode(bytes: Buffer, method: string): Promise<NodeReading | undefined> {
   const agent = new MemoryAgent();
   const { socket } = agent;

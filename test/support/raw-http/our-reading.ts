@@ -1,6 +1,4 @@
-/**
- * What the client for the API server makes of the bytes of an answer, cut into these pieces.
- */
+/** Parses a response, cut into pieces, with our HTTP client. */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
 import { Http1Error } from '../../../src/upstream/http1/errors.ts';
 import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
@@ -13,7 +11,7 @@ export interface OurReading {
   readonly keepAliveTimeout: number | undefined;
   /** In latin1. */
   readonly content: string;
-  /** How many answers came to their end; more than one never may. */
+  /** The number of complete responses: never more than one. */
   readonly ended: number;
   /** Why the connection is given up. */
   readonly refusal: string | undefined;
@@ -30,7 +28,7 @@ export function readByUs(pieces: readonly Buffer[], method: string): OurReading 
       head = received;
     },
     onData(chunk) {
-      if (head === undefined || ended > 0) throw new Error('content that is not this answer’s');
+      if (head === undefined || ended > 0) throw new Error('content of no response');
       content += chunk.copy().toString('latin1');
     },
     onEnd() {
@@ -49,7 +47,7 @@ export function readByUs(pieces: readonly Buffer[], method: string): OurReading 
   return { status, fields, persistent, keepAliveTimeout, content, ended, refusal };
 }
 
-/** How many bytes are the answer's; undefined where it does not end by itself, or is refused. */
+/** Bytes of the response; undefined if it ends with the connection or is refused. */
 export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   let size: number | undefined;
   let at = 0;
@@ -72,7 +70,7 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   return size;
 }
 
-/** As from a connection: what was read is written over at once. */
+/** Overwrites the bytes after the call, as a connection does. */
 function readLent(reader: ResponseParser, bytes: Buffer): void {
   const lent = Buffer.from(bytes);
   try {

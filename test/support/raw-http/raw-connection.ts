@@ -1,6 +1,5 @@
 /**
- * One end of a TCP connection under a test's thumb: what arrived is text to wait for, what is sent is exactly
- * what the test says. Bytes are latin1.
+ * One end of a TCP connection: a test waits for received text and sends exact bytes. Text is latin1.
  */
 import { once } from 'node:events';
 import net from 'node:net';
@@ -25,7 +24,7 @@ export class RawConnection {
         this.#ended = true;
         this.#notify();
       })
-      // A reset is one of the things tests look for; 'close' tells it.
+      // A reset is also reported as 'close'.
       .on('error', () => this.#notify())
       .on('close', () => this.#notify());
   }
@@ -44,7 +43,7 @@ export class RawConnection {
     this.socket.write(text, 'latin1');
   }
 
-  /** Everything received, once it holds `part`; throws where the connection closes first. */
+  /** Everything received, once it contains `part`. @throws Error if the connection closes first */
   async until(part: string): Promise<string> {
     for (;;) {
       if (this.#received.includes(part)) return this.#received;
@@ -55,7 +54,7 @@ export class RawConnection {
     }
   }
 
-  /** Everything received once the other end has finished or broken off. */
+  /** Everything received, once the other end has sent its FIN or the connection is closed. */
   async untilEnd(): Promise<string> {
     while (!this.#ended && !this.socket.destroyed) await this.#changed.promise;
     return this.#received;

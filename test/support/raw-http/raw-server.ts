@@ -1,6 +1,4 @@
-/**
- * A server that speaks whatever a test writes: half a body, garbage, or nothing at all.
- */
+/** A TCP server whose connections a test reads and writes itself. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { RawConnection } from './raw-connection.ts';
@@ -14,12 +12,11 @@ export interface RawServer {
   readonly open: number;
   /** The next connection that no test has awaited yet, once the text has arrived on it. */
   next(text?: string): Promise<RawConnection>;
-  /** Breaks every connection and listens no more. */
+  /** Destroys every connection and stops listening. */
   close(): Promise<void>;
 }
 
-/** @param port for a server that comes back on its old port */
-export async function startRawServer(port = 0): Promise<RawServer> {
+export async function startRawServer(): Promise<RawServer> {
   const connections: RawConnection[] = [];
   let taken = 0;
   let arrived = Promise.withResolvers<void>();
@@ -28,7 +25,7 @@ export async function startRawServer(port = 0): Promise<RawServer> {
     arrived.resolve();
     arrived = Promise.withResolvers();
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');

@@ -15,49 +15,49 @@ export class Recorder implements ResponseHandler {
   /** In latin1. */
   content = '';
   error: Error | undefined;
-  /** What else is done when something is told. */
+  /** Called after each call was recorded. */
   on: (call: HandlerCall) => void = () => undefined;
   /** The request whose response is recorded, so that a test can pause or cancel it. */
   pending: PendingRequest | undefined;
   readonly #ended = Promise.withResolvers<void>();
 
-  /** Done with the first end of whichever kind. */
+  /** Resolves with the first `onEnd` or `onFailure`. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** How many ends were told. */
+  /** The number of calls of `onEnd` and `onFailure`. */
   get ends(): number {
     return this.calls.filter((call) => call === 'onEnd' || call === 'onFailure').length;
   }
 
   onSent(): void {
-    this.#tell('onSent');
+    this.#record('onSent');
   }
 
   onHead(status: number, fields: HeaderField[]): void {
     this.status = status;
     this.fields = fields;
-    this.#tell('onHead');
+    this.#record('onHead');
   }
 
   onData(chunk: BorrowedChunk): void {
     this.content += chunk.copy().toString('latin1');
-    this.#tell('onData');
+    this.#record('onData');
   }
 
   onEnd(): void {
     this.#ended.resolve();
-    this.#tell('onEnd');
+    this.#record('onEnd');
   }
 
   onFailure(error: Error): void {
     this.error = error;
     this.#ended.resolve();
-    this.#tell('onFailure');
+    this.#record('onFailure');
   }
 
-  #tell(what: HandlerCall): void {
+  #record(what: HandlerCall): void {
     this.calls.push(what);
     this.on(what);
   }

@@ -22,10 +22,10 @@ import { type RawServer, startRawServer } from './raw-server.ts';
 
 export const TIMEOUTS = { connect: 5_000, response: 60_000, body: 30_000 };
 
-/** As by default. */
+/** The defaults. */
 export const LIMITS = { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 16 };
 
-/** How one request ended; `heads` are the statuses told to `onHead`. */
+/** How one request ended; `heads` are the statuses passed to `onHead`. */
 export interface Ending {
   readonly result?: RelayResult;
   readonly error?: unknown;
@@ -43,7 +43,7 @@ export interface Relay {
   client(): Promise<RawConnection>;
   /** Opens one and sends this. */
   request(text: string): Promise<RawConnection>;
-  /** How the next request that no test has awaited ended. */
+  /** How the next request ended that no test has asked about yet. */
   ending(): Promise<Ending>;
   stop(): void;
   close(): Promise<void>;
@@ -74,10 +74,8 @@ export interface RelayOptions {
   readonly ca?: string;
   /** What the pipeline would have made of the client's headers. */
   readonly headers?: (exchange: Exchange) => HeaderList;
-  /** Looks at an exchange, or puts another in its place. */
+  /** Inspects or replaces the exchange. */
   readonly exchange?: (exchange: Exchange) => Exchange;
-  /** Whose request it is; without it, acme's. */
-  readonly tenant?: (exchange: Exchange) => string;
   /** Milliseconds, instead of `TIMEOUTS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS>;
   /** Instead of `LIMITS`. */
@@ -192,7 +190,7 @@ function relay(
   heads: number[],
 ): Promise<RelayResult> {
   const request = {
-    account: { kind: 'tenant', tenant: toTenantName(options.tenant?.(exchange) ?? 'acme') } as const,
+    account: { kind: 'tenant', tenant: toTenantName('acme') } as const,
     sender: options.sender ?? ({ kind: 'stonegate' } as const),
     method: exchange.method,
     target: exchange.target,

@@ -11,7 +11,7 @@ function setUp(moment: number) {
   return { clock, ran, timer };
 }
 
-t.test('runs once at its moment, further away than one timer reaches', async (t) => {
+t.test('a moment further away than one timer reaches comes once', async (t) => {
   const { clock, ran } = setUp(60 * DAY);
   while (ran.length === 0) {
     if (clock.untilNext >= 2 ** 31) t.fail('the machine has no such timer');
@@ -21,14 +21,14 @@ t.test('runs once at its moment, further away than one timer reaches', async (t)
   t.equal(clock.pending, 0);
 });
 
-t.test('a moment that is past comes at once, but never within the call', async (t) => {
+t.test('a past moment comes at once, but not within the call', async (t) => {
   const { clock, ran } = setUp(-1);
   t.same(ran, []);
   clock.advance(0);
   t.same(ran, [0]);
 });
 
-t.test('cancelled, it does not run, whichever of its timers was going', async (t) => {
+t.test('a cancelled timer does not run', async (t) => {
   const { clock, ran, timer } = setUp(2 * DAY);
   clock.advance(DAY);
   timer.cancel();

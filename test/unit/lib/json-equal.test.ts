@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import t from 'tap';
 import { isEqual } from '../../../src/lib/json-equal.ts';
 
-t.test('types are told apart', async (t) => {
+t.test('values of different types differ', async (t) => {
   const values = [undefined, null, true, false, 0, 1, '', '0', [], [null], {}, { a: 1 }, { a: null }];
   for (const a of values) for (const b of values) t.equal(isEqual(a, b), a === b, JSON.stringify([a, b]));
 });
 
-t.test('keys of a prototype are no keys', async (t) => {
+t.test('members of the prototype are no keys', async (t) => {
   t.notOk(isEqual(JSON.parse('{"__proto__":{}}'), { a: {} }));
   t.notOk(isEqual({ a: 1 }, { constructor: 1 }));
   t.ok(isEqual(JSON.parse('{"__proto__":{"a":[1]}}'), JSON.parse('{"__proto__":{"a":[1]}}')));

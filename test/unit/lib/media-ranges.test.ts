@@ -10,7 +10,7 @@ import {
 const JSON_TYPE = 'application/json';
 const accepts = (...values: string[]) => values.map((value) => ['Accept', value] as const);
 
-t.test('the best range is first, and of equal quality the first of the client', async (t) => {
+t.test('ranges are sorted by quality, then in the client’s order', async (t) => {
   const texts = (...values: string[]) =>
     bestFirst(acceptedRanges(accepts(...values))).map(({ text }) => text);
   t.same(texts('a/b;q=0.5, c/d', 'e/f'), ['c/d', 'e/f', 'a/b;q=0.5']);
@@ -35,7 +35,7 @@ t.test('parameters have names in lower case, and values as they were sent', asyn
   ]);
 });
 
-t.test('an Accept for one type keeps what the client says of it', async (t) => {
+t.test('an Accept header is narrowed to one type, with the parameters of the client', async (t) => {
   for (const [given, left] of [
     [[], JSON_TYPE],
     [[' '], JSON_TYPE],

@@ -38,7 +38,7 @@ t.test('a backend is probed until it has responded once', async (t) => {
   t.same(logged, ['a backend is not reached yet', 'the backend was reached']);
 });
 
-t.test('a probe cancelled by the shutdown logs nothing and is not repeated', async (t) => {
+t.test('a probe that is stopped logs nothing and is not repeated', async (t) => {
   const { contact, clock, logged, asked } = setUp();
   contact.start();
   contact.stop();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../../src/lib/untrusted-text.ts';
 
-t.test('tokens and credentials in parameters are taken out, the rest stays', async (t) => {
+t.test('tokens and credentials in parameters are redacted, everything else stays', async (t) => {
   const fernet = `gAAAAA${'x'.repeat(30)}`;
   t.equal(redact(`/a/${fernet}/b`), '/a/[redacted]/b');
   t.equal(redact(`/invitation/sgi_${'7aZ'.repeat(15)}0`), '/invitation/[redacted]');
@@ -12,47 +12,7 @@ t.test('tokens and credentials in parameters are taken out, the rest stays', asy
   t.equal(redact('gAAAAA and eyJ are no tokens'), 'gAAAAA and eyJ are no tokens');
 });
 
-/** The same by hand, a character at a time, each looked at once. */
-function reference(text: string): string {
-  const isWord = (character = '') => /[A-Za-z0-9_-]/.test(character);
-  const run = (from: number, takes: (character: string) => boolean) => {
-    let end = from;
-    while (end < text.length && takes(text[end] ?? '')) end += 1;
-    return end;
-  };
-  let result = '';
-  let at = 0;
-  while (at < text.length) {
-    let end = at;
-    if (text.startsWith('gAAAAA', at)) {
-      const stop = run(at + 6, (character) => isWord(character) || character === '=');
-      if (stop - at - 6 >= 20) end = stop;
-    } else if (text.startsWith('eyJ', at)) {
-      const stop = run(at + 3, isWord);
-      if (stop - at - 3 >= 5) {
-        end = stop;
-        for (let part = 0; part < 2 && text[end] === '.'; part += 1) end = run(end + 1, isWord);
-      }
-    }
-    result += end > at ? '[redacted]' : (text[at] ?? '');
-    at = Math.max(end, at + 1);
-  }
-  return result;
-}
-
-const pieces = fc.array(
-  fc.constantFrom('eyJ', 'gAAAAA', '.', 'a', '/', '=', '-', ' ', 'aaaaaaaaaaaaaaaaaaaa'),
-  { maxLength: 60 },
-);
-
-t.test('one pass over the text finds what the patterns find: nothing is looked at twice', async () => {
-  fc.assert(
-    fc.property(pieces, (parts) => redact(parts.join('')) === reference(parts.join(''))),
-    { numRuns: 2_000 },
-  );
-});
-
-t.test('a token is found behind escapes, and escapes stay where there is none', async () => {
+t.test('a percent-encoded token is redacted', async () => {
   const escaped = (text: string) =>
     [...text].map((c) => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`).join('');
   const token = `gAAAAA${'Zq9'.repeat(20)}`;
@@ -64,13 +24,13 @@ t.test('a token is found behind escapes, and escapes stay where there is none', 
   );
 });
 
-t.test('a text is cut before it is looked at', async (t) => {
+t.test('a long text is cut', async (t) => {
   t.equal(foreignText('b'.repeat(60_000)).length, MAX_TEXT + 1);
   t.equal(foreignText('short'), 'short');
   t.equal(foreignText('abcdef', 3), 'abc…');
 });
 
-t.test('JSON in ASCII means the same', async () => {
+t.test('JSON in ASCII has the same value', async () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value);
@@ -80,7 +40,7 @@ t.test('JSON in ASCII means the same', async () => {
   );
 });
 
-t.test('a name that a client chose loses long opaque tokens and keeps what names look like', async (t) => {
+t.test('in a name that a client chose, long opaque tokens are redacted, and usual names stay', async (t) => {
   const opaque = 'sha256~Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0';
   t.equal(untrustedText(`User "acme:${opaque}" cannot`), 'User "acme:[redacted]" cannot');
   t.equal(untrustedText(`gaaaaa${'b'.repeat(40)}`), '[redacted]', 'as HTTP/2 spells it');
@@ -95,7 +55,7 @@ t.test('a name that a client chose loses long opaque tokens and keeps what names
     t.equal(untrustedText(name), name);
 });
 
-t.test('such a text is cut behind its tokens, so that no part of one is left', async (t) => {
+t.test('no part of a token is left where a text is cut', async (t) => {
   const token = `gAAAAA${'Zq9'.repeat(60)}`;
   for (let limit = 1; limit < 200; limit += 1)
     t.notMatch(untrustedText(`${'n'.repeat(10)}:${token}`, limit), 'Zq9');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { ByteBudget } from '../../../src/limits/byte-budget.ts';
 
-t.test('a key reserves no more than its part, and releases it', async (t) => {
+t.test('a key reserves no more than its share, and can release it', async (t) => {
   const budget = new ByteBudget({ total: 40, perKey: 10 });
   const acme = budget.reservation('acme');
   t.ok(acme.resize(10));
@@ -14,7 +14,7 @@ t.test('a key reserves no more than its part, and releases it', async (t) => {
   t.equal(budget.reserved, 3);
 });
 
-t.test('whatever grows and shrinks, the bounds hold and nothing is lost', async () => {
+t.test('the bounds hold for any reservations, and everything is released', async () => {
   const keys = ['a', 'b', 'c'];
   const step = fc.record({ holder: fc.nat(8), bytes: fc.nat(8) });
   fc.assert(

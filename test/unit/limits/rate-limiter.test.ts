@@ -2,7 +2,7 @@ import t from 'tap';
 import { createRateLimiter } from '../../../src/limits/rate-limiter.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('a long pause adds no more tokens than the burst', async (t) => {
+t.test('the bucket never contains more tokens than the burst', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   limiter.take('a');
@@ -10,7 +10,7 @@ t.test('a long pause adds no more tokens than the burst', async (t) => {
   t.same([limiter.take('a'), limiter.take('a'), limiter.take('a')], [true, true, false]);
 });
 
-t.test('tokens that are not there are owed', async (t) => {
+t.test('spent tokens may be owed', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   t.equal(limiter.wait('a'), 0);
@@ -19,11 +19,11 @@ t.test('tokens that are not there are owed', async (t) => {
   t.equal(limiter.wait('a'), 1_000);
   clock.advance(1_000);
   t.equal(limiter.wait('a'), 0);
-  t.ok(limiter.take('a'), 'to ask takes none');
+  t.ok(limiter.take('a'), 'wait() takes no token');
   t.notOk(limiter.take('a'));
 });
 
-t.test('who drains gets what there is, and owes nothing', async (t) => {
+t.test('drain() takes what there is and owes nothing', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   limiter.drain('a', 100);
@@ -32,7 +32,7 @@ t.test('who drains gets what there is, and owes nothing', async (t) => {
   t.ok(limiter.take('a'));
 });
 
-t.test('a clock that is set back takes no tokens', async (t) => {
+t.test('a clock that is set back removes no tokens', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   limiter.take('a');

@@ -12,14 +12,14 @@ function signInLimit() {
   return { clock, limit };
 }
 
-t.test('one address that tries many users is slowed', async (t) => {
+t.test('an address that tries many users is limited', async (t) => {
   const { limit } = signInLimit();
   for (const user of ['a', 'b', 'c']) t.equal(limit.admit('192.0.2.1', user), undefined);
   t.equal(limit.admit('192.0.2.1', 'd'), 'source');
   t.equal(limit.admit('192.0.2.2', 'd'), undefined);
 });
 
-t.test('D514 many addresses that try one user are slowed', async (t) => {
+t.test('D514 a user whom many addresses try is limited', async (t) => {
   const { limit } = signInLimit();
   t.equal(limit.admit('192.0.2.1', 'a'), undefined);
   t.equal(limit.admit('192.0.2.2', 'a'), undefined);
@@ -27,7 +27,7 @@ t.test('D514 many addresses that try one user are slowed', async (t) => {
   t.equal(limit.admit('192.0.2.3', 'b'), undefined);
 });
 
-t.test('if an issuer asks for the password, the source alone counts', async (t) => {
+t.test('without a user name only the address is limited', async (t) => {
   const { limit } = signInLimit();
   for (let i = 0; i < 3; i += 1) t.equal(limit.admit('192.0.2.1', undefined), undefined);
   t.equal(limit.admit('192.0.2.1', undefined), 'source');

@@ -5,7 +5,7 @@ import { ResponseMemory } from '../../../src/limits/response-memory.ts';
 const memoryOf = () => new ResponseMemory({ total: 250, perKey: 100 });
 const response = (bytes: number) => ({ status: 200, body: Buffer.alloc(bytes) });
 
-t.test('a tenant gets 429 beyond its share, another tenant does not, until a response is read', (t) => {
+t.test('a tenant over its share gets a 429 until a response is read, and no other tenant does', (t) => {
   const memory = memoryOf();
   const { release } = memory.charged('acme', response(80));
   t.throws(() => memory.charged('acme', response(21)), { code: 'TenantRateExceeded', http: 429 });
@@ -15,12 +15,12 @@ t.test('a tenant gets 429 beyond its share, another tenant does not, until a res
   release();
   release();
   other.release();
-  t.equal(memory.reserved, 70, 'each is given back once');
+  t.equal(memory.reserved, 70, 'each is released once');
   memory.charged('acme', response(100));
   t.end();
 });
 
-t.test('a response for which there is never room is 413, which says what to do', (t) => {
+t.test('a response over a tenant’s whole share is a 413 that says what to do', (t) => {
   t.throws(() => memoryOf().charged('acme', response(101)), {
     code: 'ListTooLarge',
     message: /request it in pages/,
@@ -28,7 +28,7 @@ t.test('a response for which there is never room is 413, which says what to do',
   t.end();
 });
 
-t.test('a body that many responses share counts once for each tenant', (t) => {
+t.test('a body that several responses share counts once for each tenant', (t) => {
   const memory = memoryOf();
   const shared = response(60);
   const held = ['acme', 'acme', 'globex'].map((tenant) => memory.charged(tenant, shared));

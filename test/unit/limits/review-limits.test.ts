@@ -17,7 +17,7 @@ function limits(changes: { perSource?: { perSecond: number; burst: number }; con
   return { enter, limited };
 }
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test calls `end`. */
 function pending() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };
@@ -33,7 +33,7 @@ t.test('a source over its rate is refused; another one is not', async (t) => {
   t.same(limited, ['limited']);
 });
 
-t.test('a source waits for its own reviews, in a bounded queue, and holds up no other', async (t) => {
+t.test('a source waits for its own reviews, in a bounded queue, and delays no other', async (t) => {
   const { enter } = limits();
   const first = pending();
   const running = [1, 2, 3, 4].map(() => enter('192.0.2.1', first.work));
@@ -46,7 +46,7 @@ t.test('a source waits for its own reviews, in a bounded queue, and holds up no 
 
 const MEBIBYTE = 1024 * 1024;
 
-t.test('a source that sends nothing takes no memory of others, and at most an eighth of it', async (t) => {
+t.test('a source takes at most an eighth of the memory, and none before its body arrives', async (t) => {
   const { enter, limited } = limits({ concurrent: 64 });
   const first = pending();
   const holding = (source: string, bytes: number) =>
@@ -64,7 +64,7 @@ t.test('a source that sends nothing takes no memory of others, and at most an ei
   await Promise.all([...silent, ...running]);
 });
 
-t.test('memory is released after an error, and not taken by a body that goes on afterwards', async (t) => {
+t.test('memory is released after an error, and cannot be reserved afterwards', async (t) => {
   const { enter } = limits({ perSource: { perSecond: 1e6, burst: 1e6 } });
   let later: ((bytes: number) => void) | undefined;
   for (let at = 0; at < 10; at += 1)
@@ -80,16 +80,16 @@ t.test('memory is released after an error, and not taken by a body that goes on 
   t.equal(await enter('192.0.2.1', async ({ onSize }) => onSize(12 * MEBIBYTE)), undefined);
 });
 
-t.test('large bodies use up the rate', async (t) => {
+t.test('a large body counts as several reviews', async (t) => {
   const { enter } = limits({ perSource: { perSecond: 1, burst: 1_000 } });
   const ask = (bytes: number) => enter('192.0.2.1', async ({ onSize }) => onSize(bytes));
   await ask(3 * MEBIBYTE);
   await ask(3 * MEBIBYTE);
-  await t.rejects(ask(1), REFUSED, 'what is owed is paid first');
+  await t.rejects(ask(1), REFUSED, 'until the debt is paid');
   t.equal(await enter('192.0.2.2', async () => 'done'), 'done');
 });
 
-t.test('complete bodies are judged in turn: one of each source', async (t) => {
+t.test('sources are served in turn', async (t) => {
   const { enter } = limits({ concurrent: 8 });
   const judged: string[] = [];
   const review = (source: string) =>

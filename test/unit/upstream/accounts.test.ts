@@ -60,7 +60,7 @@ async function requestsArrive(relay: Relay, number: number): Promise<RawConnecti
   return connections;
 }
 
-t.test('what Stonegate asks for a tenant uses up that tenant’s connections, and no other’s', async (t) => {
+t.test('Stonegate’s own requests for a tenant use that tenant’s connections, and no other’s', async (t) => {
   const relay = await relayFor(t);
   const acme = fetchMany(relay, tenant('acme'), PER_TENANT + 2);
   await requestsArrive(relay, PER_TENANT);
@@ -83,7 +83,7 @@ t.test('what Stonegate asks for a tenant uses up that tenant’s connections, an
   t.equal(forwarded.received, '');
 });
 
-t.test('token reviews for one address leave room for those of another', async (t) => {
+t.test('token reviews for one source address leave room for those of another', async (t) => {
   const relay = await relayFor(t, { limits: { sources: 4 } });
   fetchMany(relay, source('192.0.2.1'), 10);
   await requestsArrive(relay, 2);
@@ -94,7 +94,7 @@ t.test('token reviews for one address leave room for those of another', async (t
   t.equal(connectionsTo(relay), 5);
 });
 
-t.test('a tenant whose queue is full gets 429 at once', async (t) => {
+t.test('a tenant whose queue is full gets a 429 at once', async (t) => {
   const queues = [
     { requests: 3, bytes: LIMITS.tenantQueue.bytes },
     { requests: 1_000, bytes: 3 * 8_500 },
@@ -111,11 +111,11 @@ t.test('a tenant whose queue is full gets 429 at once', async (t) => {
     t.match(await client.until('TenantRateExceeded'), /^HTTP\/1\.1 429 /);
     fetchOn(relay, tenant('globex'));
     await requestsArrive(relay, PER_TENANT + 1);
-    t.same(relay.calls, [], 'the API server has nothing to do with it');
+    t.same(relay.calls, [], 'the API server was not asked');
   }
 });
 
-t.test('a body that waits counts as far as it may arrive before it is read', async (t) => {
+t.test('a waiting request counts with as much of its body as may be buffered', async (t) => {
   const bytes = 2.5 * STREAM_WINDOW;
   const relay = await relayFor(t, { limits: { tenantQueue: { requests: 100, bytes } } });
   fetchMany(relay, tenant('acme'), PER_TENANT);
@@ -128,7 +128,7 @@ t.test('a body that waits counts as far as it may arrive before it is read', asy
   t.equal(small.received, '');
 });
 
-t.test('tunnels that are being negotiated use the tenant’s connections, open ones do not', async (t) => {
+t.test('a tunnel uses a connection of its tenant until the API server has switched protocols', async (t) => {
   const relay = await relayFor(t, { longRunning: true });
   const clients = await Promise.all(Array.from({ length: PER_TENANT }, () => relay.request(EXEC)));
   const connections = await requestsArrive(relay, PER_TENANT);
@@ -149,10 +149,13 @@ t.test('tunnels that are being negotiated use the tenant’s connections, open o
   t.equal(clients.filter(({ received }) => received.includes('101')).length, 1);
 });
 
-t.test('a tenant opens so many long-running requests at once, and then at a rate', async (t) => {
+function limitsFor() {
   const clock = createFakeClock();
-  const { tenantQueue, sources } = LIMITS;
-  const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
+  return { clock, limits: createAccountLimits({ clock, queueTimeout: 10_000, ...LIMITS }) };
+}
+
+t.test('a tenant may begin 5,000 long-running requests at once, then 50 a second', async (t) => {
+  const { limits, clock } = limitsFor();
   for (let begun = 0; begun < 5_000; begun += 1) limits.admit(tenant('acme'), true);
   t.throws(() => limits.admit(tenant('acme'), true), { code: 'TenantRateExceeded' });
   limits.admit(tenant('acme'), false);
@@ -161,10 +164,8 @@ t.test('a tenant opens so many long-running requests at once, and then at a rate
   limits.admit(tenant('acme'), true);
 });
 
-t.test('guests of a tenant have a quarter of its connections', async (t) => {
-  const clock = createFakeClock();
-  const { tenantQueue, sources } = LIMITS;
-  const limits = createAccountLimits({ clock, queueTimeout: 10_000, tenantQueue, sources });
+t.test('the guests of a tenant together have a quarter of its connections', async (t) => {
+  const { limits } = limitsFor();
   const guest: Account = { kind: 'tenant', tenant: toTenantName('acme'), guests: true };
   let count = 0;
   while (limits.partOf(guest)?.tryAcquire()) count += 1;
@@ -185,7 +186,7 @@ t.test('cancelled requests', async (t) => {
     return connection;
   }
 
-  t.test('a GET costs no connection: its response is read to its end', async (t) => {
+  t.test('a cancelled GET costs no connection: its response is read to its end', async (t) => {
     for (const sent of ['', OK.slice(0, -1)]) {
       const relay = await relayFor(t);
       const connection = await cancelled(relay, GET, sent);
@@ -199,46 +200,45 @@ t.test('cancelled requests', async (t) => {
     }
   });
 
-  t.test('what changes something is cancelled at once, with its connection', async (t) => {
+  t.test('a cancelled POST ends at once, with its connection', async (t) => {
     const relay = await relayFor(t);
     await (await cancelled(relay, POST)).untilEnd();
   });
 
-  t.test('a response that is too large is not read to its end', async (t) => {
-    const relay = await relayFor(t);
-    const length = MAX_DISCARDED_BYTES + 1;
-    const connection = await cancelled(relay, GET);
-    connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`);
-    await connection.untilEnd();
-  });
+  for (const [what, response, milliseconds] of [
+    ['is too large', `HTTP/1.1 200 OK\r\n\r\n${'x'.repeat(MAX_DISCARDED_BYTES + 1)}`, 0],
+    ['takes too long', OK.slice(0, -1), DISCARD_TIMEOUT / 2],
+  ] as const)
+    t.test(`the response to a cancelled GET is not read to its end if it ${what}`, async (t) => {
+      const relay = await relayFor(t);
+      const connection = await cancelled(relay, GET);
+      relay.clock.advance(milliseconds);
+      connection.send(response);
+      relay.clock.advance(milliseconds);
+      await connection.untilEnd();
+    });
 
-  t.test('nor is one that takes too long', async (t) => {
-    const relay = await relayFor(t);
-    const connection = await cancelled(relay, GET);
-    relay.clock.advance(DISCARD_TIMEOUT / 2);
-    connection.send(OK.slice(0, -1));
-    relay.clock.advance(DISCARD_TIMEOUT / 2);
-    await connection.untilEnd();
-  });
-
-  t.test('a tenant that cancels again and again is refused, and costs few connections', async (t) => {
-    const relay = await relayFor(t);
-    for (const text of [GET, POST]) {
-      for (let round = 0; round < 3; round += 1) {
-        const clients = await Promise.all(Array.from({ length: 200 }, () => relay.request(text)));
-        const refused = () => clients.every(({ received }) => received.includes('429'));
-        await eventually(() => relay.clock.pending > 0 || refused());
-        for (const { socket } of clients) socket.destroy();
-        for (const _client of clients) await relay.ending();
-        relay.clock.advance(DISCARD_TIMEOUT);
+  t.test(
+    'a tenant that cancels again and again gets 429, and few connections are closed for it',
+    async (t) => {
+      const relay = await relayFor(t);
+      for (const text of [GET, POST]) {
+        for (let round = 0; round < 3; round += 1) {
+          const clients = await Promise.all(Array.from({ length: 200 }, () => relay.request(text)));
+          const refused = () => clients.every(({ received }) => received.includes('429'));
+          await eventually(() => relay.clock.pending > 0 || refused());
+          for (const { socket } of clients) socket.destroy();
+          for (const _client of clients) await relay.ending();
+          relay.clock.advance(DISCARD_TIMEOUT);
+        }
       }
-    }
-    // Each advance of two seconds allows 40 more; those under way at the last one allowed are closed too.
-    t.ok(connectionsTo(relay) <= 128 + PER_TENANT + 6 * 40, `${connectionsTo(relay)} connections`);
-    const before = connectionsTo(relay);
-    const other = fetchOn(relay, tenant('globex'));
-    const [connection] = (await requestsArrive(relay, before + 1)).slice(before);
-    connection?.send(OK);
-    await eventually(() => other.status === 200);
-  });
+      // Each advance of two seconds allows 40 more; those under way at the last one allowed are closed too.
+      t.ok(connectionsTo(relay) <= 128 + PER_TENANT + 6 * 40, `${connectionsTo(relay)} connections`);
+      const before = connectionsTo(relay);
+      const other = fetchOn(relay, tenant('globex'));
+      const [connection] = (await requestsArrive(relay, before + 1)).slice(before);
+      connection?.send(OK);
+      await eventually(() => other.status === 200);
+    },
+  );
 });

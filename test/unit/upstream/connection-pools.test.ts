@@ -19,7 +19,7 @@ function poolsFor(credential: { token: string } | KeyPair, passThrough: boolean)
 }
 
 t.test(
-  'if Stonegate has a token, connections have no identity, and each request carries its sender’s token',
+  'if Stonegate has a token, all share connections, and each request carries its sender’s token',
   async (t) => {
     const { select } = poolsFor({ token: 'ours' }, true);
     const own = select({ kind: 'stonegate' });
@@ -30,19 +30,7 @@ t.test(
   },
 );
 
-t.test('with a certificate of ours, what a client sends has no connection in common with us', async (t) => {
-  const { select } = poolsFor(CERTIFICATE, true);
-  const own = select({ kind: 'stonegate' });
-  const theirs = select(THEIRS);
-  t.equal(own.token, undefined);
-  t.same(own.connection.certificate, CERTIFICATE);
-  t.equal(theirs.token, 'theirs');
-  t.equal(theirs.connection.certificate, undefined);
-  t.not(own.short, theirs.short);
-  t.not(own.longRunning, theirs.longRunning);
-});
-
-t.test('if no user passes through, a client’s token is sent nowhere', async (t) => {
+t.test('without pass-through no client’s token is sent', async (t) => {
   for (const credential of [{ token: 'ours' }, CERTIFICATE])
     t.throws(() => poolsFor(credential, false).select(THEIRS), { code: 'InvariantBroken' });
 });
@@ -53,6 +41,6 @@ t.test('C086 an empty token is no token', async (t) => {
   });
 });
 
-t.test('a certificate of ours that cannot be used is found at once, not by those who ask', async (t) => {
+t.test('an unusable certificate is refused at the start', async (t) => {
   t.throws(() => poolsFor({ ...CERTIFICATE, cert: 'none' }, false), /PEM/);
 });

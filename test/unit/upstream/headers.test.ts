@@ -33,10 +33,10 @@ t.test('outgoing headers', async (t) => {
 
 t.test('framing', async (t) => {
   for (const [name, httpVersion, method, headers, expected] of [
-    ['HTTP/1.1 without a word of it has no body', '1.1', 'DELETE', [], 'none'],
-    ['a length is a length', '1.1', 'POST', [['content-length', '12']], 12],
-    ['a length of 0 is no body', '1.1', 'POST', [['Content-Length', '0']], 'none'],
-    ['chunks are chunks', '1.1', 'POST', [['Transfer-Encoding', 'chunked']], 'chunked'],
+    ['HTTP/1.1 without a length or chunks has no body', '1.1', 'DELETE', [], 'none'],
+    ['HTTP/1.1 with a length', '1.1', 'POST', [['content-length', '12']], 12],
+    ['a length of 0 means no body', '1.1', 'POST', [['Content-Length', '0']], 'none'],
+    ['HTTP/1.1 with chunks', '1.1', 'POST', [['Transfer-Encoding', 'chunked']], 'chunked'],
     ['HTTP/2 without a length may have a body', '2.0', 'PATCH', [], 'chunked'],
     ['HTTP/2 without a length has none on a GET', '2.0', 'GET', [], 'none'],
   ] as const) {
@@ -47,7 +47,6 @@ t.test('framing', async (t) => {
 
   for (const headers of [
     [['Content-Length', '1e3']],
-    [['Content-Length', '-1']],
     [['Content-Length', '']],
     [
       ['Content-Length', '1'],
@@ -63,7 +62,7 @@ t.test('framing', async (t) => {
 });
 
 t.test('response headers', async (t) => {
-  t.test('lose what no listener could send', async (t) => {
+  t.test('that no listener could send are left out', async (t) => {
     t.same(
       responseHeaders(200, [
         ['X-Bad', 'a\u0000b'],
@@ -73,7 +72,7 @@ t.test('response headers', async (t) => {
     );
   });
 
-  t.test('keep repeats of list fields in order, and the first of a single-value field', async (t) => {
+  t.test('keep every repetition of a list field, and the first of any other', async (t) => {
     t.same(
       responseHeaders(200, [
         ['Vary', 'a'],
@@ -94,7 +93,7 @@ t.test('response headers', async (t) => {
   });
 });
 
-t.test('whatever an answer repeats, HTTP/2 takes what is left of it', async (t) => {
+t.test('HTTP/2 accepts what is left of any repeated response field', async (t) => {
   const known = Object.entries(constants).flatMap(([key, name]) =>
     key.startsWith('HTTP2_HEADER_') && typeof name === 'string' && !name.startsWith(':') ? [name] : [],
   );
@@ -121,8 +120,8 @@ t.test('whatever an answer repeats, HTTP/2 takes what is left of it', async (t) 
   }
 });
 
-for (const status of [204, 205, 304]) {
-  t.test(`a ${status} promises no content`, async (t) => {
+for (const status of [204, 304]) {
+  t.test(`a ${status} loses its Content-Length`, async (t) => {
     t.same(
       responseHeaders(status, [
         ['Content-Length', '4'],
@@ -133,7 +132,7 @@ for (const status of [204, 205, 304]) {
   });
 }
 
-t.test('a path in Location begins with the prefix that the client sent, and nothing else does', async (t) => {
+t.test('only a path in Location is given the prefix of the client’s path', async (t) => {
   const sent = (value: string, prefix?: string) =>
     responseHeaders(302, [['location', value]], prefix).map(([, location]) => location);
   t.same(sent('/api/v1/namespaces/web/services/x/proxy/login', '/tenants/globex'), [

@@ -19,11 +19,11 @@ t.test('a recorded refusal of a real server is recognized', async (t) => {
   const url = new URL('../../conformance/arktos/recorded/impersonation-refused.json', import.meta.url);
   const body = Buffer.from(JSON.stringify(JSON.parse(readFileSync(url, 'utf8')).response.body));
   t.same(reader('admin').read(body, headers), { resource: 'users' });
-  t.same(reader().read(body, headers), { resource: 'users' }, 'also without a name that is known');
+  t.same(reader().read(body, headers), { resource: 'users' }, 'also if Stonegate’s own name is unknown');
   t.equal(reader('stonegate').read(body, headers), undefined);
 });
 
-t.test('each kind of right is recognized, and the key of an extra', async (t) => {
+t.test('a refusal of each impersonated resource is recognized, with the key of an extra', async (t) => {
   const authentication = { group: 'authentication.k8s.io' };
   for (const [changes, refusal] of [
     [{ resource: 'groups', name: 'g' }, { resource: 'groups' }],
@@ -38,14 +38,7 @@ t.test('each kind of right is recognized, and the key of an extra', async (t) =>
     t.same(reader('stonegate').read(attempt(changes), headers), refusal);
 });
 
-t.test('the client is told that it is not about the client', async (t) => {
-  t.match(reader('stonegate').report({ resource: 'groups' }), {
-    code: 'UpstreamRefusedCredential',
-    http: 503,
-  });
-});
-
-t.test('the log says once a minute which right is missing, however many requests are refused', async (t) => {
+t.test('a missing right is logged once a minute, however many requests are refused', async (t) => {
   const clock = createFakeClock();
   const logged: LogFields[] = [];
   const logger = { ...silentLogger, error: (fields: LogFields) => logged.push(fields) };
@@ -64,11 +57,8 @@ t.test('the log says once a minute which right is missing, however many requests
   t.same(logged, [...first, { resource: 'groups' }]);
 });
 
-t.test('a refusal that says something else is the user’s', async (t) => {
+t.test('any other refusal is the user’s', async (t) => {
   for (const [what, body] of [
-    ['another verb', attempt({ verb: 'get', resource: 'serviceaccounts' })],
-    ['another resource', attempt({ resource: 'pods' })],
-    ['the user itself', attempt({ userName: 'acme:alice' })],
     ['no JSON', Buffer.from('forbidden')],
     ['too long', attempt({ name: 'x'.repeat(5000) })],
     [
@@ -85,7 +75,7 @@ t.test('a refusal that says something else is the user’s', async (t) => {
 
 const FORGED =
   'users "acme:alice" is forbidden: User "stonegate" cannot impersonate resource "users" in API group "" at the cluster scope';
-/** Text of the user's, with what would deceive a careless reader. */
+/** Names that a user chose so as to imitate the refusal. */
 const text = fc
   .array(
     fc.oneof(
@@ -103,7 +93,7 @@ const text = fc
   )
   .map((parts) => parts.join(''));
 
-t.test('no text of the user’s makes a refusal of theirs one of Stonegate’s', async () => {
+t.test('no name that a user chooses makes a refusal of theirs look like one of Stonegate’s', async () => {
   await fc.assert(
     fc.property(
       fc.constantFrom('users', 'groups', 'serviceaccounts', 'pods', 'uids'),

@@ -25,7 +25,7 @@ function setUp(tenantQueue = LIMITS.tenantQueue) {
   return { clock, writes };
 }
 
-t.test('each tenant, its guests and Stonegate have a few writes for each URL', async (t) => {
+t.test('each tenant, its guests and Stonegate may have a few writes for each webhook URL', async (t) => {
   const { writes } = setUp();
   for (const [account, path, permits] of [
     [acme, '/pods', 2],
@@ -42,7 +42,7 @@ t.test('each tenant, its guests and Stonegate have a few writes for each URL', a
   t.equal(writes.of({ kind: 'source', address: '192.0.2.1' }, 'POST', '/pods'), undefined);
 });
 
-t.test('a full queue is 429 for its tenant alone, and waiting ends with 504', async (t) => {
+t.test('a full queue is a 429 for its tenant alone, and a wait that is too long a 504', async (t) => {
   const { clock, writes } = setUp({ requests: 2, bytes: 1_000 });
   const wait = (account: Account) =>
     writes.of(account, 'POST', '/pods')?.acquire(undefined, 500).catch(codeOf);
@@ -53,7 +53,7 @@ t.test('a full queue is 429 for its tenant alone, and waiting ends with 504', as
   t.same(await Promise.all(waiting), ['UpstreamTimeout', 'UpstreamTimeout', 'UpstreamTimeout']);
 });
 
-t.test('a response that the client does not read keeps no other write waiting', async (t) => {
+t.test('a client that does not read its response keeps no other write waiting', async (t) => {
   const relay = await relayFor(t, { pathOf });
   for (let sent = 0; sent < 3; sent += 1) await relay.request(POST);
   const [first, second] = [await relay.upstream.next(), await relay.upstream.next()];
@@ -63,7 +63,7 @@ t.test('a response that the client does not read keeps no other write waiting', 
   await (await relay.upstream.next()).until('{}');
 });
 
-t.test('a cancelled write counts as long as its response is awaited', async (t) => {
+t.test('a cancelled write counts until the API server has responded', async (t) => {
   const relay = await relayFor(t, { pathOf });
   const clients = [await relay.request(POST), await relay.request(POST)];
   const [first, second] = [await relay.upstream.next(), await relay.upstream.next()];

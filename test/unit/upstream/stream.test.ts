@@ -1,12 +1,13 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { UpstreamStream } from '../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { REFUSAL_PAUSE } from '../../../src/upstream/impersonation-refusal.ts';
 import { createStreamer } from '../../../src/upstream/stream.ts';
+import type { Upstream } from '../../../src/upstream/upstream.ts';
 import { callContext } from '../../support/call-context.ts';
 import { eventually } from '../../support/eventually.ts';
-import { chunk, codeOf, relayFor } from '../../support/raw-http/relay.ts';
+import { chunk, codeOf, type RelayOptions, relayFor } from '../../support/raw-http/relay.ts';
 
 const WATCH = {
   account: { kind: 'stonegate' },
@@ -17,17 +18,31 @@ const WATCH = {
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const ALICE: HeaderList = [['Impersonate-User', 'alice']];
 
+const NEVER = new AbortController().signal;
+
+/** A request that has reached the API server. */
+async function begun(
+  test: Test,
+  request: Parameters<Upstream['stream']>[0] = WATCH,
+  options: RelayOptions = {},
+) {
+  const relay = await relayFor(test, options);
+  const opening = relay.adapter.stream(request, NEVER);
+  // Tests that expect the failure await it themselves.
+  opening.catch(() => undefined);
+  const connection = await relay.upstream.next('\r\n\r\n');
+  return { relay, opening, connection };
+}
+
 async function textOf({ body }: UpstreamStream): Promise<string> {
   let text = '';
   for await (const part of body) text += String(part);
   return text;
 }
 
-t.test('a watch is read while it arrives, with the credential of its sender', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
-  const received = await connection.until('\r\n\r\n');
+t.test('the events of a watch can be read as they arrive', async (t) => {
+  const { opening, connection, relay } = await begun(t);
+  const { received } = connection;
   t.match(received, /^GET \/api\/v1\/namespaces\?watch=1 HTTP\/1\.1\r\n/);
   t.match(received, /\r\nAuthorization: Bearer our-token\r\n/);
   connection.send(HEAD + chunk('one\n'));
@@ -44,10 +59,8 @@ t.test('a watch is read while it arrives, with the credential of its sender', as
   t.ok((await events.next()).done, 'it ends with the response');
 });
 
-t.test('a slow reader slows the API server down, and nothing waits in memory', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
+t.test('a slow reader makes the API server wait, and little is buffered', async (t) => {
+  const { opening, connection } = await begun(t);
   connection.send(HEAD);
   const { body } = await opening;
   const megabyte = 'x'.repeat(1024 * 1024);
@@ -62,10 +75,8 @@ t.test('a slow reader slows the API server down, and nothing waits in memory', a
   t.equal(length, SIZE * megabyte.length, 'all of it arrives');
 });
 
-t.test('destroying the body ends the request at the API server', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
+t.test('destroying the body ends the request to the API server', async (t) => {
+  const { opening, connection, relay } = await begun(t);
   connection.send(HEAD + chunk('one\n'));
   const { body } = await opening;
   body.destroy();
@@ -73,7 +84,7 @@ t.test('destroying the body ends the request at the API server', async (t) => {
   t.equal(relay.clock.pending, 0);
 });
 
-t.test('a request whose caller is gone ends, before the response or in it', async (t) => {
+t.test('a request ends when its caller cancels it, before and during the response', async (t) => {
   const relay = await relayFor(t);
   const caller = new AbortController();
   const early = relay.adapter.stream(WATCH, caller.signal).catch((error: unknown) => error);
@@ -91,10 +102,8 @@ t.test('a request whose caller is gone ends, before the response or in it', asyn
   await t.rejects(relay.adapter.stream(WATCH, AbortSignal.abort()), { code: 'UpstreamUnavailable' });
 });
 
-t.test('a response that breaks off is an error, not an end', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
+t.test('a response that breaks off is an error for its reader', async (t) => {
+  const { opening, connection } = await begun(t);
   connection.send(HEAD + chunk('one\n'));
   const stream = await opening;
   connection.socket.destroy();
@@ -108,52 +117,47 @@ for (const [name, text, code] of [
     'UpstreamRefusedCredential',
   ],
   [
-    'half a refusal arrives',
+    'a refusal is incomplete',
     'HTTP/1.1 403 Forbidden\r\nContent-Length: 10\r\n\r\nhalf',
     'UpstreamUnavailable',
   ],
 ] as const)
-  t.test(`it fails with ${code} if ${name}`, async (t) => {
-    const relay = await relayFor(t);
-    const opening = relay.adapter
-      .stream(WATCH, new AbortController().signal)
-      .catch((error: unknown) => error);
-    const connection = await relay.upstream.next();
+  t.test(`a stream fails with ${code} if ${name}`, async (t) => {
+    const { opening, connection } = await begun(t);
     connection.send(text);
     connection.socket.end();
-    t.equal(codeOf(await opening), code);
+    await t.rejects(opening, { code });
   });
 
-t.test('a refusal of the user is a response', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream({ ...WATCH, headers: ALICE }, new AbortController().signal);
-  const connection = await relay.upstream.next();
+t.test('a 403 to an impersonated user is passed to the caller', async (t) => {
+  const { opening, connection } = await begun(t, { ...WATCH, headers: ALICE });
   connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
   const stream = await opening;
   t.equal(stream.status, 403);
   t.equal(await textOf(stream), 'no');
 });
 
-t.test('a refusal of Stonegate itself, just after a start of the API server, is repeated once', async (t) => {
-  const relay = await relayFor(t);
-  const opening = relay.adapter.stream(WATCH, new AbortController().signal);
-  const connection = await relay.upstream.next();
-  connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
-  await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
-  relay.clock.advance(REFUSAL_PAUSE);
-  await eventually(() => connection.received.match(/GET /g)?.length === 2);
-  connection.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
-  t.equal(await textOf(await opening), 'one\n');
-});
+t.test(
+  'a request of Stonegate’s own is repeated once after a 403, which a starting API server gives',
+  async (t) => {
+    const relay = await relayFor(t);
+    const opening = relay.adapter.stream(WATCH, new AbortController().signal);
+    const connection = await relay.upstream.next();
+    connection.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+    await eventually(() => relay.clock.untilNext <= REFUSAL_PAUSE);
+    relay.clock.advance(REFUSAL_PAUSE);
+    await eventually(() => connection.received.match(/GET /g)?.length === 2);
+    connection.send(`${HEAD}${chunk('one\n')}0\r\n\r\n`);
+    t.equal(await textOf(await opening), 'one\n');
+  },
+);
 
-t.test("a client's own token is sent, and a 401 or 403 to it is the client's", async (t) => {
+t.test("a client's own token is sent, and a 401 or 403 to it is passed to the caller", async (t) => {
   for (const status of ['401 Unauthorized', '403 Forbidden']) {
     const sender = { kind: 'client', token: 'a-client' } as const;
-    const relay = await relayFor(t, { sender });
     const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
-    const opening = relay.adapter.stream({ ...WATCH, account, sender }, new AbortController().signal);
-    const connection = await relay.upstream.next();
-    t.match(await connection.until('\r\n\r\n'), /\r\nAuthorization: Bearer a-client\r\n/);
+    const { opening, connection } = await begun(t, { ...WATCH, account, sender }, { sender });
+    t.match(connection.received, /\r\nAuthorization: Bearer a-client\r\n/);
     connection.send(`HTTP/1.1 ${status}\r\nContent-Length: 2\r\n\r\nno`);
     const stream = await opening;
     t.equal(`${stream.status}`, status.slice(0, 3));
@@ -161,7 +165,7 @@ t.test("a client's own token is sent, and a 401 or 403 to it is the client's", a
   }
 });
 
-t.test("a tenant's watches are charged as its other long-running requests", async (t) => {
+t.test("watches for a tenant count against the tenant's rate of long-running requests", async (t) => {
   const { context, pool } = callContext('http://127.0.0.1:1');
   t.teardown(() => pool.destroy());
   const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;

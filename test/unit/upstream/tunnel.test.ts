@@ -18,7 +18,7 @@ async function tunnelFor(test: Test) {
   return opening;
 }
 
-t.test('what either end sends along with its head arrives', async (t) => {
+t.test('bytes that either side sends with its head arrive', async (t) => {
   const { client, server } = await begin(t, {}, `${EXEC}early from client`);
   t.notMatch(server.received, 'early');
   server.send(`${SWITCHING}early from server`);
@@ -34,7 +34,7 @@ for (const [name, options, text, status] of [
     (protocol) => [`the protocol ${protocol}`, {}, EXEC.replace('SPDY/3.1', protocol), 400] as const,
   ),
 ] as [string, RelayOptions, string, number][])
-  t.test(`with ${name} a request is a ${status}, and nothing is sent`, async (t) => {
+  t.test(`an upgrade with ${name} is a ${status}, and nothing is sent`, async (t) => {
     const relay = await relayFor(t, { longRunning: true, ...options });
     const client = await relay.request(text);
     t.match(await client.untilEnd(), new RegExp(`^HTTP/1.1 ${status} `));
@@ -54,26 +54,12 @@ for (const answer of [
     server.send(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n${answer}\r\n`);
     t.match(await client.until('UpstreamUnavailable'), /^HTTP\/1\.1 503 /);
     await server.untilEnd();
-    t.equal(server.received.length, before, 'not one byte more');
+    t.equal(server.received.length, before, 'nothing of the client’s bytes');
     t.match(relay.log, [{ level: 'error', message: /not asked for/ }]);
     t.equal(relay.clock.pending, 0);
   });
 
-const FORBIDDEN = '{"kind":"Status","code":403}';
-
 for (const [name, sent, received, heads, options = {}] of [
-  [
-    'C200 of 403',
-    `403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${FORBIDDEN.length}\r\n\r\n${FORBIDDEN}`,
-    /^HTTP\/1\.1 403 .*\r\nContent-Type: application\/json\r\n.*"code":403}$/s,
-    [403],
-  ],
-  [
-    'C203 of 302, not followed',
-    '302 Found\r\nLocation: /else\r\nContent-Length: 0\r\n\r\n',
-    /302 .*Location/s,
-    [302],
-  ],
   [
     'of 401 by a workload',
     '401 No\r\nContent-Length: 4\r\n\r\nnope',
@@ -81,11 +67,10 @@ for (const [name, sent, received, heads, options = {}] of [
     [401],
     { proxied: true },
   ],
-  ['of 401, our credential’s', '401 No\r\nContent-Length: 4\r\n\r\nnope', /503 .*UpstreamRefusedCre/s, []],
   ['of 101 without a switch', '101 Switching Protocols\r\n\r\n', /503 .*UpstreamUnavailable/s, []],
   ['of an unknown status', '600 Odd\r\nContent-Length: 0\r\n\r\n', /503 .*UpstreamUnavailable/s, []],
 ] as const)
-  t.test(`a refusal ${name} is relayed or replaced, and both sides close`, async (t) => {
+  t.test(`a response ${name} to an upgrade is passed or replaced, and both sides close`, async (t) => {
     const { relay, client, server } = await begin(t, options);
     server.send(`HTTP/1.1 ${sent}`);
     t.match(await client.untilEnd(), received);
@@ -95,7 +80,7 @@ for (const [name, sent, received, heads, options = {}] of [
     t.equal(relay.clock.pending, 0);
   });
 
-t.test('a refusal that breaks off or falls silent breaks the client off', async (t) => {
+t.test('a refusal that breaks off or stalls closes the client’s connection', async (t) => {
   for (const fault of ['reset', 'silence']) {
     const { relay, client, server } = await begin(t);
     server.send('HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nhalf');
@@ -108,7 +93,7 @@ t.test('a refusal that breaks off or falls silent breaks the client off', async 
   }
 });
 
-t.test('a refusal of any length is relayed no faster than the client reads', async (t) => {
+t.test('a large refusal is sent no faster than the client reads', async (t) => {
   const relay = await relayFor(t, { longRunning: true });
   const client = await relay.client();
   client.socket.pause();
@@ -133,7 +118,7 @@ t.test('an open tunnel', async (t) => {
     t.equal(relay.clock.pending, 0);
   });
 
-  t.test('C034 C105 carries what was sent before one side finished, both ways', async (t) => {
+  t.test('C034 C105 delivers what either side sent before the other closed', async (t) => {
     const { relay, client, server } = await tunnelFor(t);
     client.send('last words');
     client.socket.end();
@@ -158,14 +143,14 @@ t.test('an open tunnel', async (t) => {
   });
 
   for (const side of ['client', 'server'] as const)
-    t.test(`C201 ends for the other side when the ${side} breaks off`, async (t) => {
+    t.test(`C201 closes the other side if the ${side} breaks off`, async (t) => {
       const ends = await tunnelFor(t);
       ends[side].reset();
       await ends[side === 'client' ? 'server' : 'client'].untilEnd();
       t.same(await ends.relay.ending(), { result: { status: 101, aborted: true }, heads: [101] });
     });
 
-  t.test('C201 does not stay half open for ever', async (t) => {
+  t.test('C201 is closed if it stays half open', async (t) => {
     const { relay, client, server } = await tunnelFor(t);
     server.socket.end();
     await client.untilEnd();
@@ -175,7 +160,7 @@ t.test('an open tunnel', async (t) => {
     t.equal(relay.clock.pending, 0);
   });
 
-  t.test('is broken off when the upstream is destroyed, and waited for when it is closed', async (t) => {
+  t.test('keeps close() waiting, and is broken off by destroy()', async (t) => {
     const { relay, client, server } = await tunnelFor(t);
     let closed = false;
     const closing = relay.adapter.close().then(() => {
@@ -191,23 +176,12 @@ t.test('an open tunnel', async (t) => {
   });
 });
 
-for (const [name, status, fail] of [
-  ['C201 closes before it has responded', 503, ({ server }) => server.socket.end()],
-  ['sends garbage', 503, ({ server }) => server.send('SSH-2.0-OpenSSH_9.6\r\n\r\n')],
-  ['never responds', 504, ({ relay }) => relay.clock.advance(TIMEOUTS.response)],
-] as [string, number, (ends: Awaited<ReturnType<typeof begin>>) => void][])
-  t.test(`an API server that ${name} is a ${status}`, async (t) => {
-    const ends = await begin(t);
-    fail(ends);
-    t.match(await ends.client.untilEnd(), new RegExp(`^HTTP/1.1 ${status} `));
-    await ends.server.untilEnd();
-    t.equal(ends.relay.clock.pending, 0);
-  });
-
-t.test('an API server that is not there is a 503', async (t) => {
-  const relay = await relayFor(t, { longRunning: true, server: 'http://127.0.0.1:1' });
-  const client = await relay.request(EXEC);
-  t.match(await client.untilEnd(), /^HTTP\/1\.1 503 .*UpstreamUnavailable/s);
+t.test('C201 an API server that closes the connection before it has responded is a 503', async (t) => {
+  const { client, server, relay } = await begin(t);
+  server.socket.end();
+  t.match(await client.untilEnd(), /^HTTP\/1\.1 503 /);
+  await server.untilEnd();
+  t.equal(relay.clock.pending, 0);
 });
 
 t.test('C201 a client that disconnects first leaves no connection behind', async (t) => {
@@ -221,7 +195,7 @@ t.test('C201 a client that disconnects first leaves no connection behind', async
   }
 });
 
-t.test('a client that disconnects before the request was sent causes none', async (t) => {
+t.test('no request is sent for a client that has disconnected', async (t) => {
   const gone = AbortSignal.abort();
   const relay = await relayFor(t, { exchange: (exchange) => ({ ...exchange, signal: gone }) });
   await relay.request(EXEC);

@@ -15,25 +15,28 @@ function setUp() {
   return { clock, refused, queue, create };
 }
 
-t.test('a request that got no connection after all returns to its place', async (t) => {
-  const { clock, refused, queue, create } = setUp();
-  const one = create();
-  queue.add(one);
-  clock.advance(TIMEOUT / 2);
-  const two = create();
-  t.equal(queue.take(), one);
-  queue.add(two);
-  queue.add(one);
-  clock.advance(TIMEOUT / 2 - 1);
-  t.same(refused, []);
-  clock.advance(1);
-  t.ok(refused.length === 1 && refused[0] === one, 'with its first time limit');
-  t.equal(queue.take(), two);
-  t.equal(queue.size, 0);
-  t.equal(clock.pending, 0);
-});
+t.test(
+  'a request whose connection failed waits again in its old place, with its old time limit',
+  async (t) => {
+    const { clock, refused, queue, create } = setUp();
+    const one = create();
+    queue.add(one);
+    clock.advance(TIMEOUT / 2);
+    const two = create();
+    t.equal(queue.take(), one);
+    queue.add(two);
+    queue.add(one);
+    clock.advance(TIMEOUT / 2 - 1);
+    t.same(refused, []);
+    clock.advance(1);
+    t.ok(refused.length === 1 && refused[0] === one);
+    t.equal(queue.take(), two);
+    t.equal(queue.size, 0);
+    t.equal(clock.pending, 0);
+  },
+);
 
-t.test('a request that got no connection after its time limit is refused at once', async (t) => {
+t.test('a request whose connection failed after its time limit is refused at once', async (t) => {
   const { clock, refused, queue, create } = setUp();
   const one = create();
   queue.add(one);
