@@ -2,7 +2,7 @@
  * docs/tutorial.md as a reader follows it: its commands in one shell, in the testbed that the demo shows,
  * each with the output that the page promises.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -40,7 +40,11 @@ async function run(shell: ReturnType<typeof readersShell>, url: string) {
 
 t.test('following the page', { skip: findKubectls().length === 0 && NO_KUBECTL }, async (t) => {
   const folder = t.testdir();
-  const stonegate = await startStonegate(t, { folder: join(folder, '.demo') });
+  // The demo has one for quotas. It provisions nothing.
+  const tokenFile = join(folder, 'provisioner-token');
+  writeFileSync(tokenFile, 'provisioner');
+  const configuration = { bindings: { credential: { tokenFile } } };
+  const stonegate = await startStonegate(t, { folder: join(folder, '.demo'), configuration });
   const note = join(folder, 'page');
   const { env } = readersShell(folder);
   makeCommand(

@@ -39,7 +39,8 @@ export function namespaceOf(
  * The namespace of a project, for the project's users.
  *
  * @param project without a domain if that is not known
- * @returns undefined if Stonegate makes no namespace for it, or its name cannot be computed
+ * @returns undefined if the running Stonegate makes no namespace for it and the configuration names none, or
+ *   if its name cannot be computed
  */
 export type ProjectNamespace = (project: {
   readonly id: string;
@@ -49,10 +50,9 @@ export type ProjectNamespace = (project: {
 
 export function createProjectNamespace(rules: BindingsConfiguration): ProjectNamespace {
   return ({ id, name, domainID }) => {
-    // Without the credential neither `stonegate sync` nor `provision` creates namespaces.
-    const created = rules.credential !== undefined || ownValue(rules.projects, id)?.namespace !== undefined;
+    const exists = rules.provision !== 'none' || ownValue(rules.projects, id)?.namespace !== undefined;
     const known = domainID !== undefined || !rules.namespaceFormat.includes('%d');
-    if (!created || !known) return undefined;
+    if (!exists || !known) return undefined;
     const wanted = namespaceOf({ id, name, domainID: domainID ?? '' }, rules);
     return 'namespace' in wanted ? wanted.namespace : undefined;
   };

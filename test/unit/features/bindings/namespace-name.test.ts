@@ -43,17 +43,14 @@ t.test(
 
 t.test('users are told a namespace only if Stonegate makes it and its name is certain', async (t) => {
   const projects = { '4a': { namespace: 'shop' } };
-  const told = (namespaceFormat: string, of: Partial<typeof project>, credential = true) =>
-    createProjectNamespace(
-      bindingsSchema.parse({
-        namespaceFormat,
-        projects,
-        ...(credential && { credential: { tokenFile: 'token' } }),
-      }),
-    )({ ...project, ...of });
+  const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>
+    createProjectNamespace(bindingsSchema.parse({ namespaceFormat, projects, provision }))({
+      ...project,
+      ...of,
+    });
   t.equal(told('%n', {}), 'web');
-  t.equal(told('%n', {}, false), undefined, 'neither sync nor provision makes namespaces');
-  t.equal(told('%n', { id: '4a' }, false), 'shop', 'the operator names it');
+  t.equal(told('%n', {}, 'none'), undefined);
+  t.equal(told('%n', { id: '4a' }, 'none'), 'shop', 'the operator names it');
   t.equal(told('%n', { name: 'My Project' }), undefined);
   t.equal(told('%n-%d', {}), 'web-d1');
 });
