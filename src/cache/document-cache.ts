@@ -14,8 +14,8 @@ export interface DocumentRequest {
   /** The owner of the document: owners share none. */
   readonly owner: string;
   /**
-   * Who waits for it, and in whose queue it is fetched; the owner without it. The users of two queues share
-   * documents that are there, but never wait for one fetch.
+   * The queue in which the document is fetched; by default the owner's. Two queues share cached documents,
+   * but never wait for one fetch.
    */
   readonly queue?: string;
   /** Everything the document depends on beside its owner; an owner's keys must be few. */

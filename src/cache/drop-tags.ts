@@ -6,9 +6,9 @@
 /** Tags entries of a user, by id and by the name that the API server knows. */
 export const userTag = (user: string): string => `user:${user}`;
 export const tenantTag = (tenant: string): string => `tenant:${tenant}`;
-/** A token, by the first of its audit ids. */
+/** Tags the entries of a token, by its first audit id. */
 export const auditTag = (auditID: string): string => `audit:${auditID}`;
-/** Tokens that were made from one another, by the last of their audit ids. */
+/** Tags tokens that were made from one another, by their last audit id. */
 export const auditChainTag = (auditID: string): string => `audit-chain:${auditID}`;
 export const trustTag = (trustID: string): string => `trust:${trustID}`;
 export const projectTag = (projectID: string): string => `project:${projectID}`;
@@ -19,7 +19,7 @@ export const domainTag = (domainID: string): string => `domain:${domainID}`;
 export const EVERYTHING_TAG = 'keystone';
 /** The disabled projects and domains. They are fetched in one list, so that each drop drops the list too. */
 export const SWITCHED_OFF_TAG = 'switched-off';
-/** That an event was carried out, so that no other replica does it again. */
+/** Marks an event as carried out, so that no other replica does it again. */
 export const eventTag = (digest: string): string => `event:${digest}`;
 /** No entry has it: it ends long-running requests of the user, whether or not their credential is valid. */
 export const endStreamsOfUserTag = (user: string): string => `end-streams:user:${user}`;

@@ -147,7 +147,7 @@ class Checker {
     return result;
   }
 
-  /** With type parameters of its own. */
+  /** Gives each use of an overload type parameters of its own. */
   #fresh({ args, result, params }: Overload): { readonly args: readonly Type[]; readonly result: Type } {
     if (params.length === 0) return { args, result };
     const own = new types.Substitutions();
@@ -180,7 +180,7 @@ class Checker {
     return types.unwrapped(type);
   }
 
-  /** Of what does not fit together, anything: literals that may not be mixed are checked later. */
+  /** The common type, or dyn if there is none: literals that may not be mixed are checked later. */
   #join(previous: Type | undefined, current: Type): Type {
     if (previous === undefined) return current;
     return this.#assign(previous, current) ? types.mostGeneral(previous, current) : types.DYN;
@@ -224,7 +224,7 @@ class Checker {
     return this.#assignAll([a], [b]);
   }
 
-  /** What is bound on the way counts only if all fit. */
+  /** Binds type parameters only if all types fit. */
   #assignAll(a: readonly Type[], b: readonly Type[]): boolean {
     const attempt = this.#substitutions.copy();
     if (!attempt.assignAll(a, b)) return false;

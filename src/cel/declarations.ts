@@ -156,7 +156,7 @@ function separated(text: string): string[] {
 export interface Environment {
   readonly variables: ReadonlyMap<string, Type>;
   readonly functions: ReadonlyMap<string, Declaration>;
-  /** Of `kubernetes.UserInfo` and the like. */
+  /** The fields of `kubernetes.UserInfo` and the like. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, Type>>;
   /** Names that are types. */
   readonly typeNames: ReadonlyMap<string, Type>;

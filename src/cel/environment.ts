@@ -1,5 +1,5 @@
 /**
- * What expressions may speak of in kube-apiserver 1.36: its variables, its types and its libraries.
+ * The variables, types and libraries that expressions may use in kube-apiserver 1.36.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/cel/environment;
  * https://pkg.go.dev/k8s.io/apiserver/pkg/authentication/cel
  */

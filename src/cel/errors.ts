@@ -1,5 +1,5 @@
 /**
- * What goes wrong in an expression. No message repeats a value: it may be of a token.
+ * What goes wrong in an expression. No message repeats a value, which may come from a token.
  */
 
 /** The expression does not compile. */
@@ -23,9 +23,9 @@ export function noSuchOverload(name: string): EvaluationFault {
 }
 
 const LIMIT = 1_000_000;
-/** Of a character that is read. */
+/** The cost of reading one character. */
 const TRAVERSAL = 0.1;
-/** Of a character of a pattern. */
+/** The cost of one character of a pattern. */
 const PATTERN = 0.25;
 
 export class Budget {
@@ -37,7 +37,7 @@ export class Budget {
     if (this.#left < 0) throw new BudgetSpent('costs more than kube-apiserver allows');
   }
 
-  /** For text of so many characters in all. */
+  /** Charges for reading so many characters. */
   spendText(characters: number): void {
     this.spend(Math.ceil(characters * TRAVERSAL));
   }

@@ -118,7 +118,7 @@ function roundedToEven(numerator: bigint, denominator: bigint): bigint {
 
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
-/** The number behind the point is a width to kube-apiserver. */
+/** kube-apiserver takes the number behind the point for a width. */
 function scientific(value: number, width: number): string {
   const special = localSpecial(value);
   if (special !== undefined) return special;
@@ -189,9 +189,7 @@ const KINDS: Readonly<Record<string, ReadonlySet<string>>> = {
   e: new Set(['double', 'string']),
 };
 
-/**
- * What is known of `"…".format([…])` before it runs: the number of arguments, and the types that are known.
- */
+/** Checks `"…".format([…])` before it runs: the number of arguments, and the types that are known. */
 export function formatFault(format: string, args: readonly Node[], { typeOf }: Checked): string | undefined {
   let next = 0;
   for (const { groups } of format.matchAll(CLAUSE)) {

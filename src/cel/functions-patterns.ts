@@ -16,7 +16,7 @@ export function declarePatterns(declarations: Declarations): void {
     .add(PATTERNS);
 }
 
-/** Of an expression a pattern is mostly the same each time. */
+/** An expression mostly uses the same patterns each time, so they are cached compiled. */
 const MAX_KNOWN = 1_000;
 const known = new Map<string, RE2JS>();
 

@@ -80,7 +80,7 @@ export function fits(overload: Overload, args: readonly Value[], unguarded: bool
   return unguarded || overload.args.every((type, index) => isOfType(args[index] ?? null, type));
 }
 
-/** Of lists and maps the first member decides, as in cel-go. */
+/** The first member decides for lists and maps, as in cel-go. */
 function isOfType(value: Value, type: Type): boolean {
   if (type.kind === 'dyn' || type.kind === 'any' || type.kind === 'param') return true;
   if (type.name !== runtimeType(value)) return false;

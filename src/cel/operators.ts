@@ -91,12 +91,12 @@ function equalObjects(a: Object_, b: Value): boolean {
   return false;
 }
 
-/** Of two numbers; NaN for those without one, undefined for anything else. */
+/** Orders two numbers; NaN for those without an order, undefined for anything else. */
 function numericOrder(a: Value, b: Value): number | undefined {
   const [left, right] = [numberOf(a), numberOf(b)];
   if (left === undefined || right === undefined) return undefined;
   if (typeof left === typeof right) return difference(left, right);
-  // Of the range of the other type a double is compared as one, in spite of what is lost.
+  // Within the other type's range they are compared as doubles, in spite of what is lost.
   if (typeof left === 'number') return orderOfDouble(left, right, b);
   return typeof right === 'number' ? -orderOfDouble(right, left, a) : undefined;
 }

@@ -7,7 +7,7 @@ import { SyntaxFault } from './errors.ts';
 import { expandMacro } from './macros.ts';
 import { isNumber, literalOf, TokenCursor, tokensOf } from './tokens.ts';
 
-/** Of expressions within each other, and of operators on one path. */
+/** The most expressions within each other, and operators on one path. */
 const MAX_DEPTH = 250;
 /** In characters. */
 const MAX_LENGTH = 100_000;

@@ -7,7 +7,7 @@ import { Uint, type Value } from './values.ts';
 
 export interface Token {
   readonly kind: 'literal' | 'ident' | 'escaped' | 'punctuation' | 'end';
-  /** Of a number, without its sign, which the parser adds. */
+  /** The text; a number's has no sign, which the parser adds. */
   readonly text: string;
   readonly at: number;
 }

@@ -23,7 +23,7 @@ export const DURATION = simple('google.protobuf.Duration');
 export const TIMESTAMP = simple('google.protobuf.Timestamp');
 export const NULL: Type = { kind: 'null', name: 'null_type', of: [] };
 export const DYN: Type = { kind: 'dyn', name: 'dyn', of: [] };
-/** Of a claim. */
+/** The type of a claim. */
 export const ANY: Type = { kind: 'any', name: 'any', of: [] };
 
 export const listOf = (element: Type): Type => ({ kind: 'list', name: 'list', of: [element] });

@@ -42,7 +42,7 @@ export class Duration {
 export class Timestamp {
   /** Since the epoch. */
   readonly nanoseconds: bigint;
-  /** Of the zone it was written in, in seconds east of UTC. */
+  /** The offset of the zone it was written in, in seconds east of UTC. */
   readonly offset: number;
 
   constructor(nanoseconds: bigint, offset = 0) {

@@ -23,7 +23,7 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
   secrets: [rule('', ['secrets'])],
   exec: [
     rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
-    // Of virtual machines, as in KubeVirt.
+    // KubeVirt's connections into virtual machines.
     rule('*', ['*/console', '*/vnc', '*/usbredir', '*/vsock']),
     rule('*', ['*'], ['proxy']),
     // A volume can be a folder of a node.

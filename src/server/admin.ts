@@ -29,7 +29,7 @@ export interface AdminOptions {
   readonly metrics: () => Promise<string>;
   /** `/metrics/usage`, in the same format; undefined if it is off. */
   readonly usage?: (() => string | Promise<string>) | undefined;
-  /** Of Stonegate. At the other listeners the path `/version` is the API server's. */
+  /** Stonegate's version: at the other listeners `/version` is the API server's. */
   readonly version: string;
   readonly random: Random;
   readonly logger: Logger;

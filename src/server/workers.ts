@@ -15,7 +15,7 @@ import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
   readonly workers: number | 'auto';
   readonly admin: { readonly bind: string };
-  /** Of Stonegate. */
+  /** Stonegate's version. */
   readonly version: string;
   /** Merges the workers' `metrics` into one exposition. */
   readonly aggregate: (parts: readonly object[]) => Promise<string>;

@@ -124,7 +124,7 @@ export async function fetchDocument(
 
 /** Only JSON can be reduced; of what the rest says, every client reads JSON. */
 const JSON_ONLY: readonly string[] = [JSON_TYPE];
-/** Some releases of kubectl read it as protobuf alone. */
+/** Some releases of kubectl read OpenAPI v2 as protobuf alone. */
 const OPENAPI_V2_FORMS: readonly string[] = [
   JSON_TYPE,
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',

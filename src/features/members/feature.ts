@@ -4,6 +4,7 @@
  */
 import { ComponentType, RUNS } from '../../config/component.ts';
 import { Informers } from '../../kubernetes/informers.ts';
+import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
@@ -75,14 +76,14 @@ export function createMembers(
   parts: ProxyParts,
   access: AccessIndex | undefined,
 ): MembersFeature {
-  const { generation, loaded, runtime, keystone, provisioningUpstream: upstream } = build;
-  const { members: section, tenancy, portal } = loaded.configuration;
+  const { loaded, runtime, keystone, provisioningUpstream: upstream } = build;
+  const { members: section, tenancy } = loaded.configuration;
   const memberships = createMemberships(build);
   if (section === undefined || upstream === undefined || memberships === undefined || access === undefined) {
     const unavailable = "are off: Stonegate's operator turns them on with the section members";
     return { ownResources: RESOURCES.map((resource) => ({ ...resource, unavailable })) };
   }
-  const { mode, ownBodies, asIdentity, owners } = parts;
+  const { mode, ownBodies, asIdentity } = parts;
   const place = operatorPlace(section, tenancy);
   const teams = createTeamSource(
     createTeams({
@@ -101,24 +102,7 @@ export function createMembers(
   };
   const members = createMembersService(options);
   const searchPeople = createPeopleSearch({ ...options, inviteAnyone: section.inviteAnyone });
-
-  const known = knownInvitations(build, upstream, collectionPath(STORED_INVITATIONS, place));
-  const { store, rate } = known;
-  const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
-  const upkeep = new OwnerUpkeep({
-    ...runtime,
-    ...{ kind: STORED_INVITATIONS, store, endedAt, objects: createObjects(upstream), place, owners },
-    identityOf: ({ identity }) => identity,
-  });
-  if (!build.explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
-  const invitations = createInvitations({
-    ...runtime,
-    ...{ store, place, owners, rate },
-    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
-    describe: (identity) => kubernetesIdentity(identity, mode),
-    targets: createInvitationTargets({ mode, requests: asIdentity, access, teams }),
-    linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
-  });
+  const { invitations, upkeep } = createInvitationService(build, upstream, parts, { access, teams, place });
 
   return {
     authorizers: [
@@ -156,6 +140,34 @@ function createTeamSource(teams: TeamSource['teams'], { mode, asIdentity }: Prox
       };
     },
   };
+}
+
+function createInvitationService(
+  build: FeatureBuild,
+  upstream: Upstream,
+  { mode, asIdentity: requests, owners }: ProxyParts,
+  { access, teams, place }: { access: AccessIndex; teams: TeamSource; place: Place },
+): { invitations: Invitations; upkeep: OwnerUpkeep<Invitation> } {
+  const { generation, loaded, runtime, explains } = build;
+  const { portal } = loaded.configuration;
+  const known = knownInvitations(build, upstream, collectionPath(STORED_INVITATIONS, place));
+  const { store, rate } = known;
+  const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
+  const upkeep = new OwnerUpkeep({
+    ...runtime,
+    ...{ kind: STORED_INVITATIONS, store, endedAt, objects: createObjects(upstream), place, owners },
+    identityOf: ({ identity }) => identity,
+  });
+  if (!explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
+  const invitations = createInvitations({
+    ...runtime,
+    ...{ store, place, owners, rate },
+    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
+    describe: (identity) => kubernetesIdentity(identity, mode),
+    targets: createInvitationTargets({ mode, requests, access, teams }),
+    linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
+  });
+  return { invitations, upkeep };
 }
 
 function knownInvitations(

@@ -96,7 +96,7 @@ function normalized(address: string): string {
   return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`;
 }
 
-/** Of each tenant: one that goes beyond them takes no room from others. */
+/** Each tenant has these bounds of its own: one that exceeds them takes no room from others. */
 const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface InvitationStore extends OwnedObjects<Invitation> {

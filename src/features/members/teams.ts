@@ -75,7 +75,7 @@ const KIND = { resource: 'teams', apiVersion: `${OWN_GROUP}/${OWN_VERSION}` };
 
 export type Teams = ReturnType<typeof createTeams>;
 
-/** Teams for those who act without a request of the API: the portal, and inviters who are not there. */
+/** Teams without a request of the API: for the portal, and for inviters when an invitation is accepted. */
 export interface TeamSource {
   readonly teams: Teams;
   callerOf(identity: Identity): Promise<TeamCaller>;

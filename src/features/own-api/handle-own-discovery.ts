@@ -22,7 +22,7 @@ export interface OwnDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
 }
 
-/** What these fields say is of the API server's document alone, to which the group is not added yet. */
+/** These ask for a form, version or part of the API server's document, which does not have the group yet. */
 const REQUEST_FIELDS_OF_DOCUMENT: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',

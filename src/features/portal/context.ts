@@ -4,7 +4,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { SignInRateLimiter } from '../../limits/rate-limits.ts';
+import type { SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { TrustedProxies } from '../../proxy/request/client-address.ts';
 import type { Identity } from '../../tenancy/identity.ts';

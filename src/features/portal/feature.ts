@@ -11,7 +11,7 @@ import type {
   PortalOIDCConfiguration,
 } from '../../config/configuration.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/rate-limits.ts';
+import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';

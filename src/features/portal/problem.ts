@@ -105,9 +105,14 @@ export const refusedByProvider = (provider: string, quote: string) =>
   problem(403, `${provider} did not sign you in`, 'The reason it gave:', { quote });
 
 export const tooManySignIns = () =>
-  problem(429, 'Too many sign-ins', 'Of this user, or from your address. Wait a minute, then try again.', {
-    headers: [['Retry-After', '60']],
-  });
+  problem(
+    429,
+    'Too many sign-ins',
+    'There were too many for this user, or from your address. Wait a minute, then try again.',
+    {
+      headers: [['Retry-After', '60']],
+    },
+  );
 
 /** Keystone does not exchange the token, or the browser stores none that can be exchanged. */
 export const projectRefused = (project: string) =>

@@ -32,14 +32,14 @@ export interface Visit<Source> extends Forms {
 
 export interface PageContent {
   readonly title: string;
-  /** The title without it. */
+  /** Defaults to the title. */
   readonly heading?: Content;
   readonly lead?: Content;
   readonly main: Content;
   readonly narrow?: boolean;
-  /** What is shown of a secret, once. */
+  /** Renders a secret that is shown once. */
   readonly secret?: (text: string) => Html;
-  /** Shown in the place of the reason why a form was not done. */
+  /** Replaces the reason why a form was not done. */
   readonly question?: Html | undefined;
 }
 

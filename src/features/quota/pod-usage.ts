@@ -9,7 +9,7 @@ import { largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** Resources whose requests and limits are both counted. */
 export const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
-/** A quota of these obliges each container to set them; of no others. */
+/** A quota of these, and of no others, obliges each container to set them. */
 const OBLIGATORY = ['cpu', 'memory'].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]).sort();
 const HUGE_PAGES = 'hugepages-';
 const DEVICE_CLASS = 'deviceclass.resource.kubernetes.io/';

@@ -12,7 +12,7 @@ export interface Budget {
   readonly owner: string;
   /** Identifies the budget in this process. */
   readonly key: string;
-  /** Of all processes together. */
+  /** The rate of all processes together. */
   readonly rate: Rate;
   /** This process' part of the rate. */
   readonly share: RateLimiter;

@@ -27,7 +27,7 @@ const ruleSchema = z.strictObject({
 
 export type TokenRule = Output<typeof ruleSchema>;
 
-/** Of all rules, as JSON: every process stores them, and a refusal repeats them. */
+/** The most characters of all rules as JSON: every process stores them, and a refusal repeats them. */
 const RULES_LENGTH = 4_096;
 
 const scopeFields = {

@@ -75,7 +75,7 @@ export interface ProcessUsage {
 export class UsageExposition {
   /** What was read last, by slot of the worker. */
   readonly #last = new Map<number, ProcessUsage>();
-  /** Of processes that have ended. */
+  /** The usage of processes that have ended. */
   readonly #ended = new UsageTable(MAX_SHOWN_PROJECTS);
   readonly #shown = new UsageTable(MAX_SHOWN_PROJECTS);
 

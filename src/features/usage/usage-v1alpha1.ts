@@ -47,7 +47,7 @@ export const API_VERSION = 'stonegate.dev/v1alpha1';
 const instant = z.iso.datetime();
 const members = {
   apiVersion: z.literal(API_VERSION),
-  /** Of `process` and `sequence`. */
+  /** Made of `process` and `sequence`. */
   id: z.string(),
   process: z.string().min(1),
   /** From 1 on, without a gap. */

@@ -23,7 +23,7 @@ import {
   textField,
 } from './page-parts.ts';
 
-/** Those that the user sees, and that were not accepted. */
+/** The invitations that the user sees and that are open or were refused. */
 export async function pendingInvitations({
   identity,
   context,

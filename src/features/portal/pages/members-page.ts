@@ -146,7 +146,7 @@ ${select('role', 'Role', ROLES, entered.get('role'))}
 ${button('Give the role')}`;
 }
 
-/** Asks whether the last one who may manage the namespace shall lose that. */
+/** Asks the user to confirm a change after which no member may give roles. */
 function forceForm(page: Forms): Html {
   const { entered } = page;
   const fields = ['id', 'name', 'type', 'role'].map((name) => hidden(name, entered.get(name) ?? ''));

@@ -51,7 +51,7 @@ export function described(term: Content, description: Content): Html {
   return html`<div><dt>${term}</dt><dd>${description}</dd></div>\n`;
 }
 
-/** @param secret what is shown of a secret, once */
+/** @param secret renders a secret that is shown once */
 export function outcome({ flash, refusal }: Forms, secret?: (text: string) => Html): Html {
   return html`${refusal && notDone(refusal.message)}${
     flash &&

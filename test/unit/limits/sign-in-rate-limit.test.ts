@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createSignInRateLimit } from '../../../src/limits/rate-limits.ts';
+import { createSignInRateLimit } from '../../../src/limits/sign-in-rate-limit.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 function signInLimit() {
