@@ -14,9 +14,10 @@ const COVERAGE_FOLDER = resolve('coverage');
 const files = process.argv.slice(2);
 const complete = files.length === 0;
 
-const missing = files.filter((file) => !file.startsWith('-') && globSync(file).length === 0);
+const missing = files.filter((file) => !globSync(file).some((found) => found.endsWith('.ts')));
 if (missing.length > 0) {
-  for (const file of missing) console.log(`not ok: there is no file ${file}`);
+  for (const file of missing)
+    console.log(`not ok: there is no test ${file} (a folder's tests are FOLDER/*.test.ts)`);
   console.log(`0 passed, ${missing.length} failed`);
   process.exit(1);
 }

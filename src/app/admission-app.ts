@@ -19,8 +19,8 @@ import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
 import type { AppOptions } from './app.ts';
+import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {

@@ -45,7 +45,7 @@ export function cacheType<V>(name: string) {
 
 /**
  * A cache of what a backend has said, in this process and in the shared cache. It is reused as long as the
- * settings that determine identities stay.
+ * sections `authentication` and `tenancy` stay, which `identityDigest` covers: all settings come from them.
  */
 export function createBackendCache<V>(
   build: Build,

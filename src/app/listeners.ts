@@ -12,7 +12,7 @@ import type { Exchange } from '../lib/exchange.ts';
 import type { ListenerName } from '../lib/telemetry.ts';
 import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
-import { ADMISSION_LISTENER, tlsMaterial } from './admission-listener.ts';
+import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
 import type { Serving } from './serving.ts';
 
 export type Addresses = { readonly api: AddressInfo } & {

@@ -104,6 +104,9 @@ export function manifests(
   return runCommand({ ...COMMAND, argv, io }, async (values, [what, ...more], note) => {
     refuseWords(more);
     if (what === 'crds' || what === 'roles') {
+      const { user, provisioner, constrained, 'service-account': serviceAccount } = values;
+      if ([user, provisioner, constrained, serviceAccount].some((value) => value !== undefined))
+        throw new UsageError(`manifests ${what} takes only --config or --mode`);
       const { mode } = await needsOfOptions(values, sources, 'arktos');
       io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
       return;

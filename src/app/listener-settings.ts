@@ -1,5 +1,6 @@
 /**
- * The listener of the admission webhook, in the process that serves everything and in one of its own.
+ * What the listeners of both kinds of process share: the content of their TLS files, and the settings of the
+ * admission webhook's listener.
  */
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { ListenerOptions } from '../server/listener.ts';
