@@ -45,7 +45,8 @@ export function cacheType<V>(name: string) {
 
 /**
  * A cache of what a backend has said, in this process and in the shared cache. It is reused as long as the
- * sections `authentication` and `tenancy` stay, which `identityDigest` covers: all settings come from them.
+ * backends and their settings stay: the API server, and the sections that `identityDigest` covers,
+ * `authentication` and `tenancy`.
  */
 export function createBackendCache<V>(
   build: Build,
@@ -53,11 +54,12 @@ export function createBackendCache<V>(
   options: Pick<CredentialCacheOptions<V>, 'ttl' | 'negativeTTL' | 'staleIfUnavailable' | 'codec'>,
 ): ClearableCredentialCache<V> {
   const { generation, loaded, runtime } = build;
-  const { maxEntries } = loaded.configuration.cache;
+  const { cache, upstream } = loaded.configuration;
+  const { maxEntries } = cache;
   const configurationDigest = loaded.identityDigest;
   const shared = createShared(build);
   return generation.component(type, {
-    fingerprint: [maxEntries, configurationDigest],
+    fingerprint: [maxEntries, configurationDigest, upstream.server],
     uses: [shared],
     create: () =>
       createCredentialCache({

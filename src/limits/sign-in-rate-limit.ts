@@ -1,6 +1,7 @@
 /**
- * Rate limits of sign-ins at the portal.
+ * Rate limits of sign-ins at the portal. Names are hashed, since clients decide how long they are.
  */
+import { hash } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
@@ -29,7 +30,7 @@ export function createSignInRateLimit(options: {
   return {
     admit(source, user) {
       if (!sources.take(sourceKey(source))) return 'source';
-      return user === undefined || users.take(user) ? undefined : 'user';
+      return user === undefined || users.take(hash('sha256', user)) ? undefined : 'user';
     },
   };
 }

@@ -97,7 +97,7 @@ export class IndexBound {
 const OBJECT_BYTES = 420;
 /** A namespace, with the maps of its roles and bindings. */
 const NAMESPACE_BYTES = 1_000;
-const SUBJECT_BYTES = 200;
+const SUBJECT_BYTES = 212;
 /** Bytes of a service account in addition to its name: its kind, namespace, and the user name as a key. */
 const SERVICE_ACCOUNT_BYTES = 200;
 const RULE_BYTES = 250;

@@ -103,7 +103,9 @@ export class PolicyUpdates {
     this.#logConfiguration(resolved.statuses);
     const previous = this.#snapshot;
     this.#snapshot = { ...resolved, facts, forms };
-    inForce.replace(createPolicySet(resolved.policies));
+    // A set of many policies takes long to build, and most updates change none.
+    if (!isDeepStrictEqual(resolved.policies, previous?.policies))
+      inForce.replace(createPolicySet(resolved.policies));
     if (previous === undefined || !isDeepStrictEqual(controlledBy(this.#snapshot), controlledBy(previous)))
       for (const call of [...this.#callbacks]) call();
     this.#resolvedAt = clock.now();

@@ -63,9 +63,11 @@ ${form(page, 'create', fields(page))}</section>`,
         return shownOnce(await source.create(identity, newToken(entered, source), signal), 'was made');
       case 'rotate':
         return shownOnce(await source.rotate(identity, name, OVERLAP, signal), 'has another secret');
-      default:
+      case 'revoke':
         await source.revoke(identity, name, signal);
         return { text: `The token ${name} is revoked.` };
+      default:
+        throw mistake('This form is not known here.');
     }
   },
 });
