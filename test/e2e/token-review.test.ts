@@ -1,11 +1,12 @@
 /** Service accounts and other users that the API server itself knows are forwarded with their own token. */
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
-import type { LoggedRequest } from '../support/apiserver/api-server.ts';
+import { createApiServer, type LoggedRequest } from '../support/apiserver/api-server.ts';
+import { eventually } from '../support/eventually.ts';
 import { startForKubectl } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
-import type { Mode } from '../support/testbed.ts';
+import { type Mode, OWN_TOKEN } from '../support/testbed.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 const CERTIFICATE = { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } };
@@ -290,3 +291,21 @@ async function fetchDirectly({ apiServer, authority }: RunningStonegate, token: 
       .end();
   });
 }
+
+t.test('what one API server said of a token does not count at another', async (t) => {
+  const { ask, robot, configure, authority } = await start(t, 'shared', { cacheTTL: '10m' });
+  const pods = '/api/v1/namespaces/acme/pods';
+  t.equal((await ask(robot, pods)).status, 200);
+  const tls = await authority.server('kube-apiserver');
+  const tokens = { [OWN_TOKEN]: { username: 'stonegate', groups: ['system:masters'] } };
+  const other = await createApiServer({ flavour: 'kubernetes', tls, tokens });
+  t.teardown(() => other.close());
+  // Noticed without being told: an operator's reload would empty the cache.
+  await configure({
+    ...configurationOf('shared', 'token', { cacheTTL: '10m' }),
+    upstream: { server: other.url },
+  });
+  await eventually(() => other.requests.length > 0);
+  t.equal((await ask(robot, pods)).status, 401);
+  t.ok(other.requests.some(({ url }) => url === REVIEWS));
+});

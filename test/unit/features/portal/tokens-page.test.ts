@@ -6,9 +6,9 @@ const SECRET = `sgt_abcd1234${'x'.repeat(38)}`;
 const FORM = { do: 'create', level: 'edit', where: 'namespaces', namespaces: 'web', days: '30' };
 const FLASH = '__Host-stonegate-flash';
 
-/** A portal at whose page of tokens a browser is, and how many were made. */
+/** A portal at whose page of tokens a browser is, and how many were made and revoked. */
 async function setUp() {
-  const count = { made: 0 };
+  const count = { made: 0, revoked: 0 };
   const token: ShownToken = {
     metadata: { name: 'abcd1234', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' },
     spec: { scopes: [] },
@@ -25,7 +25,10 @@ async function setUp() {
       return token;
     },
     rotate: async () => token,
-    revoke: async () => token,
+    async revoke() {
+      count.revoked += 1;
+      return token;
+    },
   };
   const portal = createFakePortal({ tokens, quota: { quotaOf: async () => undefined } });
   const browser = portal.browser();
@@ -58,4 +61,10 @@ t.test('a form from elsewhere makes nothing', async (t) => {
   const elsewhere = { origin: 'https://evil.example' };
   t.equal((await browser.post('/tokens', { ...FORM, token: browser.formToken }, elsewhere)).status, 403);
   t.equal(count.made, 0);
+});
+
+t.test('a form whose action the page does not know changes nothing', async (t) => {
+  const { browser, count } = await setUp();
+  await browser.post('/tokens', { do: 'rename', name: 'abcd1234', token: browser.formToken });
+  t.same(count, { made: 0, revoked: 0 });
 });
