@@ -1,6 +1,6 @@
 /**
- * The life of an access token at two replicas: made, rotated, revoked, deleted or edited by an operator, and
- * while the API server is away.
+ * The life of an access token at two replicas: it is created, rotated and revoked, an operator deletes or
+ * edits it, and the API server is down.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ async function start(t: Test, options?: TokenStandInOptions) {
     ...site,
     alice: site.keystoneToken('alice'),
     other: { ...other, ...createTokenClient(other) },
-    /** Resolves when both replicas answer so. */
+    /** Resolves when both replicas respond with this status. */
     bothAnswer: (secret: string, status: number) =>
       eventually(async () => (await answers(secret)).every((one) => one === status)),
     stored: (name: string) => store.get({ ...STORED, name }),
@@ -50,7 +50,7 @@ async function start(t: Test, options?: TokenStandInOptions) {
   };
 }
 
-t.test('a revocation at one replica ends what is open at the other', async (t) => {
+t.test('revoking a token at one replica ends its watches and tunnels at the other', async (t) => {
   const { make, revoke, alice, other, bothAnswer } = await start(t);
   const { secret, name } = await make(alice, 'session', '+exec');
   await bothAnswer(secret, 200);
@@ -73,7 +73,7 @@ t.test('a revocation at one replica ends what is open at the other', async (t) =
   bystander.leave();
 });
 
-t.test('D401 D403 a token without a scope, or with one that does not exist, is not made', async (t) => {
+t.test('D401 D403 a token without a scope, or with a scope that does not exist, is not created', async (t) => {
   const { post, alice, make, edit, ask, bothAnswer, list } = await start(t);
   const wrong = ['role:foo', 'role:foo:', 'role::ns', 'role:', 'admin', '', 'tenant/*', 'namespace/*/read'];
   for (const spec of [
@@ -91,7 +91,7 @@ t.test('D401 D403 a token without a scope, or with one that does not exist, is n
   ])
     t.match(await post(alice, spec), { status: 400 }, JSON.stringify(spec));
 
-  await t.test('D402 one that was stored so is refused as a whole', async (t) => {
+  await t.test('D402 a stored token with such scopes is refused as a whole', async (t) => {
     const { secret, name } = await make(alice, 'userinfo', 'read');
     await bothAnswer(secret, 200);
     for (const scopes of [['userinfo', 'bad'], [], ['+exec']]) {
@@ -105,7 +105,7 @@ t.test('D401 D403 a token without a scope, or with one that does not exist, is n
   });
 });
 
-t.test('an operator deletes a stored token, or makes nonsense of it', async (t) => {
+t.test('a token is refused when an operator deletes it or corrupts the stored object', async (t) => {
   const { make, alice, other, bothAnswer, edit, remove } = await start(t);
   const nonsense: readonly JsonObject[] = [
     { identity: '{}' },
@@ -131,7 +131,7 @@ t.test('an operator deletes a stored token, or makes nonsense of it', async (t) 
   await bothAnswer(secret, 401);
 });
 
-t.test('rotations: at both replicas at once, in a loop, while the token is revoked', async (t) => {
+t.test('rotations at two replicas at once all succeed, are limited in number, and do not undo a revocation', async (t) => {
   const { make, rotate, revoke, alice, other, bothAnswer, post, keystoneToken } = await start(t);
   const { secret, name } = await make(alice, 'read');
   await eventually(async () => (await other.list(alice)).length === 1);
@@ -150,14 +150,14 @@ t.test('rotations: at both replicas at once, in a loop, while the token is revok
   if (rotated.status === 201) await bothAnswer(madeToken(rotated).secret, 401);
   t.match(await rotate(alice, { name: fresh.name }), { status: 422, body: /revoked/ });
   t.match(await rotate(alice, { name: 'zzzzzzzz' }), { status: 404 });
-  t.match(await revoke(keystoneToken('bob'), name), { status: 404 }, 'no other user can');
+  t.match(await revoke(keystoneToken('bob'), name), { status: 404 }, 'another user cannot revoke it');
   const made = await Promise.all(Array.from({ length: 99 }, () => post(alice, { scopes: ['read'] })));
   t.ok(made.every(({ status }) => status === 201));
   await eventually(async () => (await post(alice, { scopes: ['read'] })).status === 422);
   t.match(await post(alice, { scopes: ['read'] }), { status: 422, body: /you have 100 access tokens/ });
 });
 
-t.test('D430 a typo, an unknown id and a wrong secret have the same answer', async (t) => {
+t.test('D430 a typo, an unknown id and a wrong secret get the same response', async (t) => {
   const { make, alice, ask, bothAnswer } = await start(t);
   const { secret, name } = await make(alice, 'read');
   await bothAnswer(secret, 200);
@@ -175,7 +175,7 @@ t.test('D430 a typo, an unknown id and a wrong secret have the same answer', asy
   for (const body of bodies) t.same(body, bodies[0]);
 });
 
-t.test('D432 a secret is shown once: nothing that is stored, listed or logged has it', async (t) => {
+t.test('D432 a secret is shown once: nothing that is stored, listed or logged contains it', async (t) => {
   const { post, rotate, alice, ask, stored, audited, logged, bothAnswer } = await start(t);
   const reply = await post(alice, { scopes: ['read', '+tokens'] });
   t.equal(reply.headers['cache-control'], 'no-store');
@@ -192,10 +192,10 @@ t.test('D432 a secret is shown once: nothing that is stored, listed or logged ha
   ];
   for (const text of texts) for (const shown of [secret, second]) t.notOk(text.includes(shown.slice(12, 44)));
   t.match(texts[0], createHash('sha256').update(second).digest('hex'));
-  t.ok(texts[3]?.includes(name), 'the audit log has the id');
+  t.ok(texts[3]?.includes(name), 'the audit log contains the id');
 });
 
-t.test('D425 the API server is away: known tokens count on, one that is not known is a 503', async (t) => {
+t.test('D425 while the API server is down, known tokens work and an unknown token gets a 503', async (t) => {
   const { make, alice, ask, bothAnswer, apiServer } = await start(t);
   const { secret } = await make(alice, 'read');
   await bothAnswer(secret, 200);

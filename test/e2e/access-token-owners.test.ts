@@ -1,6 +1,6 @@
 /**
- * An access token follows its owner: what happens to them at Keystone, at their issuer or in the
- * configuration happens to the token within a second, and is undone as they come back.
+ * An access token follows its owner: within a second it loses what its owner loses at Keystone, at their
+ * issuer or in the configuration, and it regains that when its owner does.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -21,13 +21,13 @@ async function becomes(
   t.pass(`becomes ${status}`);
 }
 
-/** Why the last request with the token was refused, as the audit log says it. */
+/** The reason that the audit log gives for the last 401. */
 async function reason(site: TokenStandIn): Promise<string> {
   const refused = (await site.audited()).filter(({ responseStatus }) => responseStatus?.code === 401);
   return refused.at(-1)?.annotations?.['stonegate.dev/reason'] ?? '';
 }
 
-t.test('a role that gives rights in a namespace is taken away at Keystone, and given back', async (t) => {
+t.test('a token loses and regains the rights of a role that its owner loses and regains at Keystone', async (t) => {
   const site = await startTokenStandIn(t);
   const { directory } = site.keystone;
   const erin = directory.user('acme', 'erin');
@@ -53,7 +53,7 @@ t.test('a role that gives rights in a namespace is taken away at Keystone, and g
   await becomes(t, site, secret, 200, IN_WEB);
 });
 
-t.test('D423 the owner’s tenant, issuer and roles go from the configuration, and come back', async (t) => {
+t.test('D423 a token works only while the configuration has its owner’s tenant, issuer and roles', async (t) => {
   const issuer = await startSigningIssuer();
   t.teardown(() => issuer.down());
   const jwt = {
@@ -74,14 +74,14 @@ t.test('D423 the owner’s tenant, issuer and roles go from the configuration, a
   const ofAlice = await site.make(site.keystoneToken('alice'), 'read');
   await becomes(t, site, secret, 200);
 
-  await t.test('groups are those of the last sign-in', async (t) => {
+  await t.test('the groups are those of the last sign-in', async (t) => {
     await site.ask(await sign([]), CONFIGMAPS);
     await becomes(t, site, secret, 403);
     await site.ask(await sign(['developers']), CONFIGMAPS);
     await becomes(t, site, secret, 200);
   });
 
-  await t.test('the issuer goes', async (t) => {
+  await t.test('the issuer is removed', async (t) => {
     await site.reconfigure({ authentication: { ...authentication, jwt: [] } });
     await becomes(t, site, secret, 401);
     t.match(await reason(site), /the owner's source .* is not configured any more/);
@@ -93,12 +93,12 @@ t.test('D423 the owner’s tenant, issuer and roles go from the configuration, a
     await site.reconfigure({ ...withIssuer, tokens: { signInMaxAge: '1ms' } });
     await becomes(t, site, secret, 401);
     t.match(await reason(site), /has not signed in for too long/);
-    t.match(await site.ask(ofAlice.secret, CONFIGMAPS), { status: 200 }, 'Keystone is asked instead');
+    t.match(await site.ask(ofAlice.secret, CONFIGMAPS), { status: 200 }, 'a user of Keystone is looked up there instead');
     await site.reconfigure(withIssuer);
     await becomes(t, site, secret, 200);
   });
 
-  await t.test('the domain is another tenant’s', async (t) => {
+  await t.test('the domain belongs to another tenant', async (t) => {
     await site.reconfigure({
       ...withIssuer,
       tenancy: { mode: 'arktos', domains: { acme: 'umbrella' } },
@@ -109,7 +109,7 @@ t.test('D423 the owner’s tenant, issuer and roles go from the configuration, a
     await becomes(t, site, ofAlice.secret, 200);
   });
 
-  await t.test('roles are not looked up any longer', async (t) => {
+  await t.test('roles are no longer looked up', async (t) => {
     const { serviceCredential: _, roleAssignments: __, ...keystone } = Object(authentication).keystone;
     await site.reconfigure({ authentication: { keystone, jwt: [jwt] } });
     await becomes(t, site, ofAlice.secret, 401);
@@ -121,7 +121,7 @@ t.test('D423 the owner’s tenant, issuer and roles go from the configuration, a
 });
 
 t.test(
-  'D426 D427 lifetimes: required, bounded, and a lowered maximum blocks until it is raised',
+  'D426 D427 a lifetime is required and bounded, and a lowered maximum blocks a token until it is raised',
   async (t) => {
     const site = await startTokenStandIn(t, { tokens: { lifetimes: { read: '48h' } } });
     const alice = site.keystoneToken('alice');

@@ -1,6 +1,6 @@
 /**
- * One token, whichever way it arrives: the ways that carry it have the same decision, and no other way
- * carries it.
+ * The ways in which a request can carry an access token: all of them get the same decision, and a token that
+ * is sent in any other way is refused.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ const BINDING = {
 };
 const AS_DAVE = { headers: { 'impersonate-user': 'dave' } };
 
-/** What is asked for, each a right of alice. */
+/** Requests, each of which alice may make. */
 const ASKED: Readonly<Record<string, readonly [path: string, options?: Ask]>> = {
   'who am I': [`${OWN}/selfidentity`],
   'read here': [PODS],
@@ -43,7 +43,7 @@ const ASKED: Readonly<Record<string, readonly [path: string, options?: Ask]>> = 
   'as dave': [PODS, AS_DAVE],
 };
 
-/** For each scope what it allows; everything else of ASKED is 403. */
+/** What each scope allows; every other request of ASKED gets a 403. */
 const SCOPES: readonly (readonly [scopes: readonly string[], allowed: readonly string[]])[] = [
   [['userinfo'], []],
   [['read'], ['read here', 'read elsewhere']],
@@ -95,7 +95,7 @@ function start(
 }
 
 t.test(
-  'D405 D409 D410 D411 D414 D418 each scope allows the same in each way that carries a token',
+  'D405 D409 D410 D411 D414 D418 each scope allows the same requests, however the token is sent',
   async (t) => {
     const site = await start(t);
     const alice = site.keystoneToken('alice');
@@ -110,7 +110,7 @@ t.test(
           await site.ask(secret, path, options),
           await site.ask(undefined, path, { ...options, headers }),
         ]) {
-          // Without an upgrade the API server answers a shell with 400.
+          // Without an upgrade the API server responds to exec with 400.
           t.equal(status < 300 || status === 400, isAllowed, `${scopes.join(' ')}: ${what}: ${status}`);
           if (!isAllowed) t.match(body, `its scopes are ${scopes.join(' ')}`);
         }
@@ -120,7 +120,7 @@ t.test(
 );
 
 t.test(
-  'D417 a token changes no tokens, members, policies or quotas of its owner without the word',
+  'D417 without the scope for it a token changes no tokens, members, policies or quotas of its owner',
   async (t) => {
     const site = await start(t);
     const { secret, name } = await site.make(
@@ -145,7 +145,7 @@ t.test(
   },
 );
 
-t.test('D414 D415 no other way carries a token, and what is refused goes to no backend', async (t) => {
+t.test('D414 D415 a token that is sent in any other way is refused, and no backend is asked', async (t) => {
   const authority = await createAuthority('API servers');
   const own = await authority.client('kube-apiserver');
   const site = await start(
@@ -174,7 +174,7 @@ t.test('D414 D415 no other way carries a token, and what is refused goes to no b
   };
   for (const [way, headers = {}] of Object.entries(ways))
     t.match(await site.ask(undefined, PODS, { headers }), { status: 401 }, way);
-  t.match(await site.ask(undefined, `${PODS}?access_token=${secret}`), { status: 401 }, 'a query');
+  t.match(await site.ask(undefined, `${PODS}?access_token=${secret}`), { status: 401 }, 'a query parameter');
   const { port } = site.app.addresses.webhook ?? {};
   if (port === undefined) throw new Error('there is no webhook');
   const webhook = createWebhookClient({ port, ca: site.authority.cert, own });

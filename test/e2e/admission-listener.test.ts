@@ -23,7 +23,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
   t.teardown(close);
   return {
     ask,
-    /** Whether alice of the tenant acme may create an object of the kind there. */
+    /** Whether the webhook lets alice of the tenant acme create an object of the kind. */
     async isAllowed(kind: string, resource: string, path = '/admission'): Promise<boolean> {
       const uid = randomUUID();
       const of = { group: 'batch', version: 'v1', resource };
@@ -44,7 +44,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
   };
 }
 
-t.test('the API server needs no credential, and learns nothing but the verdict', async (t) => {
+t.test('a review needs no credential, and the listener serves no other API', async (t) => {
   const stonegate = await start(t);
   const { ask, isAllowed } = client(t, stonegate);
   t.equal(await isAllowed('CronJob', 'cronjobs'), true);
@@ -60,7 +60,7 @@ t.test('the API server needs no credential, and learns nothing but the verdict',
   t.same(
     stonegate.apiServer.requests.filter(({ url }) => url === '/api/v1/namespaces'),
     [],
-    'nothing of it reaches the API server',
+    'none of these requests reaches the API server',
   );
 });
 
@@ -70,10 +70,10 @@ t.test('with clientCAFile only a client with a certificate of that authority is 
   t.equal(await client(t, stonegate, certificate).isAllowed('CronJob', 'cronjobs'), true);
   await t.rejects(client(t, stonegate).ask(undefined, '/readyz'), 'without a certificate');
   const foreign = await (await createAuthority('another CA')).client('kube-apiserver');
-  await t.rejects(client(t, stonegate, foreign).ask(undefined, '/readyz'), 'of another authority');
+  await t.rejects(client(t, stonegate, foreign).ask(undefined, '/readyz'), 'with a certificate of another authority');
 });
 
-t.test('a reload changes what is refused; a broken one changes nothing', async (t) => {
+t.test('a reload changes what is refused; an invalid configuration changes nothing', async (t) => {
   const stonegate = await start(t);
   const { isAllowed } = client(t, stonegate);
   t.equal(await isAllowed('CronJob', 'cronjobs'), true);

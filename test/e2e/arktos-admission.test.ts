@@ -1,7 +1,7 @@
 /**
- * An Arktos API server with the admission webhook as `stonegate manifests admission` registers it. Clients
- * reach the server past Stonegate: a service account of a tenant, and controllers of the system, whose names
- * every tenant can give to accounts of its own.
+ * An Arktos API server with the admission webhook as `stonegate manifests admission` registers it. Its
+ * clients bypass Stonegate: service accounts of a tenant, and controllers of the system, whose names every
+ * tenant can give to accounts of its own.
  */
 import t, { type Test } from 'tap';
 import { startAdmissionWebhook } from '../support/admission-webhook.ts';
@@ -24,7 +24,7 @@ async function start(t: Test) {
   }
   seed.tenant('acme');
 
-  /** Of a service account of the tenant's `kube-system` that may do everything in its tenant. */
+  /** The token of a service account in the tenant's `kube-system` that may do everything in its tenant. */
   function token(tenant: string, name: string): string {
     const subjects = [{ kind: 'ServiceAccount', namespace: 'kube-system', name }];
     const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'admin-role' };
@@ -54,7 +54,7 @@ const REFUSED = { status: 403, message: /kind: \w+ are only for the system/ };
 const LABELLED = { metadata: { name: 'acme', labels: { region: 'eu' } } };
 const OTHER = { metadata: { name: 'other' }, spec: { storageClusterId: '0' } };
 
-t.test('no service account of a tenant writes Tenant objects, its own included', async (t) => {
+t.test('no service account of a tenant may write Tenant objects, not even that of its own tenant', async (t) => {
   const { token, write, stored } = await start(t);
   for (const name of ['default', 'tenant-controller', 'namespace-controller', 'node-controller']) {
     const account = token('acme', name);
@@ -67,7 +67,7 @@ t.test('no service account of a tenant writes Tenant objects, its own included',
   t.match(stored('tenants', 'acme'), [{ name: 'acme', labels: undefined }]);
 });
 
-t.test('the tenant controller finishes what was deleted', async (t) => {
+t.test('the tenant controller can finish the deletion of a tenant', async (t) => {
   const { seed, token, write, stored } = await start(t);
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   seed.object('v1/tenants', 'doomed', { metadata: { deletionTimestamp }, spec: { finalizers: ['arktos'] } });
@@ -78,7 +78,7 @@ t.test('the tenant controller finishes what was deleted', async (t) => {
   t.strictSame(stored('tenants', 'doomed'), []);
 });
 
-t.test('nodes are written by those controllers that must, and only as they must', async (t) => {
+t.test('only the controllers that have to write nodes may, and only as they have to', async (t) => {
   const { token, write, stored } = await start(t);
   const taint = { spec: { taints: [{ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }] } };
   const other = token('acme', 'default');

@@ -1,7 +1,7 @@
 /**
- * A controller's informer through Stonegate in arktos mode. client-go asks for its list as a watch first,
- * which Arktos ignores: the stand-in sends no bookmark either, so an informer that were let through would
- * wait for ever.
+ * A controller's informer through Stonegate in arktos mode. client-go first requests its list as a watch,
+ * which Arktos and the stand-in do not support: they send no bookmark after the list, so an informer whose
+ * watch was forwarded would wait for ever.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { prints, stop } from '../support/kubectl-users.ts';
 import { informer, missing } from '../support/kubernetes/programs.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
-t.test('an informer of client-go 0.36 syncs and follows', { skip: missing(informer()) }, async (t) => {
+t.test('an informer of client-go 0.36 syncs and follows changes', { skip: missing(informer()) }, async (t) => {
   const folder = t.testdir();
   const stonegate = await startStonegate(t, { folder });
   const { apiServer, authority, url } = stonegate;

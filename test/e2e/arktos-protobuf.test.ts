@@ -6,7 +6,7 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const newest = findKubectls().at(-1);
 
-/** What the API server adds to an object. */
+/** Fields that the API server adds to an object. */
 const ADDED = /^(?:uid|hashKey|resourceVersion|creationTimestamp|startedAt|clusterIP|nodePort|selfLink)$/;
 const asSent = (object: string): unknown =>
   asGoReads(JSON.parse(object, (key, value) => (ADDED.test(key) ? undefined : value)));
@@ -14,7 +14,7 @@ const asSent = (object: string): unknown =>
 /** Arktos serves neither `autoscaling/v2` nor `policy/v1`, and priority classes to no tenant. */
 const UNSTORED = /\/(?:self\w+reviews|token|autoscaling\/v2\/.*|policy\/v1\/.*|priorityclasses)$/;
 
-/** `kubectl create` …: kinds that Arktos serves in the version that kubectl sends. */
+/** Arguments of `kubectl create`, for kinds that Arktos serves in the version that kubectl sends. */
 const CREATED = {
   'namespace/typed': ['namespace', 'typed'],
   'configmap/typed': ['configmap', 'typed', '--from-literal=a=b', '--from-literal=empty='],
@@ -42,7 +42,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   });
 
   for (const [name, words] of Object.entries(CREATED))
-    await t.test(`creates the same ${name} as from the manifest that it prints`, async (t) => {
+    await t.test(`creates the same ${name} directly as from the manifest that it prints`, async (t) => {
       const stored = () => succeeds(t, alice, ['get', name, '-o', 'json']);
       await succeeds(t, alice, ['create', ...words]);
       const created = await stored();
@@ -51,7 +51,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
       t.strictSame(asSent(created), asSent(await stored()));
     });
 
-  await t.test('scales automatically, and copies a pod to debug it', async (t) => {
+  await t.test('creates an autoscaler, and copies a pod to debug it', async (t) => {
     const bounds = ['--min=1', '--max=3', '--cpu-percent=80'];
     await succeeds(t, alice, ['autoscale', 'deployment', 'typed', ...bounds]);
     await succeeds(t, alice, ['debug', 'web', '--image=busybox', '--copy-to=web-debug']);
@@ -59,7 +59,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   });
 });
 
-t.test('what kubectl 1.33 sends', async (t) => {
+t.test('requests of kubectl 1.33', async (t) => {
   const stonegate = await startStonegate(t);
   const { apiServer, ask } = stonegate;
   const alice = stonegate.keystoneToken('alice');
@@ -67,7 +67,7 @@ t.test('what kubectl 1.33 sends', async (t) => {
     ask(alice, path, { method: 'POST', headers: { 'content-type': type }, body });
 
   for (const { command, path, body, object } of KUBECTL_REQUESTS.filter((one) => !UNSTORED.test(one.path)))
-    await t.test(`${command}: what is stored is what JSON would have stored`, async (t) => {
+    await t.test(`${command}: protobuf stores the same object as JSON`, async (t) => {
       const fromProtobuf = await post(path, 'application/vnd.kubernetes.protobuf', body);
       t.equal(apiServer.requests.at(-1)?.headers['content-type'], 'application/json');
       const { name } = JSON.parse(fromProtobuf.body).metadata;

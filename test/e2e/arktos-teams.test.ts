@@ -1,6 +1,6 @@
 /**
- * Teams on Arktos: stored in the system tenant, where no user of a tenant reaches them, and of their own
- * tenant alone.
+ * Teams on Arktos: they are stored in the system tenant, where users of other tenants cannot reach them, and
+ * they count in their own tenant alone.
  */
 import { join } from 'node:path';
 import t from 'tap';
@@ -13,7 +13,7 @@ const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
 const STORED = '/apis/tenancy.stonegate.dev/v1alpha1/tenants/system/namespaces/stonegate/teams';
 const GROUP = 'stonegate:team:acme:web';
 
-t.test('a team of a tenant', async (t) => {
+t.test('a team gives its members rights in its own tenant alone', async (t) => {
   const testbed = await createTestbed({ folder: join(t.testdir({}), 'land'), mode: 'arktos' });
   const { seed } = testbed.apiServer;
   await prepareCrossTenant(testbed, { configuration: { access: { index: true }, members: {} } });
@@ -51,7 +51,7 @@ t.test('a team of a tenant', async (t) => {
   t.strictSame(JSON.parse((await stonegate.ask(bob, TEAMS)).body).items, []);
   t.equal((await stonegate.ask(bob, `${TEAMS}/web`)).status, 404);
   for (const token of [alice, bob])
-    t.not((await stonegate.ask(token, STORED)).status, 200, 'the stored objects are the operator’s');
+    t.not((await stonegate.ask(token, STORED)).status, 200, 'users of tenants cannot read the stored objects');
   t.equal((await stonegate.ask(alice, `${TEAMS}/web`, { method: 'DELETE' })).status, 200);
   await eventually(async () => (await pods(carol)) === 403);
 });

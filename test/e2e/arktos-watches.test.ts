@@ -22,11 +22,11 @@ seed.object('v1/secrets', 'mine', hidden('acme'), { tenant: 'acme' });
 seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
 const robot = seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
 const alice = keystoneToken('alice');
-// Whatever changed last comes in the bookmark.
+// The bookmark contains the object that changed last.
 seed.object('v1/secrets', 'theirs', hidden('globex'), { tenant: 'globex' });
 seed.pod('theirs', { tenant: 'globex' });
 
-/** What the API server itself tells the client with its own token. */
+/** The API server's own response to the service account, without Stonegate. */
 function unfiltered(path: string, accept: string) {
   const full = path.replace(/^(\/api\/v1\/(?:watch\/)?)/, '$1tenants/acme/');
   const server = { port: apiServer.port, ca: stonegate.authority.cert };
@@ -44,22 +44,22 @@ for (const [what, path, accept] of [
   ['in the path form', `/api/v1/watch/namespaces/default/secrets/mine?timeoutSeconds=1`, 'application/json'],
   ['of pods', '/api/v1/pods?fieldSelector=spec.nodeName%3Dn1&watch=1&timeoutSeconds=1', 'application/json'],
 ] as const)
-  t.test(`a watch ${what} tells nothing of other tenants`, async (t) => {
-    // Each of them lasts a second.
+  t.test(`a watch ${what} shows nothing of other tenants`, async (t) => {
+    // Each watch lasts a second.
     const [direct, ...filtered] = await Promise.all([
       unfiltered(path, accept),
       ...[alice, robot].map((token) => ask(token, path, { headers: { accept } })),
     ]);
-    t.match(direct.body, /BOOKMARK[\s\S]*theirs/, 'though the API server would');
+    t.match(direct.body, /BOOKMARK[\s\S]*theirs/, 'the API server itself shows an object of another tenant');
     for (const { status, body, headers } of filtered) {
       t.equal(status, 200);
       t.equal(headers['content-type'], 'application/json');
-      t.match(body, '"type":"ADDED"', 'their own is there');
+      t.match(body, '"type":"ADDED"', 'the object of their own tenant is shown');
       t.notMatch(body, /BOOKMARK|theirs|globex/);
     }
   });
 
-t.test('a watch is not read as a list, whatever its query is made of', async (t) => {
+t.test('an ambiguous watch parameter is refused', async (t) => {
   for (const watch of ['watch=%ff', 'watch=1%ff', 'x=1;watch=1', 'watch=%', 'watch=fal%C5%BFe']) {
     const { status, body } = await ask(alice, `${SECRETS}?fieldSelector=metadata.name%3Dmine&${watch}`);
     t.equal(status, 400, watch);
@@ -67,7 +67,7 @@ t.test('a watch is not read as a list, whatever its query is made of', async (t)
   }
 });
 
-t.test('no watch is upgraded: a tunnel would not be filtered', async (t) => {
+t.test('a watch over WebSocket is refused, since a tunnel would not be filtered', async (t) => {
   const headers = {
     connection: 'Upgrade',
     upgrade: 'websocket',
@@ -78,7 +78,7 @@ t.test('no watch is upgraded: a tunnel would not be filtered', async (t) => {
     t.equal((await ask(alice, path, { headers })).status, 400, path);
 });
 
-t.test('a client that accepts nothing but protobuf gets 406', async (t) => {
+t.test('a client that accepts only protobuf gets a 406', async (t) => {
   for (const path of [SECRETS, `${SECRETS}/mine`, `${SECRETS}?${ONE}`]) {
     const { status, json } = await ask(alice, path, { headers: { accept: PROTOBUF } });
     t.equal(status, 406, path);
@@ -88,7 +88,7 @@ t.test('a client that accepts nothing but protobuf gets 406', async (t) => {
   t.equal(headers['content-type'], 'application/json');
 });
 
-t.test('an informer that requests its list as a watch gets the error after which it lists', async (t) => {
+t.test('an informer that requests its list as a watch gets the error that makes it list instead', async (t) => {
   const { status, json } = await ask(
     alice,
     `${SECRETS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
@@ -97,7 +97,7 @@ t.test('an informer that requests its list as a watch gets the error after which
   t.match(json(), { reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'ListOptions' } });
 });
 
-t.test('a method without a verb is refused with the list of methods', async (t) => {
+t.test('an unknown method is refused with the list of allowed methods', async (t) => {
   const { status, headers } = await ask(alice, SECRETS, { method: 'PROPFIND' });
   t.equal(status, 405);
   t.equal(headers.allow, 'GET, HEAD, POST, PUT, PATCH, DELETE');

@@ -1,6 +1,6 @@
 /**
- * Arktos calls each URL of a webhook five times a second for all writers together. With the admission webhook
- * on, one tenant's flood of writes still costs another tenant's write no more than two others.
+ * Arktos calls each URL of a webhook at most five times a second, for all writers together. With the
+ * admission webhook, a tenant's write still waits for no more than two writes of another tenant's flood.
  */
 import t from 'tap';
 import { registerServedWebhook } from '../support/cross-tenant.ts';
@@ -12,10 +12,10 @@ import { startStonegate } from '../support/stonegate.ts';
 const PODS = '/api/v1/namespaces/default/pods';
 const FLOOD = 80;
 const BURST = 10;
-/** Milliseconds between two calls. */
+/** Milliseconds between two calls of the webhook. */
 const INTERVAL = 200;
 
-t.test('while a tenant floods, another tenant’s create is at most the third call', async (t) => {
+t.test('while one tenant floods, another tenant’s create is at most the third call of the webhook', async (t) => {
   const port = await freePort();
   const clock = createFakeClock();
   const stonegate = await startStonegate(t, {
@@ -63,7 +63,7 @@ t.test('while a tenant floods, another tenant’s create is at most the third ca
 
   const meta = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'other' } };
   const job = { ...meta, spec: { template: { spec: pod('').spec } } };
-  t.equal(await create(alice, '/apis/batch/v1/namespaces/default/jobs', job), 201, 'no other kind waits');
+  t.equal(await create(alice, '/apis/batch/v1/namespaces/default/jobs', job), 201, 'a write of another kind does not wait');
 
   await eventually(() => {
     clock.advance(INTERVAL);

@@ -1,5 +1,5 @@
 /**
- * An API server's AuthenticationConfiguration handed to Stonegate as it is, with tokens of an issuer over
+ * Stonegate uses the AuthenticationConfiguration of an API server unchanged, with tokens of an issuer over
  * TLS.
  */
 import { writeFile } from 'node:fs/promises';

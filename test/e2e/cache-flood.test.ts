@@ -1,6 +1,6 @@
 /**
- * A flood of unknown credentials against the whole program: Keystone gets few requests, known users
- * notice nothing, and one new token is one request to Keystone, however many clients send it.
+ * A flood of unknown credentials against the whole program: Keystone gets a bounded number of requests, and
+ * known users are served as usual.
  */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect } from 'node:http2';
@@ -11,19 +11,19 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const VALIDATION = 'GET /v3/auth/tokens';
-/** @param unknownCredentials of `limits` */
+/** @param unknownCredentials settings of `limits.unknownCredentials` */
 async function setUp(t: Test, unknownCredentials: object = {}) {
   const configuration = {
     limits: {
-      // The machine may be slow: no credential is refused because its validation waited.
+      // The machine may be slow: no credential may be refused because its validation waited.
       unknownCredentials: { queueTimeout: '60s', ...unknownCredentials },
-      // A thousand requests wait for the API server at once, on one tenant's account.
+      // A thousand requests of one tenant wait for the API server at once.
       tenantQueue: { requests: 1_000, bytes: 8_388_608 },
     },
   };
   const stonegate = await startStonegate(t, { configuration });
   const { app, authority, keystone } = stonegate;
-  // The first contact with Keystone is over: what comes from now on is the test's own.
+  // Stonegate's own first request to Keystone is over: later requests are the test's.
   await eventually(async () => /backend="keystone",result="ok"/.test(await app.metrics.text()));
   const sessions: ClientHttp2Session[] = [];
   t.teardown(() => {
@@ -33,7 +33,7 @@ async function setUp(t: Test, unknownCredentials: object = {}) {
     ...stonegate,
     destination: { port: app.address.port, ca: authority.cert },
     validations: () => keystone.calls.filter((call) => call === VALIDATION).length,
-    /** Sends them all at once, a hundred to a connection, and tells how often each status came. */
+    /** Sends all tokens at once, a hundred on each connection. @returns the number of responses by status */
     async flood(tokens: readonly string[], from = '127.0.0.1'): Promise<Map<number, number>> {
       const counts = new Map<number, number>();
       const asked: Promise<void>[] = [];
@@ -61,7 +61,7 @@ const unknownToken = (n: number): string => `gAAAAA${'x'.repeat(150)}${n}`;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 t.test(
-  'C244, D514: a flood of bad tokens: Keystone gets a bounded number of them, known users are served',
+  'C244, D514: Keystone gets a bounded number of a flood of bad tokens, and known users are served',
   async (t) => {
     const { ask, app, flood, keystoneToken, validations } = await setUp(t, {
       perSource: { perSecond: 0.001, burst: 20 },
@@ -74,7 +74,7 @@ t.test(
       ...numbers(20).map(() => ask(alice, NAMESPACES)),
     ]);
     t.same(new Set(known.map(({ status }) => status)), new Set([200]));
-    t.equal(counts.get(401), 19, 'what the burst has left after the first login');
+    t.equal(counts.get(401), 19, 'the rest of the burst after the first login');
     t.equal(counts.get(429), 981);
     t.equal(validations() - before, 19);
     t.match(await app.metrics.text(), 'stonegate_unknown_credentials_limited_total{reason="source"} 981');
@@ -82,7 +82,7 @@ t.test(
 );
 
 t.test(
-  'from two addresses: Keystone has a bounded number at once, the rest waits or is refused',
+  'of a flood from two addresses Keystone gets a bounded number at once; the rest wait or are refused',
   async (t) => {
     const { ask, app, flood, keystone, keystoneToken, destination } = await setUp(t, {
       concurrent: 4,
@@ -101,13 +101,13 @@ t.test(
     const total = 'stonegate_unknown_credentials_limited_total{reason="total"} 88';
     await eventually(async () => (await app.metrics.text()).includes(total));
     await eventually(() => keystone.hanging >= 4);
-    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known users are not in that queue');
+    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known users do not wait in the queue');
 
     const bob = askOnce({ ...destination, from: '127.0.2.1' }, keystoneToken('bob'), NAMESPACES);
     await eventually(async () => !(await app.metrics.text()).includes(total));
     t.equal(keystone.hanging, 4);
     keystone.release();
-    t.equal((await bob).status, 200, 'who comes from elsewhere gets a place in it');
+    t.equal((await bob).status, 200, 'a client at another address gets a place in the queue');
     const counts = (await Promise.all(floods)).flatMap((each) => [...each]);
     const count = (status: number) =>
       counts.filter(([each]) => each === status).reduce((sum, [, n]) => sum + n, 0);

@@ -1,6 +1,6 @@
 /**
- * Cases that other proxies have taught, on the whole program: real sockets, a real pipeline, the API server's
- * log of what arrived.
+ * Failures known from other proxies, against the whole program: with real sockets, the real pipeline and the
+ * API server's log of the requests that arrived.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const { ask, apiServer } = stonegate;
 const alice = stonegate.keystoneToken('alice');
 const bob = stonegate.keystoneToken('bob');
 
-/** What reached the API server while `action` ran, without Stonegate's own requests. */
+/** The requests that reached the API server while `action` ran, except Stonegate's own. */
 async function arrived(action: () => Promise<unknown>) {
   const before = apiServer.requests.length;
   await action();
@@ -42,7 +42,7 @@ t.test('C015 C017 C085 impersonation without a user or with unknown headers is r
   }
 });
 
-t.test('C108 C144 C146 C156 C179 no path, query or header opens anything without a credential', async (t) => {
+t.test('C108 C144 C146 C156 C179 no path, query or header gives access without a credential', async (t) => {
   const seen = await arrived(async () => {
     for (const path of ['/healthz', '/api', '/version', '/api/v1/pods', '/api/private/x?path=/status', '/']) {
       const reply = await ask(undefined, path, {
@@ -81,7 +81,7 @@ t.test('C120 a user in 250 groups is served, and no review is requested', async 
   for (const role of groups) directory.assign(many, role, { project: directory.project('acme', 'web') });
   const token = stonegate.keystone.issue(many, { project: directory.project('acme', 'web') });
   const seen = await arrived(async () => {
-    t.equal((await ask(token, '/api/v1/pods')).status, 403, 'the API server answers: nothing is bound');
+    t.equal((await ask(token, '/api/v1/pods')).status, 403, 'the API server itself refuses: no role is bound');
   });
   t.equal(seen.length, 1);
   t.equal(seen[0]?.user?.groups.filter((group) => group.includes(':role:')).length, 250);
@@ -100,7 +100,7 @@ t.test('C129 a 403 of the API server is forwarded unchanged, for any request', a
     const { status, body, json } = await ask(nina, path, { method });
     t.equal(status, 403, path);
     t.match(json(), { kind: 'Status', reason: 'Forbidden', message: /User "acme:nina" cannot/ });
-    t.notMatch(body, 'StonegateCode', 'these are the API server’s own words');
+    t.notMatch(body, 'StonegateCode', 'it is the API server’s own refusal');
   }
 });
 
@@ -122,7 +122,7 @@ t.test(
   },
 );
 
-/** Reads a watch until `text` has come, then leaves. */
+/** Reads a watch until `text` has arrived, then disconnects. */
 async function firstEvents(token: string, path: string, text: string): Promise<string> {
   const request = httpsRequest(`${stonegate.url}${path}`, {
     ca: stonegate.authority.cert,
@@ -154,7 +154,7 @@ t.test(
   },
 );
 
-t.test('every refusal is in the audit log with its user and tenant, and no token is', async (t) => {
+t.test('every refusal is in the audit log with its user and tenant, and no token is logged', async (t) => {
   await ask(alice, '/api/v1/tenants/globex/pods');
   await eventually(async () =>
     (await stonegate.audited()).some(

@@ -1,4 +1,7 @@
-/** What `stonegate check` finds out from Keystone, issuers, Redis and the provisioner's API server. */
+/**
+ * What `stonegate check` reports about Keystone, issuers, Redis and the provisioner's rights at the API
+ * server.
+ */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -32,7 +35,7 @@ async function checked({ configFile }: Pick<Testbed, 'configFile'>, ...options: 
 const GOOD = { code: 0, errors: [], warnings: [] };
 const without = (url: string) => ({ keystone: { url, caFile: 'ca.crt' }, jwt: [] });
 
-/** Stonegate's own user of Keystone, with these roles on the system. */
+/** Configures Stonegate with a Keystone user of its own that has these roles on the system. */
 async function withService(
   { keystone, configFile, configure }: Testbed,
   roles: readonly string[],
@@ -49,7 +52,7 @@ async function withService(
   });
 }
 
-t.test('check finds nothing where all is well, as text and as JSON', async (t) => {
+t.test('check reports nothing if all is well, as text and as JSON', async (t) => {
   const testbed = await setUp(t);
   t.same(await checked(testbed), GOOD);
   const { configFile } = testbed;
@@ -88,7 +91,7 @@ t.test('Keystone', async (t) => {
     t.match(stderr, /^error: authentication\.keystone: no Keystone token .*\n\S+: 1 error\n$/);
   });
 
-  await t.test('that refuses the service credential', async (t) => {
+  await t.test('that refuses the service credential is an error', async (t) => {
     const testbed = await setUp(t);
     await withService(testbed, ['service']);
     await writeFile(join(dirname(testbed.configFile), 'bridge-password'), 'wrong');
@@ -100,7 +103,7 @@ t.test('Keystone', async (t) => {
   });
 });
 
-t.test('D231 limits of Keystone that cannot all be seen are an error, as missing ones are', async (t) => {
+t.test('D231 it is an error if Stonegate may not read all limits of Keystone, or if a limit is missing', async (t) => {
   const testbed = await setUp(t);
   const { directory } = testbed.keystone;
   const sections = {
@@ -130,7 +133,7 @@ t.test('D231 limits of Keystone that cannot all be seen are an error, as missing
   t.same(await limitErrors(), []);
 });
 
-t.test('a real Keystone, by the roles of its service user', { skip: missingKeystone() }, async (t) => {
+t.test('check names the roles that Stonegate’s user lacks at a real Keystone', { skip: missingKeystone() }, async (t) => {
   const keystone = await startRealKeystone();
   t.teardown(() => keystone.stop());
   const testbed = await setUp(t);
@@ -186,14 +189,14 @@ t.test('an issuer', async (t) => {
   });
   const path = 'authentication.jwt[0].issuer';
 
-  await t.test('that calls itself otherwise', async (t) => {
+  await t.test('that names itself differently is a warning', async (t) => {
     Object.assign(other.metadata, { issuer: `${other.issuer}/` });
     await testbed.configure({ authentication: { jwt: [jwt(other.issuer)] } });
     const problem = { path, message: /no token of this issuer.*issuer.*discoveryURL or caFile/ };
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] }, 'Keystone is there');
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] }, 'only a warning, since Keystone can authenticate users');
   });
 
-  await t.test('that cannot be reached', async (t) => {
+  await t.test('that cannot be reached is a warning', async (t) => {
     const url = `http://127.0.0.1:${await freePort()}`;
     await testbed.configure({ authentication: { jwt: [jwt(url)] } });
     const problem = { path: `${path}.url`, message: /cannot be reached from here.*ECONNREFUSED/ };
@@ -201,7 +204,7 @@ t.test('an issuer', async (t) => {
   });
 });
 
-t.test('Redis', { skip: redisMissing() ?? false }, async (t) => {
+t.test('a Redis that refuses the password or cannot be reached is a warning', { skip: redisMissing() ?? false }, async (t) => {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
   await redis.command('CONFIG', 'SET', 'requirepass', 'let-me-in');
@@ -225,7 +228,7 @@ t.test('Redis', { skip: redisMissing() ?? false }, async (t) => {
 });
 
 t.test('the API server', async (t) => {
-  await t.test('that does not know the credential', async (t) => {
+  await t.test('that does not know the credential is an error', async (t) => {
     const testbed = await setUp(t);
     await writeFile(join(dirname(testbed.configFile), 'apiserver-token'), 'unknown');
     const { code, errors } = await checked(testbed);
@@ -233,7 +236,7 @@ t.test('the API server', async (t) => {
     t.match({ code, errors }, { code: 1, errors: [{ path: 'upstream.credential', message }] });
   });
 
-  await t.test('whose certificate is of another authority', async (t) => {
+  await t.test('whose certificate is from another authority is an error', async (t) => {
     const testbed = await setUp(t);
     await testbed.configure({ upstream: { caFile: 'tls.crt' } });
     const problem = {
@@ -247,7 +250,7 @@ t.test('the API server', async (t) => {
 const ROLE = 'stonegate-provisioner:provisioner';
 
 for (const mode of ['arktos', 'shared'] as const)
-  t.test(`${mode}: the provisioner's rights`, async (t) => {
+  t.test(`${mode}: rights that the provisioner lacks are a warning`, async (t) => {
     const testbed = await setUp(t, { mode });
     const { check } = await admitProvisioner(testbed, { mode });
     t.match(await check(), { code: 0, stderr: '' });
@@ -264,7 +267,7 @@ for (const mode of ['arktos', 'shared'] as const)
     );
   });
 
-t.test('a configuration with problems is JSON too', async (t) => {
+t.test('problems of the configuration are JSON too', async (t) => {
   const testbed = await setUp(t);
   await testbed.configure({ tenancy: { mode: 'none' } });
   t.match(await checked(testbed), { code: 1, errors: [{ path: 'tenancy.mode', message: /expected/ }] });

@@ -1,4 +1,4 @@
-/** What `stonegate check` warns of, before users notice. */
+/** What `stonegate check` warns about before users notice. */
 import t, { type Test } from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
@@ -20,7 +20,7 @@ async function warningsOf(t: Test, configFile: string): Promise<string> {
 
 type Cluster = Testbed['apiServer']['cluster'];
 
-/** Changes an object at the API server. @returns changes it back */
+/** Changes an object at the API server. @returns a function that changes it back */
 function change(
   { store }: Cluster,
   resource: string,
@@ -33,7 +33,7 @@ function change(
   return () => store.put(found.location, found.object);
 }
 
-/** Takes Stonegate the rules that match. @returns gives them back */
+/** Removes the matching rules from Stonegate's role. @returns a function that restores them */
 const withoutRules = (cluster: Cluster, rules: RegExp) =>
   change(cluster, 'clusterroles', 'stonegate-impersonator:stonegate', (object) => ({
     ...object,
@@ -42,7 +42,7 @@ const withoutRules = (cluster: Cluster, rules: RegExp) =>
       : [],
   }));
 
-t.test('check warns if policies of tenants cannot count', async (t) => {
+t.test('check warns if policies of tenants would have no effect', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir() });
   t.teardown(() => testbed.close());
   await prepareCrossTenant(testbed, { authorization: { crossTenantPolicies: true } });
@@ -51,7 +51,7 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
   const ofWebhook =
     /^warning: authorization\.crossTenantPolicies: .* so they grant nothing: apply .* admission`$/m;
 
-  await t.test('not if all is there', async (t) => {
+  await t.test('not if nothing is missing', async (t) => {
     t.notMatch(await run(), /olicies/);
   });
 
@@ -75,7 +75,7 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
     for (const { location, object } of ours) cluster.store.put(location, object);
   });
 
-  await t.test('and tells what else it found if the webhooks cannot be listed', async (t) => {
+  await t.test('and reports its other findings if the webhooks cannot be listed', async (t) => {
     const restore = withoutRules(cluster, /userextras/);
     testbed.apiServer.breakNext('500', ({ url = '' }) => url.includes(WEBHOOKS));
     const warnings = await run();
@@ -97,7 +97,7 @@ t.test('check warns if policies of tenants cannot count', async (t) => {
   });
 });
 
-t.test('check warns if a tenant’s group is bound in a namespace that admission leaves out', async (t) => {
+t.test('check warns if a tenant’s group is bound in a namespace that the admission webhook skips', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
   t.teardown(() => testbed.close());
   const { seed, cluster } = testbed.apiServer;
@@ -124,7 +124,7 @@ t.test('check warns if a tenant’s group is bound in a namespace that admission
   t.notMatch(
     await run(),
     /tenant's group/,
-    'without the right and without admission there is nothing to say',
+    'without admission the missing right is no problem',
   );
   await testbed.configure({ admission: { tls: CERTIFICATE } });
   t.match(
@@ -156,7 +156,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
     },
   );
 
-t.test('check warns if quotas have no definition', async (t) => {
+t.test('check warns if the definition of quotas is missing', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir({ 'provisioner-token': 'secret' }) });
   t.teardown(() => testbed.close());
   await testbed.configure({

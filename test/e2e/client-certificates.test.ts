@@ -37,7 +37,7 @@ const BOB: Subject = [
 const company = createIssuer('company');
 const successor = createIssuer('successor');
 
-/** Lets acme's certified developers do everything in acme. */
+/** Lets acme's developers who have a certificate do everything in acme. */
 function certify(seed: Seed): void {
   seed.clusterRole('certified', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], { tenant: 'acme' });
   seed.clusterRoleBinding('certified', 'certified', ['group:x509:dev'], { tenant: 'acme' });
@@ -66,10 +66,7 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
       await writeFile(join(folder, 'land', 'people-ca.crt'), pem);
       await app.reload();
     },
-    /**
-     * What was asked for anybody's sake: for itself Stonegate asks whether they are there, and what it may
-     * do.
-     */
+    /** Requests to the backends on behalf of clients, without Stonegate's own probes and access reviews. */
     asked: () => [
       ...apiServer.requests.filter(isForClient).map(({ url }) => url),
       ...stonegate.keystone.calls.filter((call) => call.includes('auth')),
@@ -79,7 +76,7 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
   };
 }
 
-t.test('both forms reach the API server as the user of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
+t.test('both forms of a subject reach the API server as a user of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
   const { askAs, forwarded, url, authority, audited } = await setUp(t);
   const other: Subject = [
     ['O', 'dev'],
@@ -105,17 +102,17 @@ t.test('both forms reach the API server as the user of the tenant, over HTTP/1.1
   });
 });
 
-t.test('C076 a certificate of another CA: 401, and no backend is called', async (t) => {
+t.test('C076 a certificate of another CA gets a 401, and no backend is called', async (t) => {
   const { askAs, asked, ask } = await setUp(t);
   const refused = await askAs(successor.issue(BOB));
   t.match(refused, { status: 401, code: 'CredentialInvalid' });
-  t.notMatch(refused.body, /UNABLE_TO/, 'why is for the log');
+  t.notMatch(refused.body, /UNABLE_TO/, 'the reason is only logged');
   t.same(asked(), []);
-  t.match((await ask(undefined, NAMESPACES)).json(), { code: 401 }, 'none at all is refused as ever');
+  t.match((await ask(undefined, NAMESPACES)).json(), { code: 401 }, 'a request without a credential is refused as usual');
 });
 
 t.test(
-  'C095 a certificate and a token on one request: refused, verified or not, and the token is not forwarded',
+  'C095 a request with a token and a certificate, verified or not, is refused, and the token is not forwarded',
   async (t) => {
     const { askAs, asked, keystoneToken } = await setUp(t);
     for (const credential of [company.issue(BOB), successor.issue(BOB)])
@@ -127,7 +124,7 @@ t.test(
   },
 );
 
-t.test('the authority is replaced under running watches and tunnels', async (t) => {
+t.test('when the authority is replaced, watches and tunnels of its certificates end', async (t) => {
   const { askAs, watchAs, trust, app, authority } = await setUp(t);
   const before = company.issue(BOB);
   const after = successor.issue(BOB);
@@ -146,7 +143,7 @@ t.test('the authority is replaced under running watches and tunnels', async (t) 
   t.match(await askAs(before), { status: 401, code: 'CredentialInvalid' });
 });
 
-t.test('switched off in a reload: said to need a restart, and nothing changes', async (t) => {
+t.test('a reload that switches client certificates off reports that it needs a restart, and changes nothing', async (t) => {
   const { app, askAs, configure, logged } = await setUp(t);
   await configure({ authentication: { clientCertificates: undefined } });
   await app.reload();
@@ -154,7 +151,7 @@ t.test('switched off in a reload: said to need a restart, and nothing changes', 
   t.equal((await askAs(company.issue(BOB))).status, 200);
 });
 
-t.test('whoami, and the explanation of another user’s request, with a certificate', async (t) => {
+t.test('a user with a certificate can use whoami, and have another user’s request explained', async (t) => {
   const { app, apiServer, authority, askAs, keystoneToken } = await setUp(t, {
     settings: { allowSystemTenant: true },
   });
@@ -177,10 +174,10 @@ t.test('whoami, and the explanation of another user’s request, with a certific
   });
   t.equal(explanation.status, 201);
   t.match(JSON.parse(explanation.body), { status: { outcome: 'forwarded' } });
-  t.match(explanation.body, /"acme:alice"/, 'the asker’s certificate is not the request’s');
+  t.match(explanation.body, /"acme:alice"/, 'the explained request does not have the certificate of the user who asks');
 });
 
-t.test('with two workers each closes what the new authorities would refuse', async (t) => {
+t.test('each of two workers closes connections that the new authorities would refuse', async (t) => {
   const folder = t.testdir({ 'people-ca.crt': company.cert });
   const testbed = await createTestbed({
     folder,
@@ -196,7 +193,7 @@ t.test('with two workers each closes what the new authorities would refuse', asy
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
   const destination = { port: stonegate.port, ca: testbed.authority.cert };
   const bob = company.issue(BOB);
-  // Connections are handed round, so that each worker has one.
+  // Connections are distributed round robin, so each worker has one.
   const watches = [1, 2].map(() => openRequest({ ...destination, ...bob }, undefined, WATCH));
   for (const watch of watches) await watch.until('"settings"');
   await writeFile(join(folder, 'people-ca.crt'), successor.cert);

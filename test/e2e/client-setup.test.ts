@@ -1,6 +1,6 @@
 /**
- * `stonegate kubeconfig --server URL` with nothing else: the server says how to log in, and its authority is
- * trusted only by someone's word.
+ * `stonegate kubeconfig --server URL` without further flags: the server says how to log in, and its
+ * certificate authority is trusted only if the user confirms it.
  */
 import { X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const FILE = join(folder, 'written');
 const SERVER = ['--server', url, '--kubeconfig', FILE];
 const TERMINAL = { skip: !hasTerminal() && NO_TERMINAL };
 
-/** Without a terminal. */
+/** Runs the command without a terminal. */
 async function configure(words: readonly string[], env: Environment = {}) {
   writeFileSync(FILE, '');
   const parts = { env: { HOME: folder, ...env }, folder };
@@ -32,7 +32,7 @@ async function configure(words: readonly string[], env: Environment = {}) {
   return { ...result, written: written() };
 }
 
-/** @param dialogue what the user sees, and what the user types then */
+/** @param dialogue what the user sees, and what the user then types */
 async function converse(words: readonly string[], dialogue: readonly (readonly [string, string])[]) {
   writeFileSync(FILE, '');
   const command = runLoginOnTerminal([...SERVER, ...words], { HOME: folder }, undefined, 'kubeconfig');
@@ -51,7 +51,7 @@ function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>): s
   return Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim();
 }
 
-t.test('the document needs no user; what else is below the path, or is no GET, does', async (t) => {
+t.test('the document is served without a credential; paths below it and other methods need one', async (t) => {
   const found = await ask(undefined, CLIENT_SETUP_PATH);
   t.equal(found.status, 200);
   t.match(found.json(), {
@@ -66,7 +66,7 @@ t.test('the document needs no user; what else is below the path, or is no GET, d
   });
   const head = await ask(undefined, CLIENT_SETUP_PATH, { method: 'HEAD' });
   t.match(head, { status: 200, body: '', headers: { 'content-length': `${found.bytes.length}` } });
-  t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is not looked at');
+  t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is ignored');
   for (const path of [`${CLIENT_SETUP_PATH}/`, `${CLIENT_SETUP_PATH}/x`, `/tenants/acme${CLIENT_SETUP_PATH}`])
     t.equal((await ask(undefined, path)).status, 401, path);
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
@@ -79,7 +79,7 @@ t.test('the document needs no user; what else is below the path, or is no GET, d
   );
 });
 
-t.test('an unknown authority is shown, and is not trusted without a word of the user', async (t) => {
+t.test('an unknown authority is shown, and is trusted only if the user confirms it', async (t) => {
   const refused = await configure([]);
   t.match(refused, { code: 1, stdout: '', written: null });
   t.match(refused.stderr, `SHA-256 ${HEX}`);
@@ -99,7 +99,7 @@ t.test('an unknown authority is shown, and is not trusted without a word of the 
 
 const TRUST = 'Trust it (yes or no)? ';
 
-t.test('at a terminal the user is asked', TERMINAL, async (t) => {
+t.test('at a terminal the user is asked whether to trust the authority, and how to log in', TERMINAL, async (t) => {
   for (const [answer, end] of [
     ['no\r', 'the authority is not trusted: nothing is written'],
     ['\u0003', 'interrupted'],
@@ -138,14 +138,14 @@ t.test('at a terminal the user is asked', TERMINAL, async (t) => {
 
 const TRUSTED = ['--ca-fingerprint', FINGERPRINT];
 
-t.test('of several providers the user chooses one', async (t) => {
+t.test('the user chooses one of several providers', async (t) => {
   const undecided = await configure(TRUSTED);
   t.match(undecided, { code: 2, stdout: '', written: null });
   t.match(undecided.stderr, /Choose with --provider NAME:\n {2}keystone {2,}.*\n {2}acme {2,}/);
   t.match(await configure([...TRUSTED, '--provider', 'nil']), { code: 2, stderr: 'no such provider' });
 });
 
-t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (t) => {
+t.test('the Keystone user comes from a cloud of clouds.yaml, or from OS_USERNAME', async (t) => {
   const home = join(folder, 'home');
   mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
   const auth = { auth_url: keystone.url.replace('/v3', ''), username: 'alice' };
@@ -160,7 +160,7 @@ t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (
   t.same(await argsOf('keystone', { HOME: home }), ['--keystone', '--os-cloud=mine']);
   writeFileSync(file, JSON.stringify({ clouds: { ...clouds.clouds, acme: { auth } } }));
   t.same(await argsOf('keystone/acme', { HOME: home }), ['--keystone', '--os-cloud=acme']);
-  t.match(await argsOf('acme', { HOME: home }), ['--oidc'], 'a provider of the name of a cloud');
+  t.match(await argsOf('acme', { HOME: home }), ['--oidc'], 'a provider that has the name of a cloud');
   const address = ['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'];
   t.same(await argsOf('keystone', { OS_USERNAME: 'alice' }), address);
   t.match(await argsOf('keystone', {}), /who are you at .*OS_USERNAME/);
@@ -169,19 +169,19 @@ t.test('at Keystone the user is a cloud of clouds.yaml, or OS_USERNAME', async (
   t.same(await argsOf('keystone', { ...unbound, OS_AUTH_URL: keystone.url }), address);
 });
 
-t.test('a server that is no Stonegate', async (t) => {
+t.test('a server that is not a Stonegate is reported', async (t) => {
   const words = ['--server', stonegate.apiServer.url, '--ca-file', join(folder, 'ca.crt')];
   t.match(await configure(words), { code: 1, written: null, stderr: 'does not say how to log in' });
 });
 
-t.test('of several authorities only the one with the fingerprint is trusted', async (t) => {
+t.test('of several authorities only the one with the given fingerprint is trusted', async (t) => {
   const another = (await createAuthority()).cert;
   writeFileSync(join(folder, 'ca.crt'), another + authority.cert);
   await app.reload();
   const { code, written, stderr } = await configure([...TRUSTED, '--provider', 'acme']);
   t.equal(code, 0, stderr);
   t.equal(authorityIn(written), authority.cert.trim());
-  await t.test('and none is asked about', TERMINAL, async (t) => {
+  await t.test('without a fingerprint none is trusted, and the user is not asked', TERMINAL, async (t) => {
     const { code, written, screen } = await converse([], []);
     t.match({ code, written }, { code: 1, written: null });
     for (const pem of [another, authority.cert]) {

@@ -1,6 +1,6 @@
 /**
- * What a user meets in a tenant that a policy lets them into, through the whole program: with kubectl, with
- * open streams, in the audit log and in explanations.
+ * Users whom a policy lets into another tenant, against the whole program: what they can do there with
+ * kubectl and open streams, and what the audit log and explanations say.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ async function start(t: Test, options: CrossTenantOptions) {
   return { ...stonegate, folder, crossTenant, destination, alice: testbed.keystoneToken('alice') };
 }
 
-t.test('D330 a policy is withdrawn: a guest’s watch, log and shell end within seconds', async (t) => {
+t.test('D330 when a policy is withdrawn, a guest’s watch, log and shell end within seconds', async (t) => {
   const { ask, app, alice, destination, crossTenant, audited } = await start(t, { abac: [READING, SHELL] });
   await eventually(async () => (await ask(alice, PODS)).status === 200);
   const open = (path: string) => openRequest(destination, alice, path);
@@ -48,7 +48,7 @@ t.test('D330 a policy is withdrawn: a guest’s watch, log and shell end within 
   t.match(await log.answered, { status: 200, complete: false }, 'a followed log breaks off');
   await shell;
   t.equal((await ask(alice, PODS)).status, 403);
-  t.notOk((await atHome.head).closed, 'at home nothing ends');
+  t.notOk((await atHome.head).closed, 'a watch in the user’s own tenant continues');
   atHome.leave();
   const ended = (await audited()).filter(
     ({ annotations }) => annotations?.['stonegate.dev/ended'] === 'policy',

@@ -1,6 +1,6 @@
 /**
- * Access across tenants: users enter another tenant under a policy, with real kubectl through a Stonegate
- * process before an Arktos.
+ * Access across tenants: users enter another tenant under a policy, with a real kubectl through a Stonegate
+ * process in front of Arktos.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ interface Site {
   readonly testbed: Testbed;
   reload(): void;
   readonly crossTenant: CrossTenant;
-  /** kubectl of alice of acme, for the tenant. */
+  /** kubectl as alice of acme, for the tenant. */
   alice(tenant: string): Kubectl;
   reconfigure(options: Parameters<CrossTenant['configure']>[0]): Promise<void>;
 }
@@ -67,14 +67,14 @@ t.test('a line of the operator’s policy file lets a user into another tenant',
   await eventually(() => mayList(kubectl));
   t.ok(crossTenant.object('clusterroles', 'globex', `${ROLE}:abac:audit`), 'with a role in that tenant');
   const written = await kubectl.run(['delete', 'pod', 'web', '-n', 'default']);
-  t.match(written.stderr, /Forbidden/, 'and nothing beyond the policy');
+  t.match(written.stderr, /Forbidden/, 'nothing beyond the policy is allowed');
   t.match((await alice('nowhere').run(LIST)).stderr, /Forbidden/);
   await reconfigure({ abac: [] });
   await eventually(async () => !(await mayList(kubectl)));
   await eventually(() => crossTenant.provisioned().length === 0);
 });
 
-t.test('a policy of a tenant’s administrator lets users in', { skip }, async (t) => {
+t.test('a policy of a tenant’s administrator lets users into the tenant', { skip }, async (t) => {
   const authorization = { crossTenantPolicies: true };
   const { crossTenant, alice } = await start(t, { authorization });
   const kubectl = alice('globex');
@@ -89,14 +89,14 @@ t.test('a policy of a tenant’s administrator lets users in', { skip }, async (
   t.same(
     crossTenant.provisioned().filter((name) => name.startsWith('acme/')),
     [],
-    'only there',
+    'roles are created only in the tenant of the policy',
   );
   crossTenant.remove('crosstenantpolicies', 'globex', 'support');
   await eventually(async () => !(await mayList(kubectl)));
   await eventually(() => crossTenant.provisioned().length === 0);
 });
 
-t.test('a policy that nothing has checked grants nothing, and says so', { skip }, async (t) => {
+t.test('a policy that no webhook has reviewed grants nothing, and its status says so', { skip }, async (t) => {
   const { crossTenant, testbed } = await start(t, { authorization: { crossTenantPolicies: true } });
   testbed.apiServer.cluster.remove({
     tenant: '',
@@ -115,7 +115,7 @@ t.test('a policy that nothing has checked grants nothing, and says so', { skip }
   t.same(crossTenant.provisioned(), []);
 });
 
-t.test('groups administer a set of tenants, which an audit event tells', { skip }, async (t) => {
+t.test('groups can administer a set of tenants, and audit events record it', { skip }, async (t) => {
   const { crossTenant, alice, testbed } = await start(t, { authorization: { tenantAdministrations: true } });
   const { directory } = testbed.keystone;
   const kubectl = alice('globex');

@@ -24,9 +24,9 @@ const [kubectl] = findKubectls().slice(-1);
 interface Demo {
   readonly child: ChildProcess;
   readonly output: string;
-  /** Resolves when this has been printed. */
+  /** Resolves when the text has been printed. */
   printed(text: string): Promise<void>;
-  /** Its exit code. */
+  /** Resolves with the exit code. */
   ended(): Promise<number | null>;
 }
 
@@ -61,7 +61,7 @@ function startDemo(test: Test, ...args: string[]): Demo {
   };
 }
 
-/** The process of Stonegate, from its own log. */
+/** The process id of Stonegate, from its log. */
 function stonegatePid(folder: string): number {
   const [line = ''] = readFileSync(join(folder, 'stonegate.log'), 'utf8').split('\n');
   const { pid }: { pid: number } = JSON.parse(line);
@@ -80,13 +80,13 @@ async function listens(port: string): Promise<boolean> {
   }
 }
 
-/** Of every address in the output, save the one that only a port-forward would open. */
+/** The ports of all addresses in the output, except the one that only a port-forward would open. */
 function portsIn(output: string): string[] {
   const found = [...output.matchAll(/https?:\/\/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port ?? '');
   return [...new Set(found)].filter((port) => port !== '8080');
 }
 
-t.test('the tour shows every step right and exits 0', async (t) => {
+t.test('the tour completes every step and exits with 0', async (t) => {
   const demo = startDemo(t, '--tour', '--folder', t.testdir());
   t.equal(await demo.ended(), 0, demo.output);
   for (const [index, { title }] of STEPS.entries()) t.match(demo.output, `${index + 1}. ${title}\n`);
@@ -116,7 +116,7 @@ t.test('the demo is ready for each of its users', async (t) => {
     await t.rejects(beyond, { message: /exceeded quota: acme/ });
   });
 
-  t.test('with a browser, at the portal that it prints', async (t) => {
+  t.test('with a browser, at the portal whose address it prints', async (t) => {
     const [, port = ''] = /https:\/\/localhost:(\d+)\/access/.exec(demo.output) ?? [];
     const ca = readFileSync(join(folder, 'ca.crt'), 'utf8');
     const headers = { host: `localhost:${port}` };
@@ -153,7 +153,7 @@ t.test('the demo is ready for each of its users', async (t) => {
     t.match(second.output, `a demo runs in ${folder} already, as process ${demo.child.pid}`);
   });
 
-  t.test('Ctrl-C ends it, twice is no harm, and nothing of it is left', async (t) => {
+  t.test('Ctrl-C ends it, even when pressed twice, and leaves nothing running', async (t) => {
     const ports = portsIn(demo.output);
     const pid = stonegatePid(folder);
     t.same(await Promise.all(ports.map(listens)), [true, true, true, true, true]);
@@ -166,7 +166,7 @@ t.test('the demo is ready for each of its users', async (t) => {
   });
 });
 
-t.test('the demo says that Stonegate has died, and ends with 1', async (t) => {
+t.test('the demo reports that Stonegate has died, and exits with 1', async (t) => {
   const folder = t.testdir();
   const demo = startDemo(t, '--folder', folder);
   await demo.printed(READY);

@@ -65,7 +65,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     );
   });
 
-  t.test(`${mode}: explained by a configuration file, as it then happens`, async (t) => {
+  t.test(`${mode}: explain predicts from a configuration file what then happens`, async (t) => {
     const { configFile, file, ask, tokens } = await setUp(t, mode);
     const namespace = mode === 'arktos' ? 'default' : 'acme';
     const words = ['get', 'pods', '-n', namespace, '--token-file', file('alice'), '--config', configFile];
@@ -77,7 +77,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     t.equal((await ask(tokens.alice, `/api/v1/namespaces/${namespace}/pods`)).status, 200);
   });
 
-  t.test(`${mode}: a running Stonegate explains nothing to a user without the right to it`, async (t) => {
+  t.test(`${mode}: a user without the right to create explanations gets none from a running Stonegate`, async (t) => {
     const { server, file } = await setUp(t, mode);
     const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
     const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
@@ -90,7 +90,7 @@ for (const mode of ['arktos', 'shared'] as const) {
   });
 }
 
-t.test('a user who may create explanations gets those of other users, and no token is logged', async (t) => {
+t.test('a user who may create explanations can have requests of others explained, and no token is logged', async (t) => {
   const { server, file, apiServer, logged, audited, tokens } = await setUp(t, 'shared');
   apiServer.seed.clusterRole('explainer', EXPLAINER);
   apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);
@@ -104,13 +104,13 @@ t.test('a user who may create explanations gets those of other users, and no tok
   for (const token of [tokens.alice, tokens.bob]) t.notOk(written.includes(token));
 });
 
-t.test('arktos: not even a wildcard in one’s own tenant is the right to have others explained', async (t) => {
+t.test('arktos: not even a wildcard in the user’s own tenant is the right to create explanations', async (t) => {
   const { server, file } = await setUp(t);
   const words = ['get', 'pods', ...server, '--admin-token-file', file('alice')];
   t.equal((await run(explainCommand, ...words)).code, 1);
 });
 
-t.test('arktos: an administrator of the system tenant may', async (t) => {
+t.test('arktos: an administrator of the system tenant may create explanations', async (t) => {
   const { keystone, apiServer, configure, app, server, folder, file } = await setUp(t);
   await configure({ tenancy: { domains: { Operators: 'system' } } });
   await app.reload();
@@ -147,12 +147,12 @@ t.test('a refusal is explained with its stage and the cause that the client does
   const without = await explain('get', 'pods');
   t.match(without.stdout, /^Answer +401 CredentialMissing/m);
   for (const { code, stdout } of [other, garbage, revoked, without]) {
-    t.equal(code, 0, 'a refusal well explained is no failure');
+    t.equal(code, 0, 'the command succeeds if it explains a refusal');
     for (const token of Object.values(tokens)) t.notOk(stdout.includes(token));
   }
 });
 
-t.test('whoami: with flags, for programs, and against what is no Stonegate', async (t) => {
+t.test('whoami prints text or JSON, and fails against a server that is not a Stonegate', async (t) => {
   const { server, file, folder, apiServer, authority } = await setUp(t);
   const env = { HOME: folder };
   const who = (...argv: string[]) => run((words, io) => whoami(words, io, env), ...argv);

@@ -1,7 +1,6 @@
 /**
- * Keystone and issuers that fail under the whole program: known users are served, unknown users are told that
- * it is not their fault (503, never a 401 that would make them throw their token away), and all recovers by
- * itself.
+ * Failures of Keystone and of issuers, against the whole program: known users are served, unknown users get a
+ * 503 (never a 401, which would make clients discard their tokens), and service recovers by itself.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -13,7 +12,7 @@ import { type Reply, startStonegate } from '../support/stonegate.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 
-/** @param keystone of `authentication.keystone` */
+/** @param keystone settings of `authentication.keystone` */
 async function setUp(t: Test, keystone: Record<string, unknown> = {}) {
   const stonegate = await startStonegate(t);
   const { url } = stonegate.keystone;
@@ -27,7 +26,7 @@ async function setUp(t: Test, keystone: Record<string, unknown> = {}) {
 const outcomeOf = ({ status, body }: Reply) => ({ status, code: stonegateCode(body) });
 const UNAVAILABLE = { status: 503, code: 'KeystoneUnavailable' };
 
-t.test('Keystone fails: new users get a 503, known users and JWTs are served, and it recovers', async (t) => {
+t.test('while Keystone fails, new users get a 503, and known users and JWTs are served; then new users are served', async (t) => {
   const { ask, app, keystone, keystoneToken, provider, apiServer, logged } = await setUp(t);
   const known = keystoneToken('alice');
   const carol = await provider.idToken('carol');
@@ -43,7 +42,7 @@ t.test('Keystone fails: new users get a 503, known users and JWTs are served, an
     const refused = await ask(token, NAMESPACES);
     t.same(outcomeOf(refused), UNAVAILABLE, fault);
     t.match(refused.headers, { 'content-type': 'application/json', 'audit-id': /.+/ });
-    t.equal(refused.headers['retry-after'], undefined, 'kubectl would retry in silence');
+    t.equal(refused.headers['retry-after'], undefined, 'kubectl would retry without a message');
     t.equal(refused.headers['www-authenticate'], undefined);
     t.equal(apiServer.requests.filter(isForClient).length, before, 'nothing reaches the API server');
     t.equal((await ask(known, NAMESPACES)).status, 200, `${fault}: cached users are served`);
@@ -51,12 +50,12 @@ t.test('Keystone fails: new users get a 503, known users and JWTs are served, an
     keystone.release();
     keystone.fault = undefined;
     t.equal((await ask(token, NAMESPACES)).status, 200, `${fault}: nothing of the failure was cached`);
-    t.notOk(logged.join('').includes(token), 'the log holds no token');
+    t.notOk(logged.join('').includes(token), 'the log contains no token');
   }
   t.match(await app.metrics.text(), 'stonegate_refusals_total{code="KeystoneUnavailable"} 11');
 });
 
-t.test('an issuer that is down at start: others work, its own users get a 503 until it is up', async (t) => {
+t.test('if an issuer is down at start, its users get a 503 until it is up, and other users are served', async (t) => {
   const issuer = await startSigningIssuer();
   t.teardown(() => issuer.down());
   await issuer.down();
@@ -79,7 +78,7 @@ t.test('an issuer that is down at start: others work, its own users get a 503 un
   t.match((await ask(token, NAMESPACES)).json().message, 'User "acme:late:dave@late.example"');
 });
 
-t.test('an issuer fails: its users are served; an unknown key is then a 503, not a 401', async (t) => {
+t.test('while an issuer is down, its users are served, but a token with an unknown key gets a 503, not a 401', async (t) => {
   const { ask, provider, app } = await setUp(t);
   const carol = await provider.idToken('carol');
   t.equal((await ask(carol, NAMESPACES)).status, 200);

@@ -1,6 +1,6 @@
 /**
- * Clients that vanish in each stage of their request, against the whole program: what was asked of the API
- * server for them ends at once, nothing is sent for those who have left, and in the end nothing is left open.
+ * Clients that disconnect in each stage of a request, against the whole program: their requests to the API
+ * server end at once, none is sent after they have disconnected, and nothing stays open.
  */
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
@@ -24,14 +24,14 @@ async function setUp(t: Test) {
   const { app, apiServer, keystone, ask, keystoneToken } = stonegate;
   const token = keystoneToken('alice');
   await ask(token, CONFIGMAPS);
-  // The first contact with Keystone is not to hang in a test's stead.
+  // Stonegate's own first request to Keystone must be over, or it would hang instead of the test's.
   await eventually(() => keystone.calls.includes('GET /v3'));
   const { destination } = stonegate;
   return {
     ...stonegate,
     destination,
     token,
-    /** The users' requests that reached the API server. */
+    /** The number of users' requests that reached the API server. */
     forwarded: () => apiServer.requests.filter(isForClient).length,
     async rawTLS(): Promise<RawConnection> {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
@@ -39,20 +39,20 @@ async function setUp(t: Test) {
       t.teardown(() => socket.destroy());
       return new RawConnection(socket);
     },
-    nobodyIsServed: () =>
+    noRequestIsActive: () =>
       eventually(async () => !/requests_active\{kind="\w+"\} [1-9]/.test(await app.metrics.text())),
   };
 }
 
 const WAYS: readonly (readonly [string, (request: OpenRequest) => void])[] = [
   ['breaks the connection', (request) => request.leave()],
-  ['closes its half', (request) => request.halfClose()],
+  ['closes its half of the connection', (request) => request.halfClose()],
 ];
 
 t.test(
-  'during validation at Keystone: nothing is sent to the API server for a client that disconnected',
+  'a client that disconnects during validation at Keystone causes no request to the API server',
   async (t) => {
-    const { destination, keystone, keystoneToken, forwarded, nobodyIsServed, ask, audited } = await setUp(t);
+    const { destination, keystone, keystoneToken, forwarded, noRequestIsActive, ask, audited } = await setUp(t);
     keystone.fault = 'hang';
     const hanging = keystone.hanging;
     const otherTenant = keystoneToken('bob');
@@ -62,29 +62,29 @@ t.test(
     asked.leave();
     await t.rejects(asked.answered);
     keystone.release();
-    await nobodyIsServed();
+    await noRequestIsActive();
     await eventually(async () => (await audited()).some(({ user }) => user?.username === 'globex:bob'));
     t.equal(forwarded(), before);
     const calls = keystone.calls.length;
     t.equal((await ask(otherTenant, CONFIGMAPS)).status, 200);
-    t.equal(keystone.calls.length, calls, 'what Keystone said was not in vain');
+    t.equal(keystone.calls.length, calls, 'the result of the validation is cached');
   },
 );
 
 for (const [way, go] of WAYS) {
-  t.test(`while the API server is thinking, the client ${way}: its request ends too`, async (t) => {
-    const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+  t.test(`if a client ${way} before the response, its request to the API server is aborted`, async (t) => {
+    const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
     apiServer.breakNext('hang', ({ url }) => url?.includes('slow') ?? false);
     const asked = openRequest(destination, token, `${CONFIGMAPS}/slow`);
     const arrived = await apiServer.arrival(({ url }) => url.includes('slow'));
     go(asked);
     t.equal(await arrived.ended, 'aborted');
-    await nobodyIsServed();
+    await noRequestIsActive();
   });
 }
 
-t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connection goes', async (t) => {
-  const { destination, token, apiServer, nobodyIsServed } = await setUp(t);
+t.test('a watch over HTTP/2 ends at the API server when the client closes its stream or its connection', async (t) => {
+  const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
   for (const leave of ['stream', 'connection']) {
     const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
     session.on('error', () => session.destroy());
@@ -97,11 +97,11 @@ t.test('in the midst of a watch over HTTP/2: the stream is reset, or the connect
     t.equal(await arrived.ended, 'aborted', leave);
     session.destroy();
   }
-  await nobodyIsServed();
+  await noRequestIsActive();
 });
 
-t.test('in the midst of a download that it does not read', async (t) => {
-  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+t.test('a download ends at the API server when a client that does not read it disconnects', async (t) => {
+  const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
   apiServer.seed.configMap('large', { data: 'x'.repeat(32 * 1024 * 1024) }, { tenant: 'acme' });
   const client = await rawTLS();
   client.socket.pause();
@@ -112,14 +112,14 @@ t.test('in the midst of a download that it does not read', async (t) => {
     over = true;
   });
   await once(client.socket, 'readable');
-  t.equal(over, false, 'it cannot all have been sent');
+  t.equal(over, false, 'it cannot have been sent completely');
   client.socket.destroy();
   t.equal(await arrived.ended, 'aborted');
-  await nobodyIsServed();
+  await noRequestIsActive();
 });
 
-t.test('before and in the midst of exec', async (t) => {
-  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+t.test('exec ends at the API server when the client disconnects, before or after the upgrade', async (t) => {
+  const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
   apiServer.breakNext('hang', ({ url }) => url?.includes('exec') ?? false);
   for (const stage of ['waiting', 'open']) {
     const client = await rawTLS();
@@ -129,11 +129,11 @@ t.test('before and in the midst of exec', async (t) => {
     client.socket.destroy();
     await t.resolves(arrived.ended, stage);
   }
-  await nobodyIsServed();
+  await noRequestIsActive();
 });
 
-t.test('during the review of exec by WebSocket: the tunnel is never opened', async (t) => {
-  const { token, apiServer, rawTLS, nobodyIsServed } = await setUp(t);
+t.test('a client that disconnects during the access review of exec by WebSocket opens no tunnel', async (t) => {
+  const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
   apiServer.breakNext('hang', ({ url }) => url?.includes('subjectaccessreviews') ?? false);
   const client = await rawTLS();
   client.send(
@@ -152,7 +152,7 @@ t.test('during the review of exec by WebSocket: the tunnel is never opened', asy
   const review = await apiServer.arrival(({ url }) => url.endsWith('/subjectaccessreviews'));
   client.socket.destroy();
   t.equal(await review.ended, 'aborted');
-  await nobodyIsServed();
+  await noRequestIsActive();
   t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
 });
 
@@ -185,10 +185,10 @@ t.test('after five hundred cancelled requests no connection, timer or listener i
   await eventually(() => apiServer.connections < 10);
   await close();
   await eventually(() => resources() <= before);
-  t.same(warnings, [], 'no warning of too many listeners');
+  t.same(warnings, [], 'no warning about too many listeners');
 });
 
-/** Sockets and servers that are open in this process, and timers that hold it. */
+/** The number of open sockets and servers, and of timers that keep the process running. */
 function resources(): number {
   return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout/.test(name)).length;
 }

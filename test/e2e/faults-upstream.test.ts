@@ -1,6 +1,6 @@
 /**
- * Faults of the API server. Before a response they are a Status; during a response they break the client's
- * connection, since an incomplete response must not look complete.
+ * Faults of the API server. Before the response they become a Status; during the response they break the
+ * client's connection, since an incomplete response must not look complete.
  */
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
@@ -33,7 +33,7 @@ async function setUp(t: Test) {
       for (let n = 0; n < times; n += 1) apiServer.breakNext(kind, isForClient);
     },
     arrived: (part: string) => apiServer.requests.filter(({ url }) => url.includes(part)).length,
-    nobodyIsServed: () =>
+    noRequestIsActive: () =>
       eventually(async () => {
         const text = await app.metrics.text();
         return !/stonegate_requests_active\{kind="\w+"\} [1-9]/.test(text);
@@ -47,8 +47,8 @@ async function setUp(t: Test) {
   };
 }
 
-t.test('a fault before the response is a Status, and the next request succeeds', async (t) => {
-  const { ask, token, breakNext, nobodyIsServed } = await setUp(t);
+t.test('a fault before the response becomes a Status, and the next request succeeds', async (t) => {
+  const { ask, token, breakNext, noRequestIsActive } = await setUp(t);
   const faults: [FaultKind, number, number, string][] = [
     ['reset', 2, 503, 'UpstreamUnavailable'],
     ['garbage', 1, 503, 'UpstreamUnavailable'],
@@ -62,10 +62,10 @@ t.test('a fault before the response is a Status, and the next request succeeds',
     t.match(reply.json(), { kind: 'Status', code: status }, fault);
     t.equal(stonegateCode(reply.body), code, fault);
     t.equal(reply.headers['retry-after'], undefined);
-    t.equal(reply.headers['www-authenticate'], undefined, 'the 401 was not meant for the client');
+    t.equal(reply.headers['www-authenticate'], undefined, 'the 401 is about Stonegate’s credential, not the client’s');
     t.equal((await ask(token, CONFIGMAPS)).status, 200, `the request after ${fault}`);
   }
-  await nobodyIsServed();
+  await noRequestIsActive();
 });
 
 t.test(
@@ -82,7 +82,7 @@ t.test(
   },
 );
 
-t.test('refusals and errors of the API server pass unchanged', async (t) => {
+t.test('refusals and errors of the API server are forwarded unchanged', async (t) => {
   const { ask, token, breakNext } = await setUp(t);
   for (const status of ['403', '429', '500', '503'] as const) {
     breakNext(status);
@@ -92,7 +92,7 @@ t.test('refusals and errors of the API server pass unchanged', async (t) => {
   }
 });
 
-t.test('C203 a redirect passes to the client and is not followed', async (t) => {
+t.test('C203 a redirect is forwarded to the client and not followed', async (t) => {
   const { ask, token, breakNext, rawTLS } = await setUp(t);
   breakNext('redirect');
   const reply = await ask(token, CONFIGMAPS);
@@ -103,7 +103,7 @@ t.test('C203 a redirect passes to the client and is not followed', async (t) => 
   t.match(await client.untilEnd(), /^HTTP\/1\.1 307 .*elsewhere\.invalid/s);
 });
 
-t.test('a GET is repeated once after a lost connection, a POST never', async (t) => {
+t.test('after a lost connection a GET is retried once, a POST never', async (t) => {
   const { ask, token, breakNext, arrived } = await setUp(t);
   breakNext('reset');
   t.equal((await ask(token, `${CONFIGMAPS}/settings`)).status, 200);
@@ -117,8 +117,8 @@ t.test('a GET is repeated once after a lost connection, a POST never', async (t)
 });
 
 for (const fault of ['half-body', 'half-chunked'] as const) {
-  t.test(`C135 ${fault} of the API server is an aborted response over HTTP/1.1 and HTTP/2`, async (t) => {
-    const { destination, token, breakNext, nobodyIsServed } = await setUp(t);
+  t.test(`C135 a response that the API server breaks off (${fault}) is aborted over HTTP/1.1 and HTTP/2`, async (t) => {
+    const { destination, token, breakNext, noRequestIsActive } = await setUp(t);
     breakNext(fault);
     const answered = await askOnce(destination, token, CONFIGMAPS);
     t.match(answered, { status: 200, complete: false });
@@ -132,14 +132,14 @@ for (const fault of ['half-body', 'half-chunked'] as const) {
     const next = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
     t.match(await once(next, 'response'), [{ ':status': 200 }], 'other streams of the connection continue');
     next.close();
-    await nobodyIsServed();
+    await noRequestIsActive();
   });
 }
 
 t.test(
   'a watch breaks off when the API server restarts, and ends cleanly when the API server ends it',
   async (t) => {
-    const { apiServer, destination, token, nobodyIsServed } = await setUp(t);
+    const { apiServer, destination, token, noRequestIsActive } = await setUp(t);
     const watch = openRequest(destination, token, WATCH);
     await watch.until('"settings"');
     await apiServer.restart();
@@ -148,12 +148,12 @@ t.test(
     await again.until('"settings"');
     apiServer.endWatches();
     t.equal((await again.answered).complete, true);
-    await nobodyIsServed();
+    await noRequestIsActive();
   },
 );
 
-t.test('a failed upgrade is answered with a Status before the connection closes', async (t) => {
-  const { token, breakNext, rawTLS, nobodyIsServed, apiServer } = await setUp(t);
+t.test('a failed upgrade gets a Status before the connection closes', async (t) => {
+  const { token, breakNext, rawTLS, noRequestIsActive, apiServer } = await setUp(t);
   for (const [fault, answer] of [
     ['hang', /^HTTP\/1\.1 504 .*UpstreamTimeout/s],
     ['reset', /^HTTP\/1\.1 503 .*UpstreamUnavailable/s],
@@ -166,7 +166,7 @@ t.test('a failed upgrade is answered with a Status before the connection closes'
     client.send(upgradeRequest(token));
     t.match(await client.untilEnd(), answer, fault);
   }
-  await nobodyIsServed();
+  await noRequestIsActive();
   await eventually(() => apiServer.connections <= 3);
 });
 

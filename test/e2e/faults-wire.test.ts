@@ -34,7 +34,7 @@ async function connectRaw(): Promise<RawConnection> {
   return new RawConnection(socket);
 }
 
-/** Sends these lines as they are, then a blank one and the body. */
+/** Sends these lines as they are, then a blank line and the body. */
 async function send(lines: readonly string[], body = ''): Promise<RawConnection> {
   const connection = await connectRaw();
   connection.send(`${lines.join('\r\n')}\r\n\r\n${body}`);
@@ -48,7 +48,7 @@ const get = (...fields: string[]) => [
   ...fields,
 ];
 
-/** The identity and nothing but the identity of alice. */
+/** Whether the request has alice's identity and no other. */
 function isAlice({ user, rawHeaders, headers }: LoggedRequest): boolean {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   return (
@@ -76,7 +76,7 @@ t.test('C109 a `Connection` field removes no header that Stonegate sets', async 
   }
 });
 
-t.test('C148 identity headers of other proxies never arrive, even if `Connection` names them', async (t) => {
+t.test('C148 identity headers of other proxies are not forwarded, even if `Connection` names them', async (t) => {
   const names = ['X-Remote-User', 'X-Remote-Group', 'X-Remote-Extra-Scopes', 'X_Remote_User'];
   for (const name of names) {
     const arrived = watchArrivals();
@@ -149,7 +149,7 @@ t.test('C198 a request with `Expect: 100-continue` is refused before its body is
   t.equal(arrived().length, 0);
 });
 
-t.test('C204 an ambiguous target is a 400', async (t) => {
+t.test('C204 an ambiguous target gets a 400', async (t) => {
   const targets = [
     `/${CONFIGMAPS}`,
     '//globex/api/v1/pods',
@@ -186,7 +186,7 @@ const post = (...fields: string[]) => [
 ];
 
 const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], body: string])[] = [
-  ['length and chunks', post('Content-Length: 4', 'Transfer-Encoding: chunked'), `0\r\n\r\n${SMUGGLED}`],
+  ['a length and chunks', post('Content-Length: 4', 'Transfer-Encoding: chunked'), `0\r\n\r\n${SMUGGLED}`],
   ['two lengths', post('Content-Length: 0', `Content-Length: ${SMUGGLED.length}`), SMUGGLED],
   ['a list of lengths', post(`Content-Length: 0, ${SMUGGLED.length}`), SMUGGLED],
   ['a length in hexadecimal', post('Content-Length: 0x0'), SMUGGLED],
@@ -194,7 +194,7 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
   ['a blank before the colon', post('Content-Length : 0'), SMUGGLED],
   ['a bare line feed', post('X-One: 1\nTransfer-Encoding: chunked', 'Content-Length: 0'), SMUGGLED],
   ['a bare carriage return', post('X-One: 1\rTransfer-Encoding: chunked', 'Content-Length: 0'), SMUGGLED],
-  ['chunked twice', post('Transfer-Encoding: chunked, chunked'), `0\r\n\r\n${SMUGGLED}`],
+  ['chunked given twice', post('Transfer-Encoding: chunked, chunked'), `0\r\n\r\n${SMUGGLED}`],
   [
     'identity after chunked',
     post('Transfer-Encoding: chunked', 'Transfer-Encoding: identity'),
@@ -203,7 +203,7 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
   ['a null byte', post('X-Null: \u0000', 'Content-Length: 0'), SMUGGLED],
   ['two hosts', post('Host: other', 'Content-Length: 0'), SMUGGLED],
   ['a broken chunk', post('Transfer-Encoding: chunked'), `0x0\r\n\r\n${SMUGGLED}`],
-  ['a chunk that is longer than said', post('Transfer-Encoding: chunked'), `1\r\nxx\r\n0\r\n\r\n${SMUGGLED}`],
+  ['a chunk that is longer than its length says', post('Transfer-Encoding: chunked'), `1\r\nxx\r\n0\r\n\r\n${SMUGGLED}`],
   [
     'chunks in HTTP/1.0',
     [`POST ${CONFIGMAPS} HTTP/1.0`, AUTHORIZATION, 'Transfer-Encoding: chunked'],
@@ -212,7 +212,7 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
 ];
 
 for (const [name, lines, body] of AMBIGUOUS) {
-  t.test(`C209 a request with ${name} is a 400, the connection closes and nothing is smuggled`, async (t) => {
+  t.test(`C209 a request with ${name} gets a 400, the connection closes and nothing is smuggled`, async (t) => {
     const arrived = watchArrivals();
     const client = await send(lines, body);
     const answer = await client.untilEnd();
@@ -232,7 +232,7 @@ t.test('C209 a request after a refused one on the same connection is not served'
   t.equal(arrived().length, 0);
 });
 
-t.test('C209 bytes after a refused upgrade request are no request', async (t) => {
+t.test('C209 bytes after a refused upgrade request are not taken for a request', async (t) => {
   const arrived = watchArrivals();
   const client = await send(
     [

@@ -1,4 +1,7 @@
-/** Namespaces, and objects of all of them, that a user sees whose roles are looked up, and in arktos mode. */
+/**
+ * Filtered lists and watches of namespaces, and of objects in all namespaces: for users whose roles are
+ * looked up, for service accounts, and with kubectl in arktos mode.
+ */
 import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -105,7 +108,7 @@ for (const mode of MODES)
       if (mode === 'arktos') t.equal(rows[0]?.cells[3], 'acme');
     });
 
-    await t.test('the watch has them, and what becomes visible or is lost', async (t) => {
+    await t.test('the watch shows them, and namespaces that become visible or invisible', async (t) => {
       const events = await watch(t, site, token, '');
       const added = all.map((name) => `ADDED ${name}`);
       await eventually(() => events().length === added.length);
@@ -120,7 +123,7 @@ for (const mode of MODES)
     });
 
     await t.test(
-      'D020 lists of all namespaces, in pages too, and their watches have those three',
+      'D020 lists of all namespaces, also in pages, and their watches show objects of those three',
       async (t) => {
         const own = mode === 'shared' ? ['acme/settings'] : [];
         const found = [...own, 'api/one', 'api/two', 'db/one', 'db/two', 'web/one', 'web/two'];
@@ -143,16 +146,16 @@ for (const mode of MODES)
         });
         for (const namespace of ['closed', 'web', 'db']) seed.configMap('three', {}, { ...place, namespace });
         await eventually(() => text.match(/"type":"ADDED"/g)?.length === 2);
-        t.notMatch(text, /BOOKMARK.*"name"/, 'a bookmark holds no object');
+        t.notMatch(text, /BOOKMARK.*"name"/, 'a bookmark contains no object');
       },
     );
 
-    await t.test('D024 a role is withdrawn: no watch goes on from before, the list lacks it', async (t) => {
+    await t.test('D024 after a role is withdrawn no earlier watch or page continues, and lists lack its namespace', async (t) => {
       const { revision } = await list(site, token);
       const page = await objects('limit=1');
       const resumed = async (from: string) =>
         (await site.ask(token, `${NAMESPACES}?watch=1&timeoutSeconds=1&resourceVersion=${from}`)).body;
-      t.notMatch(await resumed(revision), /ERROR/, 'with the same roles it goes on');
+      t.notMatch(await resumed(revision), /ERROR/, 'with the same roles the watch resumes');
       directory.unassign(erin, 'member', { project: db });
       await eventually(async () => /"reason":"Expired","code":410/.test(await resumed(revision)));
       const again = await list(site, token);
@@ -170,7 +173,7 @@ for (const mode of MODES)
   });
 
 for (const mode of MODES)
-  t.test(`${mode}: a service account`, async (t) => {
+  t.test(`${mode}: a service account sees the namespaces in which it has a role`, async (t) => {
     const configuration = {
       ...ACCESS,
       authentication: { tokenReview: mode === 'shared' ? { tenant: 'robots' } : {} },
@@ -186,7 +189,7 @@ for (const mode of MODES)
       seed.configMap('mine', {}, { ...place, namespace });
     }
     seed.configMap('not-mine', {}, { ...place, namespace: 'three' });
-    // The same namespaces of another tenant.
+    // Another tenant has namespaces of the same names.
     if (mode === 'arktos')
       for (const namespace of ['one', 'three']) seed.namespace(namespace, { tenant: 'globex' });
     const token = seed.serviceAccountToken({ name: 'robot', namespace: 'one', ...place });

@@ -1,6 +1,6 @@
 /**
  * Two replicas behind a load balancer, under load from kubectl, an informer, `kubectl exec` and a client that
- * creates objects: what the end of one of them costs.
+ * creates objects: what clients lose when a replica ends.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ import type { StonegateProcess } from '../support/stonegate-process.ts';
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const POD = 'web';
 const WRITERS = 4;
-/** What clients say of a connection that breaks, perhaps before its handshake has ended. */
+/** Errors that clients report if a connection breaks, perhaps before its handshake has ended. */
 const BROKEN = /ECONNRESET|socket hang up|EOF|connection reset|disconnected before secure TLS connection/;
 
 const newest = findKubectls().at(-1);
@@ -32,7 +32,7 @@ const absent =
   redisMissing() ??
   (haproxyMissing() || missingKubernetes() || missing(informer()) || (newest === undefined && NO_KUBECTL));
 
-/** alice's clients, which know the load balancer alone. */
+/** Starts alice's clients, which know only the load balancer. */
 async function startClients(t: Test, site: ReplicaSite, prefix: string) {
   const { balancer, testbed } = site;
   if (newest === undefined) throw new Error(NO_KUBECTL);
@@ -65,7 +65,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
     more: () => Promise.all(loads.map((load) => load.more())),
     async stop() {
       await Promise.all(loads.map((load) => load.stop()));
-      // What was created last arrives last.
+      // The informer may still be waiting for the last objects.
       const created = writers.flatMap((writer) => writer.created);
       await eventually(() => created.every((name) => events.some((event) => event.name === name)));
       await informed.stop();
@@ -84,7 +84,7 @@ async function startWorkingClients(t: Test, site: ReplicaSite, prefix: string): 
   return clients;
 }
 
-/** An open `kubectl exec` that echoes. */
+/** Opens a `kubectl exec` that echoes its input. */
 async function openShell(t: Test, { kubectl }: Clients) {
   const child = kubectl.start(['-n', NAMESPACE, 'exec', '-i', POD, '--', 'cat']);
   t.teardown(() => child.kill());
@@ -105,7 +105,7 @@ async function tunnelsOf(replica: StonegateProcess): Promise<number> {
   return Number(/^stonegate_requests_active\{kind="exec"\} (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** What was created is there, and the informer has seen each object once and no error. */
+/** Asserts that every created object exists, and that the informer has seen each once and no error. */
 async function nothingIsLost(t: Test, { kubernetes }: ReplicaSite, { writers, events }: Clients) {
   const { items }: { items: { metadata: { name: string } }[] } = JSON.parse(
     (await kubernetes.admit('GET', CONFIG_MAPS)).body,
@@ -126,7 +126,7 @@ async function nothingIsLost(t: Test, { kubernetes }: ReplicaSite, { writers, ev
   );
 }
 
-/** SIGTERM; the drain ends when the load balancer has reacted and each client has made more requests. */
+/** Sends SIGTERM; ends the drain after the load balancer has reacted and clients have made more requests. */
 async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clients: Clients): Promise<void> {
   replica.signal('SIGTERM');
   await eventually(async () => !(await balancer.isUp(replica)));
@@ -134,7 +134,7 @@ async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clien
   replica.signal('SIGINT');
 }
 
-t.test('the configuration of HAProxy in the document is valid', { skip: haproxyMissing() }, async (t) => {
+t.test('the HAProxy configuration in docs/high-availability.md is valid', { skip: haproxyMissing() }, async (t) => {
   const [, , text = ''] =
     /```\n((defaults\n.*?)```)/s.exec(readFileSync('docs/high-availability.md', 'utf8')) ?? [];
   const file = join(t.testdir(), 'haproxy.cfg');
@@ -164,7 +164,7 @@ t.test('two replicas', { skip: absent }, async (t) => {
     for (const shell of shells) {
       await shell.echoes('after');
       shell.close();
-      t.equal(await shell.ended, 0, 'the command ends well');
+      t.equal(await shell.ended, 0, 'the command succeeds');
     }
     t.match(await first.ended, { code: 0, signal: null });
 

@@ -22,7 +22,7 @@ const ACTING = [
   },
 ];
 
-/** Dave of acme may act as its reader, whose group may read pods; Stonegate itself may hand an extra on. */
+/** Dave of acme may act as its user `reader`, whose group may read pods; Stonegate may forward an extra. */
 async function start(t: Test): Promise<KubectlUsers> {
   const configuration = { authentication: { impersonationExtraKeys: ['example.com/reason'] } };
   const everybody = await startForKubectl(t, { mode: 'arktos', configuration });
@@ -51,7 +51,7 @@ for (const binary of binaries)
     const { as, newcomer, stonegate } = await start(t);
     const dave = as(binary, newcomer('dave'));
     await t.test(
-      'C007 C008 users impersonate the users they may, with the impersonated user’s rights',
+      'C007 C008 users can impersonate the users they may, and then have those users’ rights',
       async (t) => {
         t.match(await fails(t, dave, ['get', 'pods']), /User "acme:dave" cannot list/);
         t.match(await succeeds(t, dave, ['get', 'pods', ...AS_READER]), /^web /m);
@@ -61,11 +61,11 @@ for (const binary of binaries)
         );
       },
     );
-    await t.test('C011 C013 C014 what they may not is refused in Kubernetes’ own words', (t) =>
+    await t.test('C011 C013 C014 impersonation without the right is refused in Kubernetes’ own words', (t) =>
       refusals(t, dave),
     );
     await t.test('auth can-i and whoami show the impersonated user', (t) => oneself(t, dave));
-    await t.test('the audit log names both', async (t) => {
+    await t.test('the audit log names both users', async (t) => {
       await succeeds(t, dave, ['get', 'pod', 'web', ...AS_READER]);
       const events = async () =>
         (await stonegate.audited()).filter(
@@ -102,7 +102,7 @@ async function oneself(t: Test, dave: Kubectl): Promise<void> {
     (await dave.run(['auth', 'can-i', ...words, ...AS_READER])).stdout.trim();
   t.equal(await mayI('list', 'pods'), 'yes');
   t.equal(await mayI('delete', 'pods'), 'no');
-  t.equal(await mayI('impersonate', 'users'), 'no', 'which the caller may');
+  t.equal(await mayI('impersonate', 'users'), 'no', 'only the caller has this right');
   if (dave.minor < FIRST_WITH_WHOAMI) return;
   const who = await succeeds(t, dave, ['auth', 'whoami', ...AS_READER, '--as-uid', 'u-7']);
   t.match(who, /^Username +acme:reader$/m);
@@ -113,7 +113,7 @@ async function oneself(t: Test, dave: Kubectl): Promise<void> {
 }
 
 t.test(
-  'C009 C040 an extra that both may hand on arrives, and nothing of the caller’s beside it',
+  'C009 C040 an extra that the caller and Stonegate may set is forwarded, and no extra of the caller’s own',
   async (t) => {
     const { stonegate, newcomer, next } = await start(t);
     const arrived = next(({ url, user }) => url.includes('/pods') && user?.username === 'acme:reader');

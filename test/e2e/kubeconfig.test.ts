@@ -1,6 +1,4 @@
-/**
- * `stonegate kubeconfig` as users run it: what it writes is what kubectl, whoami and explain then work with.
- */
+/** `stonegate kubeconfig` as users run it, and kubectl with the file that it writes. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +36,7 @@ const LOGIN = [
 ];
 
 const configure = (file: string, ...words: string[]) => run(file, words, LOGIN);
-/** With a login for the project, as a cloud of clouds.yaml names one. */
+/** Runs the command with a login for one project, as a cloud of clouds.yaml can have it. */
 const configureFor = (file: string, id: string) =>
   run(file, ['--projects', 'all'], [...LOGIN, '--os-project-id', id]);
 
@@ -48,7 +46,7 @@ async function run(file: string, words: readonly string[], login: readonly strin
 }
 
 t.test(
-  'one context for each project, of which kubectl uses any',
+  'there is one context for each project, and kubectl can use each',
   { skip: KUBECTL === undefined && NO_KUBECTL },
   async (t) => {
     const file = join(folder, 'all');
@@ -78,11 +76,11 @@ t.test(
     t.match((await runKubectl('--context', 'demo-web', '-n', 'default', 'get', 'pods')).stdout, /^web\s/m);
     await runKubectl('config', 'set-context', 'demo-web', '--namespace', 'other');
     const again = await configure(file, '--projects', 'web');
-    t.equal(again.code, 0, 'what kubectl rewrote is still known as ours');
+    t.equal(again.code, 0, 'a file that kubectl has rewritten can still be updated');
   },
 );
 
-t.test('the context of the project for which the login is comes first', async (t) => {
+t.test('the context of the login’s project comes first', async (t) => {
   for (const name of ['web', 'Data Base']) {
     const { id } = directory.project('acme', name);
     const file = join(folder, `first-${id}`);
@@ -93,7 +91,7 @@ t.test('the context of the project for which the login is comes first', async (t
   }
 });
 
-t.test('a single context is in the namespace of its project, or where the user says', async (t) => {
+t.test('a single context has the namespace of its project, or the one that the user names', async (t) => {
   const { id } = directory.project('acme', 'web');
   for (const [words, namespace] of [
     [[], id],
@@ -105,14 +103,14 @@ t.test('a single context is in the namespace of its project, or where the user s
   }
 });
 
-t.test('a login for no project is told how to get contexts with a namespace', async (t) => {
+t.test('a user whose login is for no project is told how to get contexts with a namespace', async (t) => {
   t.match(await configure(join(folder, 'unscoped')), {
     code: 0,
     stderr: /no namespace is set: the login is for no project/,
   });
 });
 
-t.test('a name that two projects share wants the id', async (t) => {
+t.test('projects that share a name must be given by id', async (t) => {
   const twin = directory.project('globex', 'web');
   directory.assign(alice, 'member', { project: twin });
   const [name, id] = [join(folder, 'twin-name'), join(folder, 'twin-id')];

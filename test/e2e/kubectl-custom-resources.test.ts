@@ -1,5 +1,5 @@
 /**
- * Custom resources with kubectl through Stonegate, the oldest and the newest of this machine, before an
+ * Custom resources with kubectl, the oldest and the newest on this machine, through Stonegate in front of
  * Arktos.
  */
 import t, { type Test } from 'tap';
@@ -14,7 +14,7 @@ for (const binary of binaries)
     const alice = as(binary, stonegate.keystoneToken('alice'));
     const bob = as(binary, stonegate.keystoneToken('bob'));
     const { seed } = stonegate.apiServer;
-    await t.test('system definitions leave a tenant’s discovery whole', async (t) => {
+    await t.test('definitions of the system tenant do not break a tenant’s discovery', async (t) => {
       seed.customResource({ group: 'ops.io', plural: 'hiddens', kind: 'Hidden', scope: 'Namespaced' });
       const requests = {
         group: 'shared.io',
@@ -24,11 +24,11 @@ for (const binary of binaries)
       } as const;
       seed.customResource({ ...requests, sharing: 'Forced' });
       const resources = await succeeds(t, alice, ['api-resources']);
-      t.match(resources, /^requests .*shared\.io\/v1 +true +Request$/m, 'what is shared is shown');
-      t.notMatch(resources, /hiddens|ops\.io/, 'what is not shared is not');
+      t.match(resources, /^requests .*shared\.io\/v1 +true +Request$/m, 'shared resources are shown');
+      t.notMatch(resources, /hiddens|ops\.io/, 'other resources are not shown');
       await succeeds(t, alice, ['create', '-f', '-'], object('shared.io/v1', 'Request', 'r1'));
       t.match(await succeeds(t, alice, ['get', 'requests', '-o', 'name']), 'request.shared.io/r1');
-      t.equal(await succeeds(t, bob, ['get', 'requests', '-o', 'name']), '', 'each tenant has its own');
+      t.equal(await succeeds(t, bob, ['get', 'requests', '-o', 'name']), '', 'each tenant has its own objects');
     });
     await t.test('a new custom resource can be used at once', async (t) => {
       await applied(t, alice, 'widgets', 'Widget');
@@ -36,7 +36,7 @@ for (const binary of binaries)
     });
   });
 
-/** Discovery was requested just before, so that what is cached knows nothing of the new resource. */
+/** Requests discovery first, so that the cached documents do not have the new resource. */
 async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string): Promise<void> {
   await succeeds(t, kubectl, ['api-resources']);
   await succeeds(t, kubectl, ['apply', '-f', '-'], definition(plural, kind));

@@ -1,4 +1,4 @@
-/** What kubectl shows users of themselves, of the cluster and of a refusal. */
+/** What kubectl shows users about themselves, about the cluster and about a refusal. */
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
@@ -47,13 +47,13 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   t.equal(await mayI(alice, 'list', 'nodes'), 'no', 'not even with all rights in a tenant');
   t.equal(await mayI(alice, 'get', '/version'), 'yes');
   t.equal(await mayI(alice, 'get', '/metrics'), 'no');
-  t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she may not even ask');
+  t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she has no right to create reviews');
   t.equal(await mayI(nina, 'list', 'pods', '-A'), 'no');
   t.equal((await alice.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 0);
   t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
   const list = await succeeds(t, alice, ['auth', 'can-i', '--list']);
   t.match(list, /^\*\.\* .*\[\*\]$/m, 'the API server’s rules');
-  t.match(list, /^selfsubjectreviews\.authentication\.k8s\.io .*\[create\]$/m, 'and what Stonegate grants');
+  t.match(list, /^selfsubjectreviews\.authentication\.k8s\.io .*\[create\]$/m, 'and those that Stonegate grants');
   t.match(await nina.run(['auth', 'can-i', '--list']), {
     code: 0,
     stdout: /selfsubjectaccessreviews\.authorization\.k8s\.io/,
@@ -63,7 +63,7 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
 
 async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina', Kubectl>): Promise<void> {
   if (users.alice.minor < FIRST_WITH_WHOAMI) {
-    t.match(await fails(t, users.alice, ['auth', 'whoami']), /unknown/, 'this kubectl cannot ask');
+    t.match(await fails(t, users.alice, ['auth', 'whoami']), /unknown/, 'this kubectl does not have the command');
     return;
   }
   const who = (kubectl: Kubectl): Promise<string> => succeeds(t, kubectl, ['auth', 'whoami']);
@@ -74,7 +74,7 @@ async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina',
   const carol = await who(users.carol);
   t.match(carol, /^Username +acme:oidc:carol@acme\.example$/m);
   t.match(carol, /^Groups +\[oidc:developers system:authenticated\]$/m);
-  t.match(await who(users.nina), /^Username +acme:nina$/m, 'without any binding too');
+  t.match(await who(users.nina), /^Username +acme:nina$/m, 'also without any binding');
 }
 
 async function resources(t: Test, alice: Kubectl): Promise<void> {
@@ -94,7 +94,7 @@ async function customResources(
 ): Promise<void> {
   const gadget = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Tenant' } as const;
   stonegate.apiServer.seed.customResource(gadget, { tenant: 'acme' });
-  // Or the documents from before would be shown for some seconds more.
+  // Otherwise the earlier documents would be served for some more seconds.
   await stonegate.app.reload();
   const manifest = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'one' } };
   t.match(await succeeds(t, alice, ['create', '-f', '-'], JSON.stringify(manifest)), /gadget.* created/);

@@ -11,7 +11,7 @@ import {
 
 const WIRES = {
   'HTTP/2': {},
-  'HTTP/1.1, since the client wants no other': { DISABLE_HTTP2: '1' },
+  'HTTP/1.1, if HTTP/2 is disabled in the client': { DISABLE_HTTP2: '1' },
 } as const;
 
 const binaries = findKubectls();
@@ -63,12 +63,12 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
   t.equal(await value(), '5');
   const typed = ['-n', 'team', 'cm', 'typed', '--from-literal=a=b'];
   t.match(await creates(t, alice, typed), 'configmap/typed created');
-  t.match(await change(['delete', 'cm', '--all']), /"cm" deleted.*\n.*"typed" deleted/, 'a collection');
+  t.match(await change(['delete', 'cm', '--all']), /"cm" deleted.*\n.*"typed" deleted/, 'a whole collection is deleted');
   t.equal(await change(['get', 'cm', '-o', 'name']), '');
   t.match(await succeeds(t, alice, ['delete', 'namespace', 'team']), 'deleted');
 }
 
-/** Both tenants hold a ConfigMap of this name; a change of one is no change of the other. */
+/** Both tenants have a ConfigMap of this name; changing one does not change the other. */
 async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): Promise<void> {
   const marks = (kubectl: Kubectl): Promise<string> =>
     succeeds(t, kubectl, ['get', 'cm', 'settings', '-o', 'jsonpath={.data.owner}/{.metadata.labels.mark}']);
@@ -80,7 +80,7 @@ async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): P
     'all users of the tenant see the same, whatever authenticates them',
   );
   await succeeds(t, bob, ['delete', 'cm', 'settings']);
-  t.equal(await marks(alice), 'acme/hers', 'a deletion stays in its tenant');
+  t.equal(await marks(alice), 'acme/hers', 'a deletion does not affect another tenant');
   await creates(t, bob, ['cm', 'settings', '--from-literal=owner=globex']);
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
 }
@@ -94,6 +94,6 @@ async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl)
   const seen = prints(watching, new RegExp(`configmap/${name}\n`));
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'globex' });
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'acme' });
-  t.equal((await seen).input, `configmap/${name}\n`, 'a change shows as it happens, another tenant’s never');
+  t.equal((await seen).input, `configmap/${name}\n`, 'a change is shown when it happens, and none of another tenant');
   await stop(watching);
 }

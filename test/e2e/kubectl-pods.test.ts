@@ -1,6 +1,6 @@
 /**
- * kubectl reaches into pods through Stonegate: over SPDY/3.1 the older ones, over WebSocket those from 1.31
- * on.
+ * exec, cp, attach, logs and port-forward of kubectl through Stonegate: older versions use SPDY/3.1, newer
+ * ones WebSocket.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import {
 /** Minor versions of kubectl. */
 const FIRST_EXEC_BY_WEBSOCKET = 30;
 const FIRST_FORWARD_BY_WEBSOCKET = 31;
-/** Port 7 of a pod of the stand-in sends back what it gets. */
+/** Port 7 of the stand-in's pods echoes what it receives. */
 const ECHO = ':7';
 
 const binaries = findKubectls();
@@ -33,23 +33,23 @@ for (const binary of binaries)
     const alice = everybody.as(binary, stonegate.keystoneToken('alice'));
     const carol = everybody.as(binary, await stonegate.provider.idToken('carol'));
 
-    await t.test('C105 output, input and exit code of a command travel', (t) => execute(t, alice, carol));
-    await t.test('C070 C199 an upgrade reaches the API server as one, as the user', (t) =>
+    await t.test('C105 output, input and exit code of a command are passed on', (t) => execute(t, alice, carol));
+    await t.test('C070 C199 an upgrade reaches the API server as an upgrade, with the user’s identity', (t) =>
       upgradeAsOneself(t, everybody, alice),
     );
-    await t.test('C105 a file comes back as it went', (t) => copy(t, carol));
+    await t.test('C105 a copied file comes back unchanged', (t) => copy(t, carol));
     await t.test('C105 attach ends when its input does', (t) => attach(t, alice));
-    await t.test('C105 logs, their tail, and lines as they are written', (t) => logs(t, everybody, carol));
-    await t.test('C034 a POST through a forwarded port comes back whole, and closes', (t) =>
+    await t.test('C105 logs can be tailed and followed', (t) => logs(t, everybody, carol));
+    await t.test('C034 a POST through a forwarded port gets its whole response, and the connection closes', (t) =>
       post(t, everybody, alice),
     );
-    await t.test('the other tenant’s pod of the same name is another', (t) =>
+    await t.test('a user reaches the pod of their own tenant, not another tenant’s pod of the same name', (t) =>
       reachOwnPodAlone(t, alice, everybody.as(binary, stonegate.keystoneToken('bob'))),
     );
-    await t.test('C200 a refused upgrade shows the API server’s own words', (t) =>
+    await t.test('C200 kubectl shows the API server’s own message if an upgrade is refused', (t) =>
       refuse(t, everybody, binary),
     );
-    await t.test('a user who may only get pods/exec opens no shell by WebSocket', (t) =>
+    await t.test('a user who may only get pods/exec cannot open a shell by WebSocket', (t) =>
       refuseReaders(t, everybody, binary),
     );
   });
@@ -60,7 +60,7 @@ async function execute(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
   const large = 'all of it\n'.repeat(100_000);
   t.ok(
     (await succeeds(t, alice, ['exec', '-i', 'web', '--', 'cat'], large)) === large,
-    'a megabyte and back',
+    'a megabyte is echoed',
   );
   const failed = await alice.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
   t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ });
@@ -116,7 +116,7 @@ async function logs(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl):
   stonegate.log.append('third line');
   await third;
   await stop(following);
-  t.equal(await (await arrived).ended, 'aborted', 'a follower who leaves ends it at the API server');
+  t.equal(await (await arrived).ended, 'aborted', 'the request to the API server ends with kubectl');
 }
 
 async function post(t: Test, { next }: KubectlUsers, alice: Kubectl): Promise<void> {

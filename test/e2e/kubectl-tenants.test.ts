@@ -1,4 +1,6 @@
-/** `kubectl get tenants` of users of Arktos' tenants, with this machine's oldest and newest kubectl. */
+/**
+ * `kubectl get tenants` as users of Arktos' tenants run it, with this machine's oldest and newest kubectl.
+ */
 import t from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
@@ -53,7 +55,7 @@ else
           t.notMatch(list, /globex|storageCluster|hashKey|resourceVersion: "\d/);
         });
 
-        await t.test('of other tenants nothing is said, not even whether they exist', async (t) => {
+        await t.test('a user learns nothing about other tenants, not even whether they exist', async (t) => {
           const refusal = async (name: string) =>
             (await fails(t, alice, ['get', 'tenant', name])).replaceAll(name, 'NAME');
           t.equal(await refusal('globex'), await refusal('missing'));
@@ -63,15 +65,15 @@ else
           );
         });
 
-        await t.test('what is not to be read or changed is refused as ever', async (t) => {
-          // Releases word the refusal of a watch in their own ways.
+        await t.test('watches and changes are refused as usual', async (t) => {
+          // The wording of a refused watch differs between releases of kubectl.
           t.match(await fails(t, alice, ['get', 'tenants', '--watch-only']), /Forbidden/);
           t.match(await fails(t, alice, ['delete', 'tenant', 'acme']), /cannot delete resource "tenants"/);
           const patch = ['patch', 'tenant', 'acme', '--type', 'merge', '-p', '{"spec":{"x":"1"}}'];
           t.match(await fails(t, alice, patch), /cannot patch resource "tenants"/);
         });
 
-        await t.test('discovery lists it, and still nothing else of the cluster', async (t) => {
+        await t.test('discovery lists tenants, but still nothing else of the cluster', async (t) => {
           const printed = await succeeds(t, nina, ['api-resources', '-o', 'wide', '--namespaced=false']);
           t.match(printed, /^tenants +te +v1 +false +Tenant +(?:\[get list\]|get,list) *$/m);
           t.notMatch(printed, /^nodes|^priorityclasses/m);
@@ -86,7 +88,7 @@ else
         });
       });
 
-    await t.test('the header and the audit log tell', async (t) => {
+    await t.test('the response header and the audit log say that the list is filtered', async (t) => {
       const own = await stonegate.ask(stonegate.keystoneToken('bob'), '/api/v1/tenants');
       t.equal(own.headers['stonegate-filtered'], 'rbac');
       t.match(own.json(), { items: [{ metadata: { name: 'globex' } }] });
@@ -101,7 +103,7 @@ else
     });
 
     await t.test(
-      'without the right of Stonegate it is a 503, once the object is no longer cached',
+      'if Stonegate lacks its right, a user whose tenant is not cached gets a 503',
       async (t) => {
         const dora = keystone.issue(keystone.directory.user('initech', 'dora'));
         apiServer.seed.tenant('initech');
