@@ -27,98 +27,110 @@ async function reason(site: TokenStandIn): Promise<string> {
   return refused.at(-1)?.annotations?.['stonegate.dev/reason'] ?? '';
 }
 
-t.test('a token loses and regains the rights of a role that its owner loses and regains at Keystone', async (t) => {
-  const site = await startTokenStandIn(t);
-  const { directory } = site.keystone;
-  const erin = directory.user('acme', 'erin');
-  const project = directory.project('acme', 'web');
-  directory.assign(erin, 'member', { project });
-  const { seed } = site.apiServer;
-  seed.namespace('web', { tenant: 'acme' });
-  seed.clusterRole('reader', [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }], {
-    tenant: 'acme',
-  });
-  seed.roleBinding('members', 'reader', [`group:keystone:project:${project.id}:role:member`], {
-    tenant: 'acme',
-    namespace: 'web',
-  });
-  await site.reconfigure({
-    bindings: { credential: { tokenFile: 'provisioner-token' }, namespaceFormat: '%n' },
-  });
-  const { secret } = await site.make(site.keystone.issue(erin), 'read');
-  await becomes(t, site, secret, 200, IN_WEB);
-  directory.unassign(erin, 'member', { project });
-  await becomes(t, site, secret, 403, IN_WEB);
-  directory.assign(erin, 'member', { project });
-  await becomes(t, site, secret, 200, IN_WEB);
-});
-
-t.test('D423 a token works only while the configuration has its owner’s tenant, issuer and roles', async (t) => {
-  const issuer = await startSigningIssuer();
-  t.teardown(() => issuer.down());
-  const jwt = {
-    issuer: { url: issuer.url, audiences: ['kubernetes'] },
-    claimMappings: {
-      username: { claim: 'sub', prefix: 'oidc:' },
-      groups: { claim: 'groups', prefix: 'oidc:' },
-    },
-    tenant: { value: 'acme' },
-  };
-  const site = await startTokenStandIn(t);
-  const { authentication } = site.base;
-  const withIssuer = { authentication: { ...authentication, jwt: [jwt] } };
-  await site.reconfigure(withIssuer);
-  const sign = (groups: readonly string[]) =>
-    issuer.sign({ sub: 'carol', aud: 'kubernetes', groups, jti: Math.random() });
-  const { secret, name } = await site.make(await sign(['developers']), 'read');
-  const ofAlice = await site.make(site.keystoneToken('alice'), 'read');
-  await becomes(t, site, secret, 200);
-
-  await t.test('the groups are those of the last sign-in', async (t) => {
-    await site.ask(await sign([]), CONFIGMAPS);
-    await becomes(t, site, secret, 403);
-    await site.ask(await sign(['developers']), CONFIGMAPS);
-    await becomes(t, site, secret, 200);
-  });
-
-  await t.test('the issuer is removed', async (t) => {
-    await site.reconfigure({ authentication: { ...authentication, jwt: [] } });
-    await becomes(t, site, secret, 401);
-    t.match(await reason(site), /the owner's source .* is not configured any more/);
-    await site.reconfigure(withIssuer);
-    await becomes(t, site, secret, 200);
-  });
-
-  await t.test('the last sign-in is too long ago', async (t) => {
-    await site.reconfigure({ ...withIssuer, tokens: { signInMaxAge: '1ms' } });
-    await becomes(t, site, secret, 401);
-    t.match(await reason(site), /has not signed in for too long/);
-    t.match(await site.ask(ofAlice.secret, CONFIGMAPS), { status: 200 }, 'a user of Keystone is looked up there instead');
-    await site.reconfigure(withIssuer);
-    await becomes(t, site, secret, 200);
-  });
-
-  await t.test('the domain belongs to another tenant', async (t) => {
-    await site.reconfigure({
-      ...withIssuer,
-      tenancy: { mode: 'arktos', domains: { acme: 'umbrella' } },
+t.test(
+  'a token loses and regains the rights of a role that its owner loses and regains at Keystone',
+  async (t) => {
+    const site = await startTokenStandIn(t);
+    const { directory } = site.keystone;
+    const erin = directory.user('acme', 'erin');
+    const project = directory.project('acme', 'web');
+    directory.assign(erin, 'member', { project });
+    const { seed } = site.apiServer;
+    seed.namespace('web', { tenant: 'acme' });
+    seed.clusterRole('reader', [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }], {
+      tenant: 'acme',
     });
-    await becomes(t, site, ofAlice.secret, 401);
-    t.match(await reason(site), /is not of the tenant acme any more/);
-    await site.reconfigure(withIssuer);
-    await becomes(t, site, ofAlice.secret, 200);
-  });
+    seed.roleBinding('members', 'reader', [`group:keystone:project:${project.id}:role:member`], {
+      tenant: 'acme',
+      namespace: 'web',
+    });
+    await site.reconfigure({
+      bindings: { credential: { tokenFile: 'provisioner-token' }, namespaceFormat: '%n' },
+    });
+    const { secret } = await site.make(site.keystone.issue(erin), 'read');
+    await becomes(t, site, secret, 200, IN_WEB);
+    directory.unassign(erin, 'member', { project });
+    await becomes(t, site, secret, 403, IN_WEB);
+    directory.assign(erin, 'member', { project });
+    await becomes(t, site, secret, 200, IN_WEB);
+  },
+);
 
-  await t.test('roles are no longer looked up', async (t) => {
-    const { serviceCredential: _, roleAssignments: __, ...keystone } = Object(authentication).keystone;
-    await site.reconfigure({ authentication: { keystone, jwt: [jwt] } });
-    await becomes(t, site, ofAlice.secret, 401);
-    t.match(await reason(site), /roles of Keystone users are not looked up any more/);
+t.test(
+  'D423 a token works only while the configuration has its owner’s tenant, issuer and roles',
+  async (t) => {
+    const issuer = await startSigningIssuer();
+    t.teardown(() => issuer.down());
+    const jwt = {
+      issuer: { url: issuer.url, audiences: ['kubernetes'] },
+      claimMappings: {
+        username: { claim: 'sub', prefix: 'oidc:' },
+        groups: { claim: 'groups', prefix: 'oidc:' },
+      },
+      tenant: { value: 'acme' },
+    };
+    const site = await startTokenStandIn(t);
+    const { authentication } = site.base;
+    const withIssuer = { authentication: { ...authentication, jwt: [jwt] } };
     await site.reconfigure(withIssuer);
-    await becomes(t, site, ofAlice.secret, 200);
-  });
-  t.match(await site.list(await sign(['developers'])), [{ metadata: { name }, status: { state: 'active' } }]);
-});
+    const sign = (groups: readonly string[]) =>
+      issuer.sign({ sub: 'carol', aud: 'kubernetes', groups, jti: Math.random() });
+    const { secret, name } = await site.make(await sign(['developers']), 'read');
+    const ofAlice = await site.make(site.keystoneToken('alice'), 'read');
+    await becomes(t, site, secret, 200);
+
+    await t.test('the groups are those of the last sign-in', async (t) => {
+      await site.ask(await sign([]), CONFIGMAPS);
+      await becomes(t, site, secret, 403);
+      await site.ask(await sign(['developers']), CONFIGMAPS);
+      await becomes(t, site, secret, 200);
+    });
+
+    await t.test('the issuer is removed', async (t) => {
+      await site.reconfigure({ authentication: { ...authentication, jwt: [] } });
+      await becomes(t, site, secret, 401);
+      t.match(await reason(site), /the owner's source .* is not configured any more/);
+      await site.reconfigure(withIssuer);
+      await becomes(t, site, secret, 200);
+    });
+
+    await t.test('the last sign-in is too long ago', async (t) => {
+      await site.reconfigure({ ...withIssuer, tokens: { signInMaxAge: '1ms' } });
+      await becomes(t, site, secret, 401);
+      t.match(await reason(site), /has not signed in for too long/);
+      t.match(
+        await site.ask(ofAlice.secret, CONFIGMAPS),
+        { status: 200 },
+        'a user of Keystone is looked up there instead',
+      );
+      await site.reconfigure(withIssuer);
+      await becomes(t, site, secret, 200);
+    });
+
+    await t.test('the domain belongs to another tenant', async (t) => {
+      await site.reconfigure({
+        ...withIssuer,
+        tenancy: { mode: 'arktos', domains: { acme: 'umbrella' } },
+      });
+      await becomes(t, site, ofAlice.secret, 401);
+      t.match(await reason(site), /is not of the tenant acme any more/);
+      await site.reconfigure(withIssuer);
+      await becomes(t, site, ofAlice.secret, 200);
+    });
+
+    await t.test('roles are no longer looked up', async (t) => {
+      const { serviceCredential: _, roleAssignments: __, ...keystone } = Object(authentication).keystone;
+      await site.reconfigure({ authentication: { keystone, jwt: [jwt] } });
+      await becomes(t, site, ofAlice.secret, 401);
+      t.match(await reason(site), /roles of Keystone users are not looked up any more/);
+      await site.reconfigure(withIssuer);
+      await becomes(t, site, ofAlice.secret, 200);
+    });
+    t.match(await site.list(await sign(['developers'])), [
+      { metadata: { name }, status: { state: 'active' } },
+    ]);
+  },
+);
 
 t.test(
   'D426 D427 a lifetime is required and bounded, and a lowered maximum blocks a token until it is raised',

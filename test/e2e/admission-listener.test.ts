@@ -1,6 +1,6 @@
 /**
- * The admission webhook within `stonegate serve`: a listener of its own, which responds to reviews and to
- * nothing else, asks for a client certificate if one is configured, and follows the configuration.
+ * The admission webhook within `stonegate serve`: a listener of its own, which serves only reviews and its
+ * readiness, requires a client certificate if a CA is configured for them, and follows the configuration.
  */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
@@ -70,7 +70,10 @@ t.test('with clientCAFile only a client with a certificate of that authority is 
   t.equal(await client(t, stonegate, certificate).isAllowed('CronJob', 'cronjobs'), true);
   await t.rejects(client(t, stonegate).ask(undefined, '/readyz'), 'without a certificate');
   const foreign = await (await createAuthority('another CA')).client('kube-apiserver');
-  await t.rejects(client(t, stonegate, foreign).ask(undefined, '/readyz'), 'with a certificate of another authority');
+  await t.rejects(
+    client(t, stonegate, foreign).ask(undefined, '/readyz'),
+    'with a certificate of another authority',
+  );
 });
 
 t.test('a reload changes what is refused; an invalid configuration changes nothing', async (t) => {

@@ -54,18 +54,21 @@ const REFUSED = { status: 403, message: /kind: \w+ are only for the system/ };
 const LABELLED = { metadata: { name: 'acme', labels: { region: 'eu' } } };
 const OTHER = { metadata: { name: 'other' }, spec: { storageClusterId: '0' } };
 
-t.test('no service account of a tenant may write Tenant objects, not even that of its own tenant', async (t) => {
-  const { token, write, stored } = await start(t);
-  for (const name of ['default', 'tenant-controller', 'namespace-controller', 'node-controller']) {
-    const account = token('acme', name);
-    for (const path of ['tenants/acme', 'tenants/acme/status'])
-      t.match(await write(account, 'PATCH', path, LABELLED), REFUSED, `${name} ${path}`);
-    t.match(await write(account, 'PUT', 'tenants/acme/finalize', LABELLED), REFUSED, name);
-    t.match(await write(account, 'DELETE', 'tenants/acme'), REFUSED, name);
-    t.match(await write(account, 'POST', 'tenants', OTHER), REFUSED, name);
-  }
-  t.match(stored('tenants', 'acme'), [{ name: 'acme', labels: undefined }]);
-});
+t.test(
+  'no service account of a tenant may write Tenant objects, not even that of its own tenant',
+  async (t) => {
+    const { token, write, stored } = await start(t);
+    for (const name of ['default', 'tenant-controller', 'namespace-controller', 'node-controller']) {
+      const account = token('acme', name);
+      for (const path of ['tenants/acme', 'tenants/acme/status'])
+        t.match(await write(account, 'PATCH', path, LABELLED), REFUSED, `${name} ${path}`);
+      t.match(await write(account, 'PUT', 'tenants/acme/finalize', LABELLED), REFUSED, name);
+      t.match(await write(account, 'DELETE', 'tenants/acme'), REFUSED, name);
+      t.match(await write(account, 'POST', 'tenants', OTHER), REFUSED, name);
+    }
+    t.match(stored('tenants', 'acme'), [{ name: 'acme', labels: undefined }]);
+  },
+);
 
 t.test('the tenant controller can finish the deletion of a tenant', async (t) => {
   const { seed, token, write, stored } = await start(t);

@@ -51,7 +51,11 @@ t.test('a team gives its members rights in its own tenant alone', async (t) => {
   t.strictSame(JSON.parse((await stonegate.ask(bob, TEAMS)).body).items, []);
   t.equal((await stonegate.ask(bob, `${TEAMS}/web`)).status, 404);
   for (const token of [alice, bob])
-    t.not((await stonegate.ask(token, STORED)).status, 200, 'users of tenants cannot read the stored objects');
+    t.not(
+      (await stonegate.ask(token, STORED)).status,
+      200,
+      'users of tenants cannot read the stored objects',
+    );
   t.equal((await stonegate.ask(alice, `${TEAMS}/web`, { method: 'DELETE' })).status, 200);
   await eventually(async () => (await pods(carol)) === 403);
 });

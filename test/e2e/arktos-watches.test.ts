@@ -88,14 +88,17 @@ t.test('a client that accepts only protobuf gets a 406', async (t) => {
   t.equal(headers['content-type'], 'application/json');
 });
 
-t.test('an informer that requests its list as a watch gets the error that makes it list instead', async (t) => {
-  const { status, json } = await ask(
-    alice,
-    `${SECRETS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
-  );
-  t.equal(status, 422);
-  t.match(json(), { reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'ListOptions' } });
-});
+t.test(
+  'an informer that requests its list as a watch gets the error that makes it list instead',
+  async (t) => {
+    const { status, json } = await ask(
+      alice,
+      `${SECRETS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`,
+    );
+    t.equal(status, 422);
+    t.match(json(), { reason: 'Invalid', details: { group: 'meta.k8s.io', kind: 'ListOptions' } });
+  },
+);
 
 t.test('an unknown method is refused with the list of allowed methods', async (t) => {
   const { status, headers } = await ask(alice, SECRETS, { method: 'PROPFIND' });

@@ -81,7 +81,11 @@ t.test('C120 a user in 250 groups is served, and no review is requested', async 
   for (const role of groups) directory.assign(many, role, { project: directory.project('acme', 'web') });
   const token = stonegate.keystone.issue(many, { project: directory.project('acme', 'web') });
   const seen = await arrived(async () => {
-    t.equal((await ask(token, '/api/v1/pods')).status, 403, 'the API server itself refuses: no role is bound');
+    t.equal(
+      (await ask(token, '/api/v1/pods')).status,
+      403,
+      'the API server itself refuses: no role is bound',
+    );
   });
   t.equal(seen.length, 1);
   t.equal(seen[0]?.user?.groups.filter((group) => group.includes(':role:')).length, 250);

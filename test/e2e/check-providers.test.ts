@@ -103,80 +103,90 @@ t.test('Keystone', async (t) => {
   });
 });
 
-t.test('D231 it is an error if Stonegate may not read all limits of Keystone, or if a limit is missing', async (t) => {
-  const testbed = await setUp(t);
-  const { directory } = testbed.keystone;
-  const sections = {
-    bindings: { credential: { tokenFile: 'cache.key' } },
-    admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-    quota: {
-      default: { pods: '10' },
-      keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods', services: 'ports' } },
-    },
-  };
-  const limitErrors = async () =>
-    (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
-
-  const onProject = { ...BRIDGE.password, scope: { projectName: 'service', projectDomainName: 'Default' } };
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['service', 'reader'])
-    directory.assign(bridge, role, { project: directory.project('Default', 'service') });
-  await withService(testbed, [], { serviceCredential: { password: onProject } }, sections);
-  const unseen = { path: 'quota.keystoneLimits', message: /of the system, and Stonegate's is of a project/ };
-  t.match(await limitErrors(), [unseen]);
-
-  directory.limits.push({ resource: 'pods', limit: 10 });
-  await withService(testbed, ['service', 'reader'], {}, sections);
-  t.match(await limitErrors(), [{ path: /services/, message: /no registered limit "ports"/ }]);
-
-  directory.limits.push({ resource: 'ports', limit: 10 });
-  t.same(await limitErrors(), []);
-});
-
-t.test('check names the roles that Stonegate’s user lacks at a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
-  const testbed = await setUp(t);
-  const project = await keystone.make('projects', { name: 'check', domain_id: 'default' });
-  const user = await keystone.make('users', {
-    name: 'checker',
-    domain_id: 'default',
-    password: 'check-pass',
-  });
-  const grant = async (scope: string, name: string) =>
-    keystone.call('PUT', `${scope}/users/${user}/roles/${await keystone.role(name)}`);
-  await writeFile(join(dirname(testbed.configFile), 'password'), 'check-pass');
-  const configure = (scope: object, more: object = {}) => {
-    const password = {
-      userName: 'checker',
-      userDomainName: 'Default',
-      password: { fromFile: 'password' },
-      scope,
+t.test(
+  'D231 it is an error if Stonegate may not read all limits of Keystone, or if a limit is missing',
+  async (t) => {
+    const testbed = await setUp(t);
+    const { directory } = testbed.keystone;
+    const sections = {
+      bindings: { credential: { tokenFile: 'cache.key' } },
+      admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
+      quota: {
+        default: { pods: '10' },
+        keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods', services: 'ports' } },
+      },
     };
-    const real = { url: keystone.url, timeout: '60s', serviceCredential: { password }, ...more };
-    return testbed.configure({ authentication: { keystone: real, jwt: [] } });
-  };
-  const onProject = { projectName: 'check', projectDomainName: 'Default' };
-  await grant(`/projects/${project}`, 'member');
-  await configure(onProject);
-  t.match(await checked(testbed), {
-    code: 1,
-    errors: [{ message: /roles are .*member.* the role service/ }],
-  });
-  await grant(`/projects/${project}`, 'service');
-  t.same(await checked(testbed), GOOD);
-  await configure(onProject, { roleAssignments: {} });
-  t.match(await checked(testbed), {
-    code: 0,
-    warnings: [{ message: /needs the role reader on the system/ }],
-  });
-  await grant('/system', 'reader');
-  await configure({ system: true }, { roleAssignments: {} });
-  const events = { path: 'authentication.keystone.revocationEvents', message: /needs the role service/ };
-  t.match(await checked(testbed), { code: 0, errors: [], warnings: [events] });
-  await grant('/system', 'service');
-  t.same(await checked(testbed), GOOD);
-});
+    const limitErrors = async () =>
+      (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
+
+    const onProject = { ...BRIDGE.password, scope: { projectName: 'service', projectDomainName: 'Default' } };
+    const bridge = directory.user('Default', 'bridge');
+    for (const role of ['service', 'reader'])
+      directory.assign(bridge, role, { project: directory.project('Default', 'service') });
+    await withService(testbed, [], { serviceCredential: { password: onProject } }, sections);
+    const unseen = {
+      path: 'quota.keystoneLimits',
+      message: /of the system, and Stonegate's is of a project/,
+    };
+    t.match(await limitErrors(), [unseen]);
+
+    directory.limits.push({ resource: 'pods', limit: 10 });
+    await withService(testbed, ['service', 'reader'], {}, sections);
+    t.match(await limitErrors(), [{ path: /services/, message: /no registered limit "ports"/ }]);
+
+    directory.limits.push({ resource: 'ports', limit: 10 });
+    t.same(await limitErrors(), []);
+  },
+);
+
+t.test(
+  'check names the roles that Stonegate’s user lacks at a real Keystone',
+  { skip: missingKeystone() },
+  async (t) => {
+    const keystone = await startRealKeystone();
+    t.teardown(() => keystone.stop());
+    const testbed = await setUp(t);
+    const project = await keystone.make('projects', { name: 'check', domain_id: 'default' });
+    const user = await keystone.make('users', {
+      name: 'checker',
+      domain_id: 'default',
+      password: 'check-pass',
+    });
+    const grant = async (scope: string, name: string) =>
+      keystone.call('PUT', `${scope}/users/${user}/roles/${await keystone.role(name)}`);
+    await writeFile(join(dirname(testbed.configFile), 'password'), 'check-pass');
+    const configure = (scope: object, more: object = {}) => {
+      const password = {
+        userName: 'checker',
+        userDomainName: 'Default',
+        password: { fromFile: 'password' },
+        scope,
+      };
+      const real = { url: keystone.url, timeout: '60s', serviceCredential: { password }, ...more };
+      return testbed.configure({ authentication: { keystone: real, jwt: [] } });
+    };
+    const onProject = { projectName: 'check', projectDomainName: 'Default' };
+    await grant(`/projects/${project}`, 'member');
+    await configure(onProject);
+    t.match(await checked(testbed), {
+      code: 1,
+      errors: [{ message: /roles are .*member.* the role service/ }],
+    });
+    await grant(`/projects/${project}`, 'service');
+    t.same(await checked(testbed), GOOD);
+    await configure(onProject, { roleAssignments: {} });
+    t.match(await checked(testbed), {
+      code: 0,
+      warnings: [{ message: /needs the role reader on the system/ }],
+    });
+    await grant('/system', 'reader');
+    await configure({ system: true }, { roleAssignments: {} });
+    const events = { path: 'authentication.keystone.revocationEvents', message: /needs the role service/ };
+    t.match(await checked(testbed), { code: 0, errors: [], warnings: [events] });
+    await grant('/system', 'service');
+    t.same(await checked(testbed), GOOD);
+  },
+);
 
 t.test('an issuer', async (t) => {
   const testbed = await setUp(t);
@@ -193,7 +203,11 @@ t.test('an issuer', async (t) => {
     Object.assign(other.metadata, { issuer: `${other.issuer}/` });
     await testbed.configure({ authentication: { jwt: [jwt(other.issuer)] } });
     const problem = { path, message: /no token of this issuer.*issuer.*discoveryURL or caFile/ };
-    t.match(await checked(testbed), { code: 0, errors: [], warnings: [problem] }, 'only a warning, since Keystone can authenticate users');
+    t.match(
+      await checked(testbed),
+      { code: 0, errors: [], warnings: [problem] },
+      'only a warning, since Keystone can authenticate users',
+    );
   });
 
   await t.test('that cannot be reached is a warning', async (t) => {
@@ -204,28 +218,35 @@ t.test('an issuer', async (t) => {
   });
 });
 
-t.test('a Redis that refuses the password or cannot be reached is a warning', { skip: redisMissing() ?? false }, async (t) => {
-  const redis = await createRedisServer({ tcp: true });
-  t.teardown(() => redis.remove());
-  await redis.command('CONFIG', 'SET', 'requirepass', 'let-me-in');
-  const testbed = await setUp(t);
-  const folder = dirname(testbed.configFile);
-  const use = async (url: string) => {
-    await writeFile(join(folder, 'redis-url'), url);
-    const sealingKeys = [{ fromFile: 'cache.key' }];
-    await testbed.configure({ cache: { redis: { url: { fromFile: 'redis-url' } }, sealingKeys } });
-  };
-  await use(redis.url.replace('//', '//:let-me-in@'));
-  t.same(await checked(testbed), GOOD);
-  await use(redis.url.replace('//', '//:wrong@'));
-  t.match(await checked(testbed), {
-    code: 0,
-    errors: [],
-    warnings: [{ path: 'cache.redis', message: /WRONGPASS/ }],
-  });
-  await use(`redis://127.0.0.1:${await freePort()}`);
-  t.match(await checked(testbed), { code: 0, warnings: [{ path: 'cache.redis', message: /ECONNREFUSED/ }] });
-});
+t.test(
+  'a Redis that refuses the password or cannot be reached is a warning',
+  { skip: redisMissing() ?? false },
+  async (t) => {
+    const redis = await createRedisServer({ tcp: true });
+    t.teardown(() => redis.remove());
+    await redis.command('CONFIG', 'SET', 'requirepass', 'let-me-in');
+    const testbed = await setUp(t);
+    const folder = dirname(testbed.configFile);
+    const use = async (url: string) => {
+      await writeFile(join(folder, 'redis-url'), url);
+      const sealingKeys = [{ fromFile: 'cache.key' }];
+      await testbed.configure({ cache: { redis: { url: { fromFile: 'redis-url' } }, sealingKeys } });
+    };
+    await use(redis.url.replace('//', '//:let-me-in@'));
+    t.same(await checked(testbed), GOOD);
+    await use(redis.url.replace('//', '//:wrong@'));
+    t.match(await checked(testbed), {
+      code: 0,
+      errors: [],
+      warnings: [{ path: 'cache.redis', message: /WRONGPASS/ }],
+    });
+    await use(`redis://127.0.0.1:${await freePort()}`);
+    t.match(await checked(testbed), {
+      code: 0,
+      warnings: [{ path: 'cache.redis', message: /ECONNREFUSED/ }],
+    });
+  },
+);
 
 t.test('the API server', async (t) => {
   await t.test('that does not know the credential is an error', async (t) => {

@@ -97,41 +97,40 @@ t.test('check warns if policies of tenants would have no effect', async (t) => {
   });
 });
 
-t.test('check warns if a tenant’s group is bound in a namespace that the admission webhook skips', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
-  t.teardown(() => testbed.close());
-  const { seed, cluster } = testbed.apiServer;
-  const run = () => warningsOf(t, testbed.configFile);
-  seed.roleBinding('leader', 'admin', ['user:system:kube-scheduler'], { namespace: 'kube-system' });
-  seed.roleBinding('team', 'admin', ['group:stonegate:tenant:acme'], { namespace: 'default' });
-  t.notMatch(await run(), BOUND);
+t.test(
+  'check warns if a tenant’s group is bound in a namespace that the admission webhook skips',
+  async (t) => {
+    const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
+    t.teardown(() => testbed.close());
+    const { seed, cluster } = testbed.apiServer;
+    const run = () => warningsOf(t, testbed.configFile);
+    seed.roleBinding('leader', 'admin', ['user:system:kube-scheduler'], { namespace: 'kube-system' });
+    seed.roleBinding('team', 'admin', ['group:stonegate:tenant:acme'], { namespace: 'default' });
+    t.notMatch(await run(), BOUND);
 
-  seed.roleBinding('agents', 'admin', ['user:ops', 'group:stonegate:tenant:acme'], {
-    namespace: 'stonegate',
-  });
-  seed.roleBinding('agents', 'admin', ['group:stonegate:tenant:globex'], { namespace: 'kube-system' });
-  const warnings = await run();
-  t.match(
-    warnings,
-    /^warning: upstream\.server: the RoleBinding kube-system\/agents is for stonegate:tenant:globex: /m,
-  );
-  t.match(
-    warnings,
-    /^warning: upstream\.server: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m,
-  );
+    seed.roleBinding('agents', 'admin', ['user:ops', 'group:stonegate:tenant:acme'], {
+      namespace: 'stonegate',
+    });
+    seed.roleBinding('agents', 'admin', ['group:stonegate:tenant:globex'], { namespace: 'kube-system' });
+    const warnings = await run();
+    t.match(
+      warnings,
+      /^warning: upstream\.server: the RoleBinding kube-system\/agents is for stonegate:tenant:globex: /m,
+    );
+    t.match(
+      warnings,
+      /^warning: upstream\.server: the RoleBinding stonegate\/agents is for stonegate:tenant:acme: /m,
+    );
 
-  withoutRules(cluster, /rolebindings/);
-  t.notMatch(
-    await run(),
-    /tenant's group/,
-    'without admission the missing right is no problem',
-  );
-  await testbed.configure({ admission: { tls: CERTIFICATE } });
-  t.match(
-    await run(),
-    /^warning: upstream\.credential: may not list rolebindings, .* kube-system or stonegate/m,
-  );
-});
+    withoutRules(cluster, /rolebindings/);
+    t.notMatch(await run(), /tenant's group/, 'without admission the missing right is no problem');
+    await testbed.configure({ admission: { tls: CERTIFICATE } });
+    t.match(
+      await run(),
+      /^warning: upstream\.credential: may not list rolebindings, .* kube-system or stonegate/m,
+    );
+  },
+);
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[])
   t.test(

@@ -76,31 +76,34 @@ async function setUp(t: Test, { mode = 'arktos', settings = {} }: { mode?: Mode;
   };
 }
 
-t.test('both forms of a subject reach the API server as a user of the tenant, over HTTP/1.1 and HTTP/2', async (t) => {
-  const { askAs, forwarded, url, authority, audited } = await setUp(t);
-  const other: Subject = [
-    ['O', 'dev'],
-    ['CN', 'acme:bob'],
-  ];
-  for (const subject of [BOB, other]) {
-    t.equal((await askAs(company.issue(subject))).status, 200);
-    t.match(forwarded().at(-1), {
-      url: /^\/api\/v1\/tenants\/acme\/namespaces/,
-      headers: { 'impersonate-user': 'acme:x509:bob' },
-      user: { groups: ['x509:dev', 'system:authenticated'] },
+t.test(
+  'both forms of a subject reach the API server as a user of the tenant, over HTTP/1.1 and HTTP/2',
+  async (t) => {
+    const { askAs, forwarded, url, authority, audited } = await setUp(t);
+    const other: Subject = [
+      ['O', 'dev'],
+      ['CN', 'acme:bob'],
+    ];
+    for (const subject of [BOB, other]) {
+      t.equal((await askAs(company.issue(subject))).status, 200);
+      t.match(forwarded().at(-1), {
+        url: /^\/api\/v1\/tenants\/acme\/namespaces/,
+        headers: { 'impersonate-user': 'acme:x509:bob' },
+        user: { groups: ['x509:dev', 'system:authenticated'] },
+      });
+    }
+    const session = connect(url, { ca: authority.cert, ...company.issue(BOB) });
+    t.teardown(() => session.destroy());
+    t.equal((await request2(session, { ':path': NAMESPACES })).status, 200);
+    t.match((await audited()).at(-1), {
+      user: { username: 'acme:x509:bob' },
+      annotations: {
+        'stonegate.dev/authenticator': 'x509',
+        'stonegate.dev/certificate-fingerprint': /^[0-9a-f]{64}$/,
+      },
     });
-  }
-  const session = connect(url, { ca: authority.cert, ...company.issue(BOB) });
-  t.teardown(() => session.destroy());
-  t.equal((await request2(session, { ':path': NAMESPACES })).status, 200);
-  t.match((await audited()).at(-1), {
-    user: { username: 'acme:x509:bob' },
-    annotations: {
-      'stonegate.dev/authenticator': 'x509',
-      'stonegate.dev/certificate-fingerprint': /^[0-9a-f]{64}$/,
-    },
-  });
-});
+  },
+);
 
 t.test('C076 a certificate of another CA gets a 401, and no backend is called', async (t) => {
   const { askAs, asked, ask } = await setUp(t);
@@ -108,7 +111,11 @@ t.test('C076 a certificate of another CA gets a 401, and no backend is called', 
   t.match(refused, { status: 401, code: 'CredentialInvalid' });
   t.notMatch(refused.body, /UNABLE_TO/, 'the reason is only logged');
   t.same(asked(), []);
-  t.match((await ask(undefined, NAMESPACES)).json(), { code: 401 }, 'a request without a credential is refused as usual');
+  t.match(
+    (await ask(undefined, NAMESPACES)).json(),
+    { code: 401 },
+    'a request without a credential is refused as usual',
+  );
 });
 
 t.test(
@@ -143,13 +150,16 @@ t.test('when the authority is replaced, watches and tunnels of its certificates 
   t.match(await askAs(before), { status: 401, code: 'CredentialInvalid' });
 });
 
-t.test('a reload that switches client certificates off reports that it needs a restart, and changes nothing', async (t) => {
-  const { app, askAs, configure, logged } = await setUp(t);
-  await configure({ authentication: { clientCertificates: undefined } });
-  await app.reload();
-  t.ok(logged.some((line) => line.includes('can only be changed by a restart')));
-  t.equal((await askAs(company.issue(BOB))).status, 200);
-});
+t.test(
+  'a reload that switches client certificates off reports that it needs a restart, and changes nothing',
+  async (t) => {
+    const { app, askAs, configure, logged } = await setUp(t);
+    await configure({ authentication: { clientCertificates: undefined } });
+    await app.reload();
+    t.ok(logged.some((line) => line.includes('can only be changed by a restart')));
+    t.equal((await askAs(company.issue(BOB))).status, 200);
+  },
+);
 
 t.test('a user with a certificate can use whoami, and have another user’s request explained', async (t) => {
   const { app, apiServer, authority, askAs, keystoneToken } = await setUp(t, {
@@ -174,7 +184,11 @@ t.test('a user with a certificate can use whoami, and have another user’s requ
   });
   t.equal(explanation.status, 201);
   t.match(JSON.parse(explanation.body), { status: { outcome: 'forwarded' } });
-  t.match(explanation.body, /"acme:alice"/, 'the explained request does not have the certificate of the user who asks');
+  t.match(
+    explanation.body,
+    /"acme:alice"/,
+    'the explained request does not have the certificate of the user who asks',
+  );
 });
 
 t.test('each of two workers closes connections that the new authorities would refuse', async (t) => {

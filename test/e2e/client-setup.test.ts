@@ -51,33 +51,40 @@ function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>): s
   return Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim();
 }
 
-t.test('the document is served without a credential; paths below it and other methods need one', async (t) => {
-  const found = await ask(undefined, CLIENT_SETUP_PATH);
-  t.equal(found.status, 200);
-  t.match(found.json(), {
-    kind: 'ClientSetup',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    spec: {
-      tenancyMode: 'arktos',
-      certificateAuthority: authority.cert,
-      keystone: { url: keystone.url },
-      oidc: [{ name: String, issuer: stonegate.provider.issuer, clientID: String }],
-    },
-  });
-  const head = await ask(undefined, CLIENT_SETUP_PATH, { method: 'HEAD' });
-  t.match(head, { status: 200, body: '', headers: { 'content-length': `${found.bytes.length}` } });
-  t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is ignored');
-  for (const path of [`${CLIENT_SETUP_PATH}/`, `${CLIENT_SETUP_PATH}/x`, `/tenants/acme${CLIENT_SETUP_PATH}`])
-    t.equal((await ask(undefined, path)).status, 401, path);
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
-    t.equal((await ask(undefined, CLIENT_SETUP_PATH, { method })).status, 401, method);
-  const complete = (await stonegate.audited()).filter(({ stage }) => stage === 'ResponseComplete');
-  t.match(
-    complete.find(({ requestURI }) => requestURI === CLIENT_SETUP_PATH),
-    { responseStatus: { code: 200 } },
-    'it is audited',
-  );
-});
+t.test(
+  'the document is served without a credential; paths below it and other methods need one',
+  async (t) => {
+    const found = await ask(undefined, CLIENT_SETUP_PATH);
+    t.equal(found.status, 200);
+    t.match(found.json(), {
+      kind: 'ClientSetup',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: {
+        tenancyMode: 'arktos',
+        certificateAuthority: authority.cert,
+        keystone: { url: keystone.url },
+        oidc: [{ name: String, issuer: stonegate.provider.issuer, clientID: String }],
+      },
+    });
+    const head = await ask(undefined, CLIENT_SETUP_PATH, { method: 'HEAD' });
+    t.match(head, { status: 200, body: '', headers: { 'content-length': `${found.bytes.length}` } });
+    t.equal((await ask('wrong', CLIENT_SETUP_PATH)).status, 200, 'a credential is ignored');
+    for (const path of [
+      `${CLIENT_SETUP_PATH}/`,
+      `${CLIENT_SETUP_PATH}/x`,
+      `/tenants/acme${CLIENT_SETUP_PATH}`,
+    ])
+      t.equal((await ask(undefined, path)).status, 401, path);
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+      t.equal((await ask(undefined, CLIENT_SETUP_PATH, { method })).status, 401, method);
+    const complete = (await stonegate.audited()).filter(({ stage }) => stage === 'ResponseComplete');
+    t.match(
+      complete.find(({ requestURI }) => requestURI === CLIENT_SETUP_PATH),
+      { responseStatus: { code: 200 } },
+      'it is audited',
+    );
+  },
+);
 
 t.test('an unknown authority is shown, and is trusted only if the user confirms it', async (t) => {
   const refused = await configure([]);
@@ -99,42 +106,46 @@ t.test('an unknown authority is shown, and is trusted only if the user confirms 
 
 const TRUST = 'Trust it (yes or no)? ';
 
-t.test('at a terminal the user is asked whether to trust the authority, and how to log in', TERMINAL, async (t) => {
-  for (const [answer, end] of [
-    ['no\r', 'the authority is not trusted: nothing is written'],
-    ['\u0003', 'interrupted'],
-    ['\u0004', 'nothing was entered'],
-  ] as const) {
-    const { code, screen, written } = await converse([], [[TRUST, answer]]);
-    t.match({ code, written }, { code: 1, written: null });
-    t.match(screen, `SHA-256 ${HEX}`);
-    t.match(screen, `stonegate kubeconfig: ${end}`);
-  }
-  const oidc = await converse(
-    [],
-    [
-      [TRUST, 'yes\r'],
-      ['Where do you log in?', 'acme\r'],
-    ],
-  );
-  t.equal(oidc.code, 0, oidc.screen);
-  t.equal(authorityIn(oidc.written), authority.cert.trim());
-  const { args } = oidc.written.users[0].user.exec;
-  t.match(args, ['login', '--oidc', `--issuer-url=${stonegate.provider.issuer}`, /^--client-id=/]);
-  const atKeystone = await converse(
-    ['--provider', 'keystone', '--namespace', 'web'],
-    [
-      [TRUST, 'y\r'],
-      [`Your user name at ${keystone.url}: `, 'alice\r'],
-      ['Its domain (empty: Default): ', 'acme\r'],
-    ],
-  );
-  t.equal(atKeystone.code, 0, atKeystone.screen);
-  t.same(atKeystone.written.users[0].user.exec.args.slice(1), [
-    ...['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'],
-    '--os-user-domain-name=acme',
-  ]);
-});
+t.test(
+  'at a terminal the user is asked whether to trust the authority, and how to log in',
+  TERMINAL,
+  async (t) => {
+    for (const [answer, end] of [
+      ['no\r', 'the authority is not trusted: nothing is written'],
+      ['\u0003', 'interrupted'],
+      ['\u0004', 'nothing was entered'],
+    ] as const) {
+      const { code, screen, written } = await converse([], [[TRUST, answer]]);
+      t.match({ code, written }, { code: 1, written: null });
+      t.match(screen, `SHA-256 ${HEX}`);
+      t.match(screen, `stonegate kubeconfig: ${end}`);
+    }
+    const oidc = await converse(
+      [],
+      [
+        [TRUST, 'yes\r'],
+        ['Where do you log in?', 'acme\r'],
+      ],
+    );
+    t.equal(oidc.code, 0, oidc.screen);
+    t.equal(authorityIn(oidc.written), authority.cert.trim());
+    const { args } = oidc.written.users[0].user.exec;
+    t.match(args, ['login', '--oidc', `--issuer-url=${stonegate.provider.issuer}`, /^--client-id=/]);
+    const atKeystone = await converse(
+      ['--provider', 'keystone', '--namespace', 'web'],
+      [
+        [TRUST, 'y\r'],
+        [`Your user name at ${keystone.url}: `, 'alice\r'],
+        ['Its domain (empty: Default): ', 'acme\r'],
+      ],
+    );
+    t.equal(atKeystone.code, 0, atKeystone.screen);
+    t.same(atKeystone.written.users[0].user.exec.args.slice(1), [
+      ...['--keystone', `--os-auth-url=${keystone.url}`, '--os-username=alice'],
+      '--os-user-domain-name=acme',
+    ]);
+  },
+);
 
 const TRUSTED = ['--ca-fingerprint', FINGERPRINT];
 

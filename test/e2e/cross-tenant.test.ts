@@ -96,24 +96,28 @@ t.test('a policy of a tenant’s administrator lets users into the tenant', { sk
   await eventually(() => crossTenant.provisioned().length === 0);
 });
 
-t.test('a policy that no webhook has reviewed grants nothing, and its status says so', { skip }, async (t) => {
-  const { crossTenant, testbed } = await start(t, { authorization: { crossTenantPolicies: true } });
-  testbed.apiServer.cluster.remove({
-    tenant: '',
-    group: 'admissionregistration.k8s.io',
-    resource: 'validatingwebhookconfigurations',
-    namespace: '',
-    name: 'stonegate-policies',
-  });
-  crossTenant.policy('globex', 'support', {
-    subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
-    namespaces: ['*'],
-    rules: [PODS],
-  });
-  const reason = () => readyOf(crossTenant, 'crosstenantpolicies', 'globex', 'support');
-  await eventually(() => reason() === 'AdmissionRequired');
-  t.same(crossTenant.provisioned(), []);
-});
+t.test(
+  'a policy that no webhook has reviewed grants nothing, and its status says so',
+  { skip },
+  async (t) => {
+    const { crossTenant, testbed } = await start(t, { authorization: { crossTenantPolicies: true } });
+    testbed.apiServer.cluster.remove({
+      tenant: '',
+      group: 'admissionregistration.k8s.io',
+      resource: 'validatingwebhookconfigurations',
+      namespace: '',
+      name: 'stonegate-policies',
+    });
+    crossTenant.policy('globex', 'support', {
+      subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
+      namespaces: ['*'],
+      rules: [PODS],
+    });
+    const reason = () => readyOf(crossTenant, 'crosstenantpolicies', 'globex', 'support');
+    await eventually(() => reason() === 'AdmissionRequired');
+    t.same(crossTenant.provisioned(), []);
+  },
+);
 
 t.test('groups can administer a set of tenants, and audit events record it', { skip }, async (t) => {
   const { crossTenant, alice, testbed } = await start(t, { authorization: { tenantAdministrations: true } });

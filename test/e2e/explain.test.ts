@@ -77,38 +77,47 @@ for (const mode of ['arktos', 'shared'] as const) {
     t.equal((await ask(tokens.alice, `/api/v1/namespaces/${namespace}/pods`)).status, 200);
   });
 
-  t.test(`${mode}: a user without the right to create explanations gets none from a running Stonegate`, async (t) => {
-    const { server, file } = await setUp(t, mode);
-    const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
-    const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
-    t.equal(refused.code, 1);
-    t.match(
-      refused.stderr,
-      /cannot create resource "explanations" in API group "stonegate.dev" at the cluster/,
-    );
-    t.equal(refused.stdout, '');
-  });
+  t.test(
+    `${mode}: a user without the right to create explanations gets none from a running Stonegate`,
+    async (t) => {
+      const { server, file } = await setUp(t, mode);
+      const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
+      const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+      t.equal(refused.code, 1);
+      t.match(
+        refused.stderr,
+        /cannot create resource "explanations" in API group "stonegate.dev" at the cluster/,
+      );
+      t.equal(refused.stdout, '');
+    },
+  );
 }
 
-t.test('a user who may create explanations can have requests of others explained, and no token is logged', async (t) => {
-  const { server, file, apiServer, logged, audited, tokens } = await setUp(t, 'shared');
-  apiServer.seed.clusterRole('explainer', EXPLAINER);
-  apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);
-  const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
-  const { code, stdout, stderr } = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
-  t.equal(code, 0, stderr);
-  t.match(stdout, /^accessReview +REFUSED +the API server will answer 403/m);
-  t.match(stdout, /^Outcome +forwarded, and refused by the API server$/m);
-  const written = [...logged, JSON.stringify(await audited())].join('\n');
-  t.match(written, EXPLANATIONS);
-  for (const token of [tokens.alice, tokens.bob]) t.notOk(written.includes(token));
-});
+t.test(
+  'a user who may create explanations can have requests of others explained, and no token is logged',
+  async (t) => {
+    const { server, file, apiServer, logged, audited, tokens } = await setUp(t, 'shared');
+    apiServer.seed.clusterRole('explainer', EXPLAINER);
+    apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);
+    const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
+    const { code, stdout, stderr } = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+    t.equal(code, 0, stderr);
+    t.match(stdout, /^accessReview +REFUSED +the API server will answer 403/m);
+    t.match(stdout, /^Outcome +forwarded, and refused by the API server$/m);
+    const written = [...logged, JSON.stringify(await audited())].join('\n');
+    t.match(written, EXPLANATIONS);
+    for (const token of [tokens.alice, tokens.bob]) t.notOk(written.includes(token));
+  },
+);
 
-t.test('arktos: not even a wildcard in the user’s own tenant is the right to create explanations', async (t) => {
-  const { server, file } = await setUp(t);
-  const words = ['get', 'pods', ...server, '--admin-token-file', file('alice')];
-  t.equal((await run(explainCommand, ...words)).code, 1);
-});
+t.test(
+  'arktos: not even a wildcard in the user’s own tenant is the right to create explanations',
+  async (t) => {
+    const { server, file } = await setUp(t);
+    const words = ['get', 'pods', ...server, '--admin-token-file', file('alice')];
+    t.equal((await run(explainCommand, ...words)).code, 1);
+  },
+);
 
 t.test('arktos: an administrator of the system tenant may create explanations', async (t) => {
   const { keystone, apiServer, configure, app, server, folder, file } = await setUp(t);

@@ -52,7 +52,8 @@ const WAYS: readonly (readonly [string, (request: OpenRequest) => void])[] = [
 t.test(
   'a client that disconnects during validation at Keystone causes no request to the API server',
   async (t) => {
-    const { destination, keystone, keystoneToken, forwarded, noRequestIsActive, ask, audited } = await setUp(t);
+    const { destination, keystone, keystoneToken, forwarded, noRequestIsActive, ask, audited } =
+      await setUp(t);
     keystone.fault = 'hang';
     const hanging = keystone.hanging;
     const otherTenant = keystoneToken('bob');
@@ -83,22 +84,25 @@ for (const [way, go] of WAYS) {
   });
 }
 
-t.test('a watch over HTTP/2 ends at the API server when the client closes its stream or its connection', async (t) => {
-  const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
-  for (const leave of ['stream', 'connection']) {
-    const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
-    session.on('error', () => session.destroy());
-    const stream = session.request({ ':path': `${WATCH}&by=${leave}`, authorization: `Bearer ${token}` });
-    stream.on('error', () => stream.destroy());
-    await once(stream, 'data');
-    const arrived = await apiServer.arrival(({ url }) => url.includes(leave));
-    if (leave === 'stream') stream.close(8);
-    else session.destroy();
-    t.equal(await arrived.ended, 'aborted', leave);
-    session.destroy();
-  }
-  await noRequestIsActive();
-});
+t.test(
+  'a watch over HTTP/2 ends at the API server when the client closes its stream or its connection',
+  async (t) => {
+    const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
+    for (const leave of ['stream', 'connection']) {
+      const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+      session.on('error', () => session.destroy());
+      const stream = session.request({ ':path': `${WATCH}&by=${leave}`, authorization: `Bearer ${token}` });
+      stream.on('error', () => stream.destroy());
+      await once(stream, 'data');
+      const arrived = await apiServer.arrival(({ url }) => url.includes(leave));
+      if (leave === 'stream') stream.close(8);
+      else session.destroy();
+      t.equal(await arrived.ended, 'aborted', leave);
+      session.destroy();
+    }
+    await noRequestIsActive();
+  },
+);
 
 t.test('a download ends at the API server when a client that does not read it disconnects', async (t) => {
   const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
@@ -132,29 +136,32 @@ t.test('exec ends at the API server when the client disconnects, before or after
   await noRequestIsActive();
 });
 
-t.test('a client that disconnects during the access review of exec by WebSocket opens no tunnel', async (t) => {
-  const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
-  apiServer.breakNext('hang', ({ url }) => url?.includes('subjectaccessreviews') ?? false);
-  const client = await rawTLS();
-  client.send(
-    [
-      `GET ${EXEC} HTTP/1.1`,
-      'Host: x',
-      `Authorization: Bearer ${token}`,
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Version: 13',
-      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-      'Sec-WebSocket-Protocol: v4.channel.k8s.io',
-      '\r\n',
-    ].join('\r\n'),
-  );
-  const review = await apiServer.arrival(({ url }) => url.endsWith('/subjectaccessreviews'));
-  client.socket.destroy();
-  t.equal(await review.ended, 'aborted');
-  await noRequestIsActive();
-  t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
-});
+t.test(
+  'a client that disconnects during the access review of exec by WebSocket opens no tunnel',
+  async (t) => {
+    const { token, apiServer, rawTLS, noRequestIsActive } = await setUp(t);
+    apiServer.breakNext('hang', ({ url }) => url?.includes('subjectaccessreviews') ?? false);
+    const client = await rawTLS();
+    client.send(
+      [
+        `GET ${EXEC} HTTP/1.1`,
+        'Host: x',
+        `Authorization: Bearer ${token}`,
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+        'Sec-WebSocket-Protocol: v4.channel.k8s.io',
+        '\r\n',
+      ].join('\r\n'),
+    );
+    const review = await apiServer.arrival(({ url }) => url.endsWith('/subjectaccessreviews'));
+    client.socket.destroy();
+    t.equal(await review.ended, 'aborted');
+    await noRequestIsActive();
+    t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
+  },
+);
 
 t.test('after five hundred cancelled requests no connection, timer or listener is left', async (t) => {
   const folder = t.testdir();

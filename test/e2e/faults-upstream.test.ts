@@ -62,7 +62,11 @@ t.test('a fault before the response becomes a Status, and the next request succe
     t.match(reply.json(), { kind: 'Status', code: status }, fault);
     t.equal(stonegateCode(reply.body), code, fault);
     t.equal(reply.headers['retry-after'], undefined);
-    t.equal(reply.headers['www-authenticate'], undefined, 'the 401 is about Stonegate’s credential, not the client’s');
+    t.equal(
+      reply.headers['www-authenticate'],
+      undefined,
+      'the 401 is about Stonegate’s credential, not the client’s',
+    );
     t.equal((await ask(token, CONFIGMAPS)).status, 200, `the request after ${fault}`);
   }
   await noRequestIsActive();
@@ -117,23 +121,26 @@ t.test('after a lost connection a GET is retried once, a POST never', async (t) 
 });
 
 for (const fault of ['half-body', 'half-chunked'] as const) {
-  t.test(`C135 a response that the API server breaks off (${fault}) is aborted over HTTP/1.1 and HTTP/2`, async (t) => {
-    const { destination, token, breakNext, noRequestIsActive } = await setUp(t);
-    breakNext(fault);
-    const answered = await askOnce(destination, token, CONFIGMAPS);
-    t.match(answered, { status: 200, complete: false });
+  t.test(
+    `C135 a response that the API server breaks off (${fault}) is aborted over HTTP/1.1 and HTTP/2`,
+    async (t) => {
+      const { destination, token, breakNext, noRequestIsActive } = await setUp(t);
+      breakNext(fault);
+      const answered = await askOnce(destination, token, CONFIGMAPS);
+      t.match(answered, { status: 200, complete: false });
 
-    const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
-    t.teardown(() => session.destroy());
-    breakNext(fault);
-    const stream = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
-    stream.resume();
-    await t.rejects(once(stream, 'end'), { code: 'ERR_HTTP2_STREAM_ERROR' });
-    const next = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
-    t.match(await once(next, 'response'), [{ ':status': 200 }], 'other streams of the connection continue');
-    next.close();
-    await noRequestIsActive();
-  });
+      const session = connectH2(`https://localhost:${destination.port}`, { ca: destination.ca });
+      t.teardown(() => session.destroy());
+      breakNext(fault);
+      const stream = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
+      stream.resume();
+      await t.rejects(once(stream, 'end'), { code: 'ERR_HTTP2_STREAM_ERROR' });
+      const next = session.request({ ':path': CONFIGMAPS, authorization: `Bearer ${token}` });
+      t.match(await once(next, 'response'), [{ ':status': 200 }], 'other streams of the connection continue');
+      next.close();
+      await noRequestIsActive();
+    },
+  );
 }
 
 t.test(

@@ -76,18 +76,21 @@ t.test('C109 a `Connection` field removes no header that Stonegate sets', async 
   }
 });
 
-t.test('C148 identity headers of other proxies are not forwarded, even if `Connection` names them', async (t) => {
-  const names = ['X-Remote-User', 'X-Remote-Group', 'X-Remote-Extra-Scopes', 'X_Remote_User'];
-  for (const name of names) {
-    const arrived = watchArrivals();
-    const client = await send(get(`Connection: ${name.toLowerCase()}`, `${name}: system:admin`));
-    await client.until('"kind":"ConfigMapList"');
-    const [request] = arrived();
-    t.ok(request !== undefined && isAlice(request), name);
-    t.notOk(request?.rawHeaders.includes('system:admin'), name);
-    client.socket.destroy();
-  }
-});
+t.test(
+  'C148 identity headers of other proxies are not forwarded, even if `Connection` names them',
+  async (t) => {
+    const names = ['X-Remote-User', 'X-Remote-Group', 'X-Remote-Extra-Scopes', 'X_Remote_User'];
+    for (const name of names) {
+      const arrived = watchArrivals();
+      const client = await send(get(`Connection: ${name.toLowerCase()}`, `${name}: system:admin`));
+      await client.until('"kind":"ConfigMapList"');
+      const [request] = arrived();
+      t.ok(request !== undefined && isAlice(request), name);
+      t.notOk(request?.rawHeaders.includes('system:admin'), name);
+      client.socket.destroy();
+    }
+  },
+);
 
 t.test('C197 a request with trailers is served without them', async (t) => {
   const arrived = watchArrivals();
@@ -203,7 +206,11 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
   ['a null byte', post('X-Null: \u0000', 'Content-Length: 0'), SMUGGLED],
   ['two hosts', post('Host: other', 'Content-Length: 0'), SMUGGLED],
   ['a broken chunk', post('Transfer-Encoding: chunked'), `0x0\r\n\r\n${SMUGGLED}`],
-  ['a chunk that is longer than its length says', post('Transfer-Encoding: chunked'), `1\r\nxx\r\n0\r\n\r\n${SMUGGLED}`],
+  [
+    'a chunk that is longer than its length says',
+    post('Transfer-Encoding: chunked'),
+    `1\r\nxx\r\n0\r\n\r\n${SMUGGLED}`,
+  ],
   [
     'chunks in HTTP/1.0',
     [`POST ${CONFIGMAPS} HTTP/1.0`, AUTHORIZATION, 'Transfer-Encoding: chunked'],
@@ -212,15 +219,18 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
 ];
 
 for (const [name, lines, body] of AMBIGUOUS) {
-  t.test(`C209 a request with ${name} gets a 400, the connection closes and nothing is smuggled`, async (t) => {
-    const arrived = watchArrivals();
-    const client = await send(lines, body);
-    const answer = await client.untilEnd();
-    t.match(answer, /^HTTP\/1\.1 400 /);
-    t.equal(answer.match(/^HTTP\/1\.1 \d/gm)?.length, 1, 'one response');
-    t.notOk(arrived().some(({ url }) => url.includes('smuggled')));
-    client.socket.destroy();
-  });
+  t.test(
+    `C209 a request with ${name} gets a 400, the connection closes and nothing is smuggled`,
+    async (t) => {
+      const arrived = watchArrivals();
+      const client = await send(lines, body);
+      const answer = await client.untilEnd();
+      t.match(answer, /^HTTP\/1\.1 400 /);
+      t.equal(answer.match(/^HTTP\/1\.1 \d/gm)?.length, 1, 'one response');
+      t.notOk(arrived().some(({ url }) => url.includes('smuggled')));
+      client.socket.destroy();
+    },
+  );
 }
 
 t.test('C209 a request after a refused one on the same connection is not served', async (t) => {

@@ -134,13 +134,17 @@ async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clien
   replica.signal('SIGINT');
 }
 
-t.test('the HAProxy configuration in docs/high-availability.md is valid', { skip: haproxyMissing() }, async (t) => {
-  const [, , text = ''] =
-    /```\n((defaults\n.*?)```)/s.exec(readFileSync('docs/high-availability.md', 'utf8')) ?? [];
-  const file = join(t.testdir(), 'haproxy.cfg');
-  writeFileSync(file, text);
-  await t.resolves(promisify(execFile)('haproxy', ['-c', '-f', file]));
-});
+t.test(
+  'the HAProxy configuration in docs/high-availability.md is valid',
+  { skip: haproxyMissing() },
+  async (t) => {
+    const [, , text = ''] =
+      /```\n((defaults\n.*?)```)/s.exec(readFileSync('docs/high-availability.md', 'utf8')) ?? [];
+    const file = join(t.testdir(), 'haproxy.cfg');
+    writeFileSync(file, text);
+    await t.resolves(promisify(execFile)('haproxy', ['-c', '-f', file]));
+  },
+);
 
 t.test('two replicas', { skip: absent }, async (t) => {
   const site = await startReplicaSite(t);

@@ -28,7 +28,11 @@ for (const binary of binaries)
       t.notMatch(resources, /hiddens|ops\.io/, 'other resources are not shown');
       await succeeds(t, alice, ['create', '-f', '-'], object('shared.io/v1', 'Request', 'r1'));
       t.match(await succeeds(t, alice, ['get', 'requests', '-o', 'name']), 'request.shared.io/r1');
-      t.equal(await succeeds(t, bob, ['get', 'requests', '-o', 'name']), '', 'each tenant has its own objects');
+      t.equal(
+        await succeeds(t, bob, ['get', 'requests', '-o', 'name']),
+        '',
+        'each tenant has its own objects',
+      );
     });
     await t.test('a new custom resource can be used at once', async (t) => {
       await applied(t, alice, 'widgets', 'Widget');

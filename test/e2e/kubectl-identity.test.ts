@@ -23,7 +23,7 @@ for (const binary of binaries)
       whoAmI(t, { alice, bob, carol, nina }),
     );
     await t.test('api-resources shows what a tenant can have, and nothing else', (t) => resources(t, alice));
-    await t.test('a tenant’s own custom resources are its own', (t) =>
+    await t.test('only the tenant of a custom resource can see it', (t) =>
       customResources(t, everybody, alice, bob),
     );
     await t.test('explain and version work', (t) => explain(t, carol));
@@ -53,7 +53,11 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
   const list = await succeeds(t, alice, ['auth', 'can-i', '--list']);
   t.match(list, /^\*\.\* .*\[\*\]$/m, 'the API server’s rules');
-  t.match(list, /^selfsubjectreviews\.authentication\.k8s\.io .*\[create\]$/m, 'and those that Stonegate grants');
+  t.match(
+    list,
+    /^selfsubjectreviews\.authentication\.k8s\.io .*\[create\]$/m,
+    'and those that Stonegate grants',
+  );
   t.match(await nina.run(['auth', 'can-i', '--list']), {
     code: 0,
     stdout: /selfsubjectaccessreviews\.authorization\.k8s\.io/,
@@ -63,7 +67,11 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
 
 async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina', Kubectl>): Promise<void> {
   if (users.alice.minor < FIRST_WITH_WHOAMI) {
-    t.match(await fails(t, users.alice, ['auth', 'whoami']), /unknown/, 'this kubectl does not have the command');
+    t.match(
+      await fails(t, users.alice, ['auth', 'whoami']),
+      /unknown/,
+      'this kubectl does not have the command',
+    );
     return;
   }
   const who = (kubectl: Kubectl): Promise<string> => succeeds(t, kubectl, ['auth', 'whoami']);

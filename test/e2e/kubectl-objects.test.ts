@@ -63,7 +63,11 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
   t.equal(await value(), '5');
   const typed = ['-n', 'team', 'cm', 'typed', '--from-literal=a=b'];
   t.match(await creates(t, alice, typed), 'configmap/typed created');
-  t.match(await change(['delete', 'cm', '--all']), /"cm" deleted.*\n.*"typed" deleted/, 'a whole collection is deleted');
+  t.match(
+    await change(['delete', 'cm', '--all']),
+    /"cm" deleted.*\n.*"typed" deleted/,
+    'a whole collection is deleted',
+  );
   t.equal(await change(['get', 'cm', '-o', 'name']), '');
   t.match(await succeeds(t, alice, ['delete', 'namespace', 'team']), 'deleted');
 }
@@ -94,6 +98,10 @@ async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl)
   const seen = prints(watching, new RegExp(`configmap/${name}\n`));
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'globex' });
   stonegate.apiServer.seed.configMap(name, {}, { tenant: 'acme' });
-  t.equal((await seen).input, `configmap/${name}\n`, 'a change is shown when it happens, and none of another tenant');
+  t.equal(
+    (await seen).input,
+    `configmap/${name}\n`,
+    'a change is shown when it happens, and none of another tenant',
+  );
   await stop(watching);
 }

@@ -33,18 +33,22 @@ for (const binary of binaries)
     const alice = everybody.as(binary, stonegate.keystoneToken('alice'));
     const carol = everybody.as(binary, await stonegate.provider.idToken('carol'));
 
-    await t.test('C105 output, input and exit code of a command are passed on', (t) => execute(t, alice, carol));
+    await t.test('C105 output, input and exit code of a command are passed on', (t) =>
+      execute(t, alice, carol),
+    );
     await t.test('C070 C199 an upgrade reaches the API server as an upgrade, with the user’s identity', (t) =>
       upgradeAsOneself(t, everybody, alice),
     );
     await t.test('C105 a copied file comes back unchanged', (t) => copy(t, carol));
     await t.test('C105 attach ends when its input does', (t) => attach(t, alice));
     await t.test('C105 logs can be tailed and followed', (t) => logs(t, everybody, carol));
-    await t.test('C034 a POST through a forwarded port gets its whole response, and the connection closes', (t) =>
-      post(t, everybody, alice),
+    await t.test(
+      'C034 a POST through a forwarded port gets its whole response, and the connection closes',
+      (t) => post(t, everybody, alice),
     );
-    await t.test('a user reaches the pod of their own tenant, not another tenant’s pod of the same name', (t) =>
-      reachOwnPodAlone(t, alice, everybody.as(binary, stonegate.keystoneToken('bob'))),
+    await t.test(
+      'a user reaches the pod of their own tenant, not another tenant’s pod of the same name',
+      (t) => reachOwnPodAlone(t, alice, everybody.as(binary, stonegate.keystoneToken('bob'))),
     );
     await t.test('C200 kubectl shows the API server’s own message if an upgrade is refused', (t) =>
       refuse(t, everybody, binary),

@@ -19,13 +19,13 @@ import { readersShell } from '../support/page-commands.ts';
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** The blocks of the page in this language. */
+/** The page's code blocks in this language. */
 function blocksOf(page: string, language: string): string[] {
   const fences = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   return [...readFileSync(page, 'utf8').matchAll(fences)].map(([, block = '']) => block);
 }
 
-/** The commands behind `$ `, of which the page shows the output. */
+/** The commands after a `$ ` prompt, whose output the page shows. */
 function typedOn(page: string): string[] {
   return [...readFileSync(page, 'utf8').matchAll(/^\$ (stonegate (?:whoami|access|who-can).*)$/gm)].map(
     ([, command = '']) => command,

@@ -113,13 +113,13 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
     t.same(rules.sets, { deployable: ['shop'] });
   });
 
-  await t.test('D140: a token with another scope is answered for that token', async (t) => {
+  await t.test('D140: a token with another scope gets the rules of that scope', async (t) => {
     const other = stonegate.keystone.issue(alice, { project: directory.project('acme', 'batch') });
     t.ok(await mentions(other, 'shop'), 'granted to the user by name');
     t.notOk(await mentions(other, 'billing'), 'granted to a project that is not the scope');
   });
 
-  await t.test('an ETag saves the document until a right comes', async (t) => {
+  await t.test('a request with the ETag gets a 304 until a right is added', async (t) => {
     const first = await stonegate.ask(token, `${RULES}?verb=list`);
     const headers = { 'if-none-match': String(first.headers.etag) };
     t.equal((await stonegate.ask(token, `${RULES}?verb=list`, { headers })).status, 304);
@@ -130,7 +130,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
     t.ok(await mentions(token, 'lab'));
   });
 
-  await t.test('a service with the right asks about users of its tenant, and of no other', async (t) => {
+  await t.test('a service with the right can ask about users of its own tenant only', async (t) => {
     const service = site.newcomer('dora');
     const ask = async (spec: object) => {
       const body = JSON.stringify({ kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1', spec });

@@ -1,6 +1,4 @@
-/**
- * Access tokens at a real kube-apiserver: what they open, what they do not, and when they end.
- */
+/** Access tokens at a real kube-apiserver: what they allow, what they do not, and when they end. */
 import t from 'tap';
 import { ACCESS_TOKENS_PATH } from '../../src/features/tokens/access-token-v1alpha1.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,7 +16,7 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
   await site.letWork('web', 'acme:alice');
   await site.letWork('lab', 'acme:alice');
 
-  await t.test('a token reads where its scope says, as its owner', async (t) => {
+  await t.test('a token reads where its scope allows it, as its owner', async (t) => {
     const { secret, name } = await site.make(alice, 'namespace/web/read');
     t.match(secret, /^sgt_[0-9a-z]{8}[0-9A-Za-z]{38}$/);
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
@@ -43,23 +41,20 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await site.list(alice), [{ status: { state: 'revoked', reason: 'revoked by its owner' } }]);
   });
 
-  await t.test(
-    'D407 what the owner may not do, the API server refuses whatever the scope says',
-    async (t) => {
-      const { secret } = await site.make(alice, 'session', '+rbac', '+secrets');
-      const nodes = await stonegate.ask(secret, '/api/v1/nodes');
-      t.match(nodes, {
-        status: 403,
-        body: /cannot list resource \\"nodes\\" in API group \\"\\" at the cluster scope/,
-      });
-      t.notMatch(nodes.body, /access token/);
-    },
-  );
+  await t.test('D407 the API server refuses what the owner may not do, whatever the scope', async (t) => {
+    const { secret } = await site.make(alice, 'session', '+rbac', '+secrets');
+    const nodes = await stonegate.ask(secret, '/api/v1/nodes');
+    t.match(nodes, {
+      status: 403,
+      body: /cannot list resource \\"nodes\\" in API group \\"\\" at the cluster scope/,
+    });
+    t.notMatch(nodes.body, /access token/);
+  });
 
-  await t.test('a dry run makes and ends nothing', async (t) => {
+  await t.test('a dry run is refused, and neither creates nor revokes a token', async (t) => {
     const { name, secret } = await site.make(alice, 'namespace/web/read');
     const dry = '{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}';
-    // Node adds no length to a deletion.
+    // Node adds no Content-Length to a DELETE.
     const headers = { ...json, 'content-length': String(dry.length) };
     const deletion = { method: 'DELETE', headers, body: dry };
     t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}/${name}`, deletion), { status: 400 });
@@ -70,7 +65,7 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
   });
 
-  await t.test('a delegated credential has none of the tokens of its user', async (t) => {
+  await t.test('a delegated credential cannot see, create or change tokens of its user', async (t) => {
     const { directory, issue } = testbed.keystone;
     const [user, mallory] = [directory.user('acme', 'alice'), directory.user('acme', 'mallory')];
     const project = directory.project('acme', 'web');
@@ -87,7 +82,7 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     }
   });
 
-  await t.test('a token rotates none that lives longer than itself', async (t) => {
+  await t.test('a token cannot rotate a token that outlives it', async (t) => {
     const scopes = ['tenant/edit', '+tokens'];
     const long = madeToken(await site.post(alice, { scopes: ['tenant/edit'], expirationSeconds: 86_400 }));
     const short = madeToken(await site.post(alice, { scopes, expirationSeconds: 3_600 }));
@@ -97,7 +92,7 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     t.match(await rotate(short.name), { status: 201 });
   });
 
-  await t.test('a token that may only patch creates nothing', async (t) => {
+  await t.test('a token that may only patch cannot create an object by apply', async (t) => {
     const rule = { apiGroups: [''], resources: ['configmaps'], namespaces: ['web'] };
     const { secret } = madeToken(await site.post(alice, { rules: [{ ...rule, verbs: ['patch'] }] }));
     const apply = (credential: string, name: string) =>

@@ -1,7 +1,7 @@
 /**
- * A real kube-apiserver with the admission webhook, where the webhook reviews what users hold: publishers,
- * authors of cross-tenant policies, and users who give roles. Policies are cluster-scoped here, since only
- * Arktos has objects of a tenant.
+ * A real kube-apiserver with the admission webhook, where the webhook reviews the rights of users: of
+ * publishers, of authors of cross-tenant policies, and of users who bind roles. Policies are cluster-scoped
+ * here, since only Arktos has objects of a tenant.
  */
 import t, { type Test } from 'tap';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
@@ -62,7 +62,7 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}):
   return site;
 }
 
-/** Without schema, as far as the API server allows. */
+/** A definition with the smallest schema that the API server accepts. */
 const DEFINITION = {
   metadata: { name: 'crosstenantpolicies.tenancy.stonegate.dev' },
   spec: {
@@ -110,36 +110,51 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
     for (const value of ['acme', null])
       t.match((await patch(editor, `${maps}/m`, annotated(value, {}))).json(), cannot, `${value}`);
     await kubernetes.create(maps, { metadata: { name: 'other' } });
-    t.match((await patch(editor, `${maps}/other`, annotated('all', {}))).json(), cannot, 'moved');
-    t.equal((await patch(editor, `${maps}/m`, { data: { a: 'b' } })).status, 200, 'any other change');
+    t.match(
+      (await patch(editor, `${maps}/other`, annotated('all', {}))).json(),
+      cannot,
+      'on an existing object',
+    );
+    t.equal(
+      (await patch(editor, `${maps}/m`, { data: { a: 'b' } })).status,
+      200,
+      'any other change is allowed',
+    );
     await grant('publisher', 'editor', [
       { apiGroups: [''], resources: ['configmaps'], resourceNames: ['m'], verbs: ['publish'] },
     ]);
     await eventually(async () => (await patch(editor, `${maps}/m`, annotated('acme', {}))).status === 200);
-    t.match((await patch(editor, `${maps}/other`, annotated('all', {}))).json(), cannot, 'another object');
-    t.equal((await remove(editor, `${maps}/m`)).status, 200, 'a deletion is an ordinary one');
+    t.match(
+      (await patch(editor, `${maps}/other`, annotated('all', {}))).json(),
+      cannot,
+      'the right is for one object',
+    );
+    t.equal((await remove(editor, `${maps}/m`)).status, 200, 'a deletion needs no such right');
   });
 
   const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
   await grant('alice', 'acme:alice', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]);
-  await t.test('tenants do not change or delete copies, nor make what looks like one', async (t) => {
-    const copy = (name: string, data: object) => ({ metadata: { name, labels: MARKS }, data });
-    await kubernetes.create(maps, copy('copy', { a: 'b' }));
-    await eventually(async () => (await post(alice, maps, { metadata: { name: 'own' } })).status === 201);
-    const managed = refused(/managed by Stonegate/);
-    t.match((await patch(alice, `${maps}/copy`, { data: { a: 'c' } })).json(), managed);
-    t.match((await remove(alice, `${maps}/copy`)).json(), managed);
-    t.match((await remove(alice, maps)).json(), managed, 'the whole collection');
-    t.match(
-      (
-        await patch(alice, `${maps}/copy`, { metadata: { labels: { 'stonegate.dev/managed-by': null } } })
-      ).json(),
-      refused(/metadata\.labels\[stonegate\.dev\/managed-by\]/),
-    );
-    t.match((await post(alice, maps, copy('fake', {}))).json(), refused(/metadata\.labels/));
-  });
+  await t.test(
+    'tenants cannot change or delete copies, or create objects that look like copies',
+    async (t) => {
+      const copy = (name: string, data: object) => ({ metadata: { name, labels: MARKS }, data });
+      await kubernetes.create(maps, copy('copy', { a: 'b' }));
+      await eventually(async () => (await post(alice, maps, { metadata: { name: 'own' } })).status === 201);
+      const managed = refused(/managed by Stonegate/);
+      t.match((await patch(alice, `${maps}/copy`, { data: { a: 'c' } })).json(), managed);
+      t.match((await remove(alice, `${maps}/copy`)).json(), managed);
+      t.match((await remove(alice, maps)).json(), managed, 'the whole collection');
+      t.match(
+        (
+          await patch(alice, `${maps}/copy`, { metadata: { labels: { 'stonegate.dev/managed-by': null } } })
+        ).json(),
+        refused(/metadata\.labels\[stonegate\.dev\/managed-by\]/),
+      );
+      t.match((await post(alice, maps, copy('fake', {}))).json(), refused(/metadata\.labels/));
+    },
+  );
 
-  await t.test('while no instance responds, only what concerns publishing waits', async (t) => {
+  await t.test('while no instance responds, only requests that concern publishing fail', async (t) => {
     await webhook.stop();
     t.equal((await post(editor, maps, { metadata: { name: 'plain' } })).status, 201);
     t.equal((await post(alice, '/api/v1/namespaces/web/secrets', { metadata: { name: 's' } })).status, 201);
@@ -149,7 +164,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
     await eventually(async () => (await post(kubernetes.admin, maps, annotated('all'))).status === 201);
   });
 
-  await t.test('the namespace goes with its copies', async (t) => {
+  await t.test('a namespace can be deleted with its copies', async (t) => {
     await kubernetes.admit('DELETE', '/api/v1/namespaces/web');
     await eventually(
       async () => (await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/web')).status === 404,
@@ -188,7 +203,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     rules: [rule(['get', 'list'])],
   });
 
-  await t.test('an author grants what they hold, and no more', async (t) => {
+  await t.test('an author can grant the rights they have, and no more', async (t) => {
     await eventually(async () => (await post(alice, POLICIES, policy([rule(['get'])]))).status === 201);
     const lacks = (what: RegExp) =>
       refused(new RegExp(`it lets users ${what.source}, which the author may not`));
@@ -211,7 +226,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     t.equal((await patch(alice, `${POLICIES}/p`, { metadata: { labels: { a: 'b' } } })).status, 200);
   });
 
-  await t.test('a right on some objects is not one on all', async (t) => {
+  await t.test('a right to some objects is not a right to all', async (t) => {
     await grant('one-secret', 'acme:alice', [
       { apiGroups: [''], resources: ['secrets'], resourceNames: ['s', ''], verbs: ['get'] },
     ]);
@@ -223,13 +238,13 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     t.match((await post(alice, POLICIES, secrets({}))).json(), refused(/get secrets in the namespace/));
   });
 
-  await t.test('the status is Stonegate’s, and one’s own policy may be deleted', async (t) => {
+  await t.test('only Stonegate writes the status, and authors may delete their own policies', async (t) => {
     const status = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
     t.match((await patch(alice, `${POLICIES}/p/status`, status)).json(), refused(/status: only Stonegate/));
     t.equal((await remove(alice, `${POLICIES}/p`)).status, 200);
   });
 
-  await t.test('with `escalate` an author may grant anything that is written out', async (t) => {
+  await t.test('with `escalate` an author may grant rights they do not have', async (t) => {
     await grant('escalate', 'acme:alice', [
       { apiGroups: ['tenancy.stonegate.dev'], resources: ['crosstenantpolicies'], verbs: ['escalate'] },
     ]);
@@ -239,7 +254,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     t.pass('in the whole tenant');
   });
 
-  await t.test('a role is given by those who may bind it', async (t) => {
+  await t.test('a role can be bound by users with the right to bind it', async (t) => {
     const bindings = `${RBAC}/namespaces/web/rolebindings`;
     const binding = {
       metadata: { name: 'given' },
@@ -253,12 +268,12 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     await eventually(async () => (await post(alice, bindings, binding)).status === 201);
   });
 
-  await t.test('what the API server does not tell the webhook is refused', async (t) => {
+  await t.test('a request is refused if the webhook cannot review the rights of its user', async (t) => {
     await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission:stonegate-admission`);
     await eventually(async () => {
       const reply = await post(alice, POLICIES, policy([rule(['get'])], ['web'], 'late'));
       return reply.status === 503 && /could not be reviewed/.test(reply.body);
     });
-    t.notMatch(webhook.logged.join('\n'), /"gina"/, 'the log holds no object');
+    t.notMatch(webhook.logged.join('\n'), /"gina"/, 'the log contains no object');
   });
 });

@@ -21,7 +21,7 @@ const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', na
 interface Site extends Writes {
   readonly kubernetes: Kubernetes;
   readonly webhook: AdmissionWebhook;
-  /** Of the tenant acme, with every right. */
+  /** A user of the tenant acme with every right. */
   readonly alice: Credential;
 }
 
@@ -86,18 +86,21 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
     );
   });
 
-  await t.test('a pod that violates the tenant’s Pod Security level', async (t) => {
-    t.match((await post(alice, PODS, pod({ hostNetwork: true }))).json(), {
-      code: 403,
-      message: /spec\.hostNetwork: violates PodSecurity "baseline:v1\.33": host namespaces$/,
-    });
-    const gina = await kubernetes.user('globex:gina', ['stonegate:tenant:globex']);
-    const reply = await post(gina, PODS, pod({ hostNetwork: true }, { name: 'warned' }));
-    t.equal(reply.status, 201);
-    t.match(reply.headers.warning, /would violate PodSecurity .*baseline:v1\.33.*: host namespaces/);
-  });
+  await t.test(
+    'a pod that violates the tenant’s Pod Security level is refused, or warned about in mode warn',
+    async (t) => {
+      t.match((await post(alice, PODS, pod({ hostNetwork: true }))).json(), {
+        code: 403,
+        message: /spec\.hostNetwork: violates PodSecurity "baseline:v1\.33": host namespaces$/,
+      });
+      const gina = await kubernetes.user('globex:gina', ['stonegate:tenant:globex']);
+      const reply = await post(gina, PODS, pod({ hostNetwork: true }, { name: 'warned' }));
+      t.equal(reply.status, 201);
+      t.match(reply.headers.warning, /would violate PodSecurity .*baseline:v1\.33.*: host namespaces/);
+    },
+  );
 
-  await t.test('an update is judged by what it changes, ephemeral containers too', async (t) => {
+  await t.test('only what an update changes is checked, including ephemeral containers', async (t) => {
     await kubernetes.create(PODS, pod({ hostNetwork: true, nodeName: 'n1' }, { name: 'old' }));
     t.equal((await patch(alice, `${PODS}/old`, { metadata: { labels: { a: 'b' } } })).status, 200);
     const debug = { name: 'd', image: 'i', securityContext: { privileged: true } };
@@ -110,7 +113,7 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
     );
   });
 
-  await t.test('kinds of the system, and definitions of scope Cluster', async (t) => {
+  await t.test('kinds of the system, and definitions of scope Cluster, are refused', async (t) => {
     const template = pod({}, { labels: { a: 'b' } });
     const set = { metadata: { name: 's' }, spec: { selector: { matchLabels: { a: 'b' } }, template } };
     const sets = '/apis/apps/v1/namespaces/acme/daemonsets';
@@ -132,35 +135,38 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
     t.equal((await post(alice, definitions, definition('Namespaced'))).status, 201);
   });
 
-  await t.test('D234 D235 labels of namespaces, by every subresource', async (t) => {
-    const labels = (value: string | null) => ({
-      metadata: { labels: { 'stonegate.dev/project-id': value } },
-    });
-    for (const way of ['', '/status'])
-      for (const value of ['p2', null])
-        t.match(
-          (await patch(alice, `/api/v1/namespaces/acme${way}`, labels(value))).json(),
-          refused(/metadata\.labels\[stonegate\.dev\/project-id\]: tenants may not set or remove labels/),
-          `${way} ${value}`,
-        );
-    const { body } = await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/acme');
-    const stored: { metadata: object } = JSON.parse(body);
-    const freed = { ...stored, metadata: { ...stored.metadata, labels: {} } };
-    const put = { method: 'PUT', headers: JSON_BODY, body: JSON.stringify(freed) };
-    t.match(
-      (await kubernetes.ask(alice, '/api/v1/namespaces/acme/finalize', put)).json(),
-      refused(/metadata\.labels/),
-    );
-    const other = { metadata: { labels: { team: 'a' } } };
-    t.equal((await patch(alice, '/api/v1/namespaces/acme', other)).status, 200);
-    for (const way of ['', '/status'])
+  await t.test(
+    'D234 D235 Stonegate’s labels of a namespace cannot be changed through any subresource',
+    async (t) => {
+      const labels = (value: string | null) => ({
+        metadata: { labels: { 'stonegate.dev/project-id': value } },
+      });
+      for (const way of ['', '/status'])
+        for (const value of ['p2', null])
+          t.match(
+            (await patch(alice, `/api/v1/namespaces/acme${way}`, labels(value))).json(),
+            refused(/metadata\.labels\[stonegate\.dev\/project-id\]: tenants may not set or remove labels/),
+            `${way} ${value}`,
+          );
+      const { body } = await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/acme');
+      const stored: { metadata: object } = JSON.parse(body);
+      const freed = { ...stored, metadata: { ...stored.metadata, labels: {} } };
+      const put = { method: 'PUT', headers: JSON_BODY, body: JSON.stringify(freed) };
       t.match(
-        (await patch(alice, `/api/v1/namespaces/kube-system${way}`, other)).json(),
-        refused(/of the system/),
+        (await kubernetes.ask(alice, '/api/v1/namespaces/acme/finalize', put)).json(),
+        refused(/metadata\.labels/),
       );
-  });
+      const other = { metadata: { labels: { team: 'a' } } };
+      t.equal((await patch(alice, '/api/v1/namespaces/acme', other)).status, 200);
+      for (const way of ['', '/status'])
+        t.match(
+          (await patch(alice, `/api/v1/namespaces/kube-system${way}`, other)).json(),
+          refused(/of the system/),
+        );
+    },
+  );
 
-  await t.test('Stonegate’s bindings', async (t) => {
+  await t.test('Stonegate’s bindings cannot be changed or deleted', async (t) => {
     const subjects = [{ kind: 'User', name: 'acme:eve', apiGroup: 'rbac.authorization.k8s.io' }];
     t.match(
       (await patch(alice, `${BINDINGS}/${OWN}`, { subjects })).json(),
@@ -172,7 +178,7 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
     t.equal((await remove(alice, `${BINDINGS}/mine`)).status, 200);
   });
 
-  await t.test('D223 the quota of a project', async (t) => {
+  await t.test('D223 the quota of a project cannot be changed or deleted', async (t) => {
     const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/project-id': 'p1' };
     const hard = (pods: string) => ({ spec: { hard: { pods } } });
     await kubernetes.create(QUOTAS, { metadata: { name: 'stonegate-project', labels }, ...hard('50') });
@@ -185,25 +191,25 @@ t.test('a tenant’s requests', { skip: missingKubernetes() }, async (t) => {
     t.equal((await post(alice, QUOTAS, { metadata: { name: 'mine' }, ...hard('40') })).status, 201);
   });
 
-  await t.test('a service account of the tenant’s namespace is the tenant’s', async (t) => {
+  await t.test('a service account in the tenant’s namespace counts as the tenant’s', async (t) => {
     const worker = await kubernetes.user('system:serviceaccount:acme:worker', ['system:serviceaccounts']);
     await bind(kubernetes, { name: 'worker', role: 'cluster-admin', subjects: ['account:acme:worker'] });
     await eventually(async () => (await kubernetes.ask(worker, PODS)).status === 200);
     t.match((await post(worker, PODS, pod({ nodeName: 'n1' }))).json(), refused(/spec\.nodeName/));
   });
 
-  await t.test('the namespace and garbage collection controllers delete everything', async (t) => {
+  await t.test('the namespace and garbage collection controllers can delete everything', async (t) => {
     await kubernetes.admit('DELETE', '/api/v1/namespaces/acme?gracePeriodSeconds=0');
-    // There is no kubelet that ends the pods.
+    // No kubelet ends the pods.
     for (const name of ['p', 'old', 'warned'])
       await kubernetes.ask(kubernetes.admin, `${PODS}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' });
     await eventually(
       async () => (await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/acme')).status === 404,
     );
-    t.pass('with Stonegate’s binding');
+    t.pass('including Stonegate’s binding');
   });
 
-  t.notMatch(webhook.logged.join('\n'), /openAPIV3Schema|"image"/, 'the log holds no object');
+  t.notMatch(webhook.logged.join('\n'), /openAPIV3Schema|"image"/, 'the log contains no object');
 });
 
 t.test('while no instance responds', { skip: missingKubernetes() }, async (t) => {

@@ -30,7 +30,7 @@ const PLACES = ['place-a', 'place-b', 'place-c'] as const;
 interface Place extends KubernetesSite {
   readonly token: string;
   kubectl(binary: string): Kubectl;
-  /** `namespace/name` of the list at the path. */
+  /** `namespace/name` of each object in the list at the path. */
   names(path: string): Promise<string[]>;
 }
 
@@ -72,7 +72,7 @@ interface ConfigMapList {
   readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
 }
 
-/** All that she may see, in the order of a list. */
+/** All objects that alice may see, in the order of a list. */
 const ALL = PLACES.flatMap((place) => ['x0', 'x1', 'x2'].map((name) => `${place}/${name}`));
 const SELECTED = 'labelSelector=!nothing&fieldSelector=metadata.name!%3Dkube-root-ca.crt';
 
@@ -81,33 +81,36 @@ for (const release of [OLDEST, NEWEST] as const)
     const site = await start(t, release);
     const { stonegate, kubernetes, token, names } = site;
 
-    await t.test('D020, D022: every object once, at one revision, whatever the page', async (t) => {
-      t.same(await names(`${CONFIG_MAPS}?${SELECTED}`), ALL);
-      for (const limit of [1, 2, 4, 100]) {
-        const found: string[] = [];
-        const revisions = new Set<string>();
-        let more: string | undefined = '';
-        while (more !== undefined) {
-          const path = `${CONFIG_MAPS}?${SELECTED}&limit=${limit}&continue=${more}`;
-          const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
-          found.push(...list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
-          revisions.add(list.metadata.resourceVersion);
-          more = list.metadata.continue;
-          // Not in the list, which is of an earlier revision.
-          await kubernetes.create('/api/v1/namespaces/place-c/configmaps', {
-            metadata: { generateName: 'later-' },
-          });
+    await t.test(
+      'D020, D022: a list contains every object once, at one revision, whatever the page size',
+      async (t) => {
+        t.same(await names(`${CONFIG_MAPS}?${SELECTED}`), ALL);
+        for (const limit of [1, 2, 4, 100]) {
+          const found: string[] = [];
+          const revisions = new Set<string>();
+          let more: string | undefined = '';
+          while (more !== undefined) {
+            const path = `${CONFIG_MAPS}?${SELECTED}&limit=${limit}&continue=${more}`;
+            const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
+            found.push(...list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+            revisions.add(list.metadata.resourceVersion);
+            more = list.metadata.continue;
+            // This object is not in the list, which is of an earlier revision.
+            await kubernetes.create('/api/v1/namespaces/place-c/configmaps', {
+              metadata: { generateName: 'later-' },
+            });
+          }
+          t.same(
+            found.filter((name) => !name.includes('later-')),
+            ALL,
+            `limit ${limit}`,
+          );
+          t.equal(revisions.size, 1);
         }
-        t.same(
-          found.filter((name) => !name.includes('later-')),
-          ALL,
-          `limit ${limit}`,
-        );
-        t.equal(revisions.size, 1);
-      }
-    });
+      },
+    );
 
-    await t.test('the revision of a list is one from which a watch goes on', async (t) => {
+    await t.test('a watch can start at the revision of a list', async (t) => {
       const list: ConfigMapList = JSON.parse((await stonegate.ask(token, CONFIG_MAPS)).body);
       const query = `watch=1&resourceVersion=${list.metadata.resourceVersion}&timeoutSeconds=1`;
       const [created] = await Promise.all([
@@ -117,7 +120,7 @@ for (const release of [OLDEST, NEWEST] as const)
       t.match(created.body, new RegExp(`^\\{"type":"ADDED".*"name":"new-${release}"`));
     });
 
-    await t.test('the list is marked, and so is what is forwarded not', async (t) => {
+    await t.test('a filtered list has the header Stonegate-Filtered, a forwarded one does not', async (t) => {
       t.equal((await stonegate.ask(token, CONFIG_MAPS)).headers['stonegate-filtered'], 'rbac');
       const own = await stonegate.ask(token, '/api/v1/namespaces/place-a/configmaps');
       t.equal(own.headers['stonegate-filtered'], undefined);
@@ -135,7 +138,7 @@ for (const release of [OLDEST, NEWEST] as const)
       },
     );
 
-    await t.test('Tables and metadata alone', async (t) => {
+    await t.test('a list can be a Table or metadata alone', async (t) => {
       const table: { columnDefinitions: unknown[]; rows: unknown[] } = JSON.parse(
         (await stonegate.ask(token, `${CONFIG_MAPS}?${SELECTED}&limit=5`, { headers: { accept: TABLE } }))
           .body,
@@ -150,39 +153,39 @@ for (const release of [OLDEST, NEWEST] as const)
       t.equal((await stonegate.ask(token, CONFIG_MAPS, protobuf)).status, 406);
     });
 
-    await t.test('a revision or selector that the API server refuses gets its own words', async (t) => {
-      const query = 'resourceVersion=999999999&resourceVersionMatch=Exact';
-      const ours = await stonegate.ask(token, `${CONFIG_MAPS}?${query}`);
-      const theirs = await stonegate.ask(token, `/api/v1/namespaces/place-a/configmaps?${query}`);
-      const comparable = ({ status, body }: Reply) => [status, body.replace(/current: \d+/, '')];
-      t.same(comparable(ours), comparable(theirs));
-      t.equal((await stonegate.ask(token, `${CONFIG_MAPS}?labelSelector=%3D%3D`)).status, 400);
-    });
-
     await t.test(
-      'D018: parts that the API server compresses make a response that is what its headers say',
+      'a revision or selector that the API server refuses is refused in its own words',
       async (t) => {
-        const gzip = { headers: { 'accept-encoding': 'gzip' } };
-        // It compresses what is larger than 128 KiB.
-        const data = { text: 'x'.repeat(200_000) };
-        const metadata = { name: 'large', labels: { size: 'large' } };
-        for (const place of PLACES)
-          await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata, data });
-        const query = 'labelSelector=size%3Dlarge';
-        const part = await kubernetes.ask(kubernetes.admin, `${CONFIG_MAPS}?${query}`, gzip);
-        t.equal(part.headers['content-encoding'], 'gzip', 'the API server compresses for this client');
-        for (const path of [`${CONFIG_MAPS}?${query}`, '/api/v1/namespaces'] as const) {
-          const { status, headers, bytes } = await stonegate.ask(token, path, gzip);
-          t.same([status, headers['stonegate-filtered']], [200, 'rbac']);
-          t.equal(headers['content-encoding'], undefined);
-          t.equal(Number(headers['content-length'] ?? bytes.length), bytes.length);
-          const { items }: ConfigMapList = JSON.parse(bytes.toString());
-          t.equal(items.length, PLACES.length);
-        }
+        const query = 'resourceVersion=999999999&resourceVersionMatch=Exact';
+        const ours = await stonegate.ask(token, `${CONFIG_MAPS}?${query}`);
+        const theirs = await stonegate.ask(token, `/api/v1/namespaces/place-a/configmaps?${query}`);
+        const comparable = ({ status, body }: Reply) => [status, body.replace(/current: \d+/, '')];
+        t.same(comparable(ours), comparable(theirs));
+        t.equal((await stonegate.ask(token, `${CONFIG_MAPS}?labelSelector=%3D%3D`)).status, 400);
       },
     );
 
-    await t.test('a service account, whose token is forwarded unchanged', async (t) => {
+    await t.test('D018: a response made of compressed parts is what its headers say', async (t) => {
+      const gzip = { headers: { 'accept-encoding': 'gzip' } };
+      // The API server compresses responses larger than 128 KiB.
+      const data = { text: 'x'.repeat(200_000) };
+      const metadata = { name: 'large', labels: { size: 'large' } };
+      for (const place of PLACES)
+        await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata, data });
+      const query = 'labelSelector=size%3Dlarge';
+      const part = await kubernetes.ask(kubernetes.admin, `${CONFIG_MAPS}?${query}`, gzip);
+      t.equal(part.headers['content-encoding'], 'gzip', 'the API server compresses for this client');
+      for (const path of [`${CONFIG_MAPS}?${query}`, '/api/v1/namespaces'] as const) {
+        const { status, headers, bytes } = await stonegate.ask(token, path, gzip);
+        t.same([status, headers['stonegate-filtered']], [200, 'rbac']);
+        t.equal(headers['content-encoding'], undefined);
+        t.equal(Number(headers['content-length'] ?? bytes.length), bytes.length);
+        const { items }: ConfigMapList = JSON.parse(bytes.toString());
+        t.equal(items.length, PLACES.length);
+      }
+    });
+
+    await t.test('a service account, whose token is forwarded unchanged, gets a filtered list', async (t) => {
       await kubernetes.create('/api/v1/namespaces/place-a/serviceaccounts', { metadata: { name: 'robot' } });
       for (const place of ['place-a', 'other'])
         await bind(kubernetes, {
@@ -210,8 +213,8 @@ for (const release of [OLDEST, NEWEST] as const)
       await t.test('client-go’s informer of all namespaces', { skip: missing(informer()) }, (t) =>
         useInformer(t, site),
       );
-      // Last: it takes rights away.
-      await t.test('D038: revoked rights, and new ones', (t) => revoke(t, site));
+      // This must be last, since it revokes rights.
+      await t.test('D038: lists and watches follow revoked and new rights', (t) => revoke(t, site));
     }
   });
 
@@ -245,7 +248,11 @@ async function useKubectl(t: Test, site: Place): Promise<void> {
         maps.map(([place]) => place).filter((place) => place === 'other'),
         [],
       );
-      t.equal(new Set(maps.map((row) => row.slice(0, 2).join('/'))).size, maps.length, 'none twice');
+      t.equal(
+        new Set(maps.map((row) => row.slice(0, 2).join('/'))).size,
+        maps.length,
+        'no object is shown twice',
+      );
       t.same((await rows('get', 'pods', '-A', '-o', 'name')).length, 3);
       const yaml = await kubectl.run(['get', 'pods', '-A', '-o', 'yaml']);
       t.match(yaml.stdout, /kind: List/);

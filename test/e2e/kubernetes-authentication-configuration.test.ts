@@ -1,6 +1,6 @@
 /**
  * One AuthenticationConfiguration at a real kube-apiserver and at Stonegate: each token is the same user at
- * both, or is refused by both, but for the list in docs/authentication.md.
+ * both, or is refused by both, except for the list in docs/authentication.md.
  */
 import t from 'tap';
 import { stringify } from 'yaml';
@@ -17,7 +17,7 @@ const ASK = {
   body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
 };
 
-/** By issuer: its mappings and rules. */
+/** Mappings and rules by issuer. */
 const ISSUERS: Readonly<Record<string, object>> = {
   plain: {
     claimMappings: {
@@ -59,11 +59,11 @@ interface Case {
   readonly what: string;
   readonly issuer: string;
   readonly claims?: object;
-  /** In place of all claims. */
+  /** The payload as text, sent instead of the claims. */
   readonly text?: string;
   readonly header?: object;
   readonly key?: string;
-  /** Stonegate alone refuses it: docs/authentication.md lists these. */
+  /** Only Stonegate refuses it, as docs/authentication.md says. */
   readonly stricter?: boolean;
 }
 
@@ -183,9 +183,13 @@ function cases(origin: string): readonly Case[] {
       issuer: 'plain',
       text: whole(`,"x":${'['.repeat(9_999)}${']'.repeat(9_999)}`),
     },
-    { what: 'deeper', issuer: 'plain', text: whole(`,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`) },
+    {
+      what: 'deeper than Go reads',
+      issuer: 'plain',
+      text: whole(`,"x":${'['.repeat(10_000)}${']'.repeat(10_000)}`),
+    },
     plain('a group of two lines', { groups: ['a\u2028b'] }, { stricter: true }),
-    { what: 'no JSON', issuer: 'plain', text: '{"iss":' },
+    { what: 'not JSON', issuer: 'plain', text: '{"iss":' },
     { what: 'a list', issuer: 'plain', text: '[]' },
     plain('claim names without sources', { _claim_names: { groups: 'src' } }),
     plain('claim names of other claims', { _claim_names: { x: 'src' }, _claim_sources: { src: {} } }),
@@ -205,10 +209,10 @@ function cases(origin: string): readonly Case[] {
     plain('hasgroups', { hasgroups: true }),
     mail('verified', { email_verified: true }),
     mail('not verified', { email_verified: false }),
-    mail('verified as text', { email_verified: 'true' }),
+    mail('verified as a string', { email_verified: 'true' }),
     mail('verified null', { email_verified: null }),
     mail('not stated', {}),
-    mail('two signs', { email: 'a@b@c' }),
+    mail('two @ signs', { email: 'a@b@c' }),
     mail('no address', { email: 'carol' }),
     mail('no uid', { oid: undefined }),
     mail('uid null', { oid: null }),
@@ -218,16 +222,16 @@ function cases(origin: string): readonly Case[] {
     cel('a number', {}),
     cel('a large number', { id: 12_345_678 }),
     cel('a huge number', { id: 1e21 }, { stricter: true }),
-    cel('beyond exactness', { id: 2 ** 53 }, { stricter: true }),
+    cel('a number beyond exactness', { id: 2 ** 53 }, { stricter: true }),
     cel('a fraction', { id: 0.1 }),
     cel('a negative one', { id: -5 }),
-    cel('a text', { id: 'x' }),
+    cel('a string', { id: 'x' }),
     cel('null', { id: null }),
     cel('a list', { id: [] }),
     cel('missing', { id: undefined }),
     cel('roles', { roles: ['dev', 'ops'], dept: ['r', '', 'd'] }),
     cel('a role that is empty', { roles: ['dev', ''] }, { stricter: true }),
-    cel('roles that are a text', { roles: 'dev' }),
+    cel('roles that are a string', { roles: 'dev' }),
     cel('roles with a number', { roles: ['dev', 7] }),
     cel('dept a number', { dept: 7 }),
     cel('dept null', { dept: null }),
@@ -258,7 +262,7 @@ interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Without what Stonegate documents to add, and the credential's id. */
+/** The user without what Stonegate is documented to add, and without the credential's id. */
 function known(body: string): object {
   const { username = '', uid = '', groups = [], extra = {} }: User = JSON.parse(body).status.userInfo;
   const ours = /^(?:stonegate\.dev\/|authentication\.kubernetes\.io\/credential-id$)/;

@@ -1,6 +1,6 @@
 /**
- * Every AuthenticationConfiguration, and every issuer of Stonegate's own form, that the documents and samples
- * show.
+ * A real kube-apiserver accepts every AuthenticationConfiguration, and every issuer in Stonegate's own form,
+ * that the documents and samples show.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { missingKubernetes } from '../support/kubernetes/programs.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 
-/** YAML of a file: all of it, or what stands between fences. */
+/** The YAML of a file: all of it, or the fenced blocks of a Markdown page. */
 function yamlIn(name: string, text: string): readonly string[] {
   if (!name.endsWith('.md')) return [text];
   return [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].flatMap(([, block]) => block ?? []);
@@ -29,7 +29,7 @@ function listAt(value: unknown, ...names: readonly string[]): readonly JSONObjec
   return Array.isArray(found) ? found.filter(isJSONObject) : [];
 }
 
-/** As kube-apiserver has it: without what is Stonegate's own. */
+/** The issuer in the form of kube-apiserver, without Stonegate's own fields. */
 function asKubernetes({
   issuer,
   claimMappings,
@@ -74,18 +74,22 @@ async function shown(folder: string): Promise<readonly JSONObject[]> {
     );
 }
 
-t.test('are accepted by a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
-  const issuers = [...(await shown('docs')), ...(await shown('config'))];
-  t.ok(issuers.length >= 3, `${issuers.length} issuers`);
-  const jwt = issuers.map((entry, index) => ({
-    ...entry,
-    issuer: { ...(isJSONObject(entry.issuer) ? entry.issuer : {}), url: `https://issuer-${index}.example` },
-  }));
-  const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
-  const kubernetes = await startKubernetes({
-    files: { 'authentication.yaml': stringify({ ...kind, jwt }) },
-    flags: (path) => [`--authentication-config=${path('authentication.yaml')}`],
-  });
-  t.teardown(() => kubernetes.stop());
-  t.equal((await kubernetes.ask(kubernetes.admin, '/readyz')).status, 200);
-});
+t.test(
+  'a real kube-apiserver accepts the issuers in documents and samples',
+  { skip: missingKubernetes() },
+  async (t) => {
+    const issuers = [...(await shown('docs')), ...(await shown('config'))];
+    t.ok(issuers.length >= 3, `${issuers.length} issuers`);
+    const jwt = issuers.map((entry, index) => ({
+      ...entry,
+      issuer: { ...(isJSONObject(entry.issuer) ? entry.issuer : {}), url: `https://issuer-${index}.example` },
+    }));
+    const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
+    const kubernetes = await startKubernetes({
+      files: { 'authentication.yaml': stringify({ ...kind, jwt }) },
+      flags: (path) => [`--authentication-config=${path('authentication.yaml')}`],
+    });
+    t.teardown(() => kubernetes.stop());
+    t.equal((await kubernetes.ask(kubernetes.admin, '/readyz')).status, 200);
+  },
+);

@@ -32,7 +32,7 @@ const run = promisify(execFile);
 const script = (name: string): string =>
   fileURLToPath(new URL(`../support/kubernetes/clients/${name}`, import.meta.url));
 
-/** alice's, for Stonegate: each client runs `stonegate login`, with a home of its own. */
+/** Writes a kubeconfig with which clients run `stonegate login` as alice. */
 function writeKubeconfig({ configFile, url, authority, keystone }: RunningStonegate): string {
   const folder = dirname(configFile);
   const file = join(folder, 'kubeconfig');
@@ -52,7 +52,7 @@ function writeKubeconfig({ configFile, url, authority, keystone }: RunningStoneg
   return file;
 }
 
-t.test('docs/clients.md names the versions that run here', async (t) => {
+t.test('docs/clients.md names the versions that are tested here', async (t) => {
   const page = readFileSync('docs/clients.md', 'utf8');
   const versionOf = (file: string, pattern: RegExp): string =>
     pattern.exec(readFileSync(script(file), 'utf8'))?.[1] ?? '';

@@ -1,4 +1,4 @@
-/** A history that etcd has really compacted: pages of all namespaces, and the index behind them. */
+/** Lists of all namespaces in pages, and the RBAC index, after etcd has really compacted its history. */
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { indexMetrics } from '../support/index-metrics.ts';
@@ -15,7 +15,7 @@ interface List {
 }
 
 t.test(
-  'D026: the revision of a page is compacted: 410, and the index and a new list go on',
+  'D026: a page whose revision is compacted gets a 410, a new list succeeds, and the index follows',
   { skip: missingKubernetes() },
   async (t) => {
     const { kubernetes, stonegate, letWork } = await startKubernetesSite(t, {

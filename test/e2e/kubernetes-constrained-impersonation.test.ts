@@ -61,7 +61,7 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
     { apiGroups: AUTHENTICATION, resources: ['userextras/*'], verbs: ['impersonate:user-info'] },
     listPods('user-info'),
   ],
-  // Without any right to the request itself.
+  // No right to any request itself.
   halfway: USER_INFO,
   robots: [
     {
@@ -163,22 +163,29 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   await untilAsked(site, site.newcomer('without-rights'));
 
   for (const name of Object.keys(GRANTS))
-    await t.test(`of a caller with the rights "${name}" gives what it gives directly`, async (t) => {
-      const { token, credential } = await userOf(site, name);
-      const allowed: string[] = [];
-      for (const [what, headers] of Object.entries(IMPERSONATIONS))
-        for (const [path, options] of REQUESTS) {
-          const init = { ...options, headers };
-          const direct = await kubernetes.ask(credential, path, init);
-          const through = await stonegate.ask(token, path, init);
-          const label = `${options?.method ?? 'GET'} ${path} as ${what}`;
-          t.same(comparable(through), comparable(direct), label);
-          if (direct.status === 200) allowed.push(label);
-        }
-      t.equal(allowed.length > 0, !['none', 'halfway'].includes(name), 'and some of it is allowed');
-    });
+    await t.test(
+      `by a caller with the rights "${name}" has the same results as without Stonegate`,
+      async (t) => {
+        const { token, credential } = await userOf(site, name);
+        const allowed: string[] = [];
+        for (const [what, headers] of Object.entries(IMPERSONATIONS))
+          for (const [path, options] of REQUESTS) {
+            const init = { ...options, headers };
+            const direct = await kubernetes.ask(credential, path, init);
+            const through = await stonegate.ask(token, path, init);
+            const label = `${options?.method ?? 'GET'} ${path} as ${what}`;
+            t.same(comparable(through), comparable(direct), label);
+            if (direct.status === 200) allowed.push(label);
+          }
+        t.equal(
+          allowed.length > 0,
+          !['none', 'halfway'].includes(name),
+          'some requests are allowed, if the caller has complete rights',
+        );
+      },
+    );
 
-  await t.test('never makes a member of system:masters or a node', async (t) => {
+  await t.test('never lets a user act as a member of system:masters or as a node', async (t) => {
     const { token, credential } = await userOf(site, 'wholesale');
     for (const headers of [
       bob({ 'impersonate-group': 'system:masters' }),
@@ -196,7 +203,7 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
       const kubectl = createKubectl(binary ?? '', target);
       t.teardown(() => kubectl.close());
       const { code, stdout, stderr } = await kubectl.run(words);
-      // Its own log has times and process ids.
+      // Lines of kubectl's own log have times and process ids.
       return { code, stdout, stderr: stderr.replace(/^[EIW]\d{4} .*\n/gm, '') };
     };
     for (const [words, code] of [
@@ -227,7 +234,7 @@ const REVIEW: Ask = {
   body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
 };
 
-/** In a review of oneself, without what only Stonegate adds or only a certificate brings. */
+/** The user of a SelfSubjectReview, without what only Stonegate or only a certificate adds. */
 function whoIn({ body }: Reply) {
   const review: {
     status: { userInfo: { username: string; uid?: string; groups: string[]; extra?: object } };
@@ -243,38 +250,42 @@ function whoIn({ body }: Reply) {
 }
 
 const WITHOUT: Readonly<Record<string, KubernetesSiteOptions>> = {
-  [`a kube-apiserver of ${OLDEST}, which does not have it`]: { release: OLDEST },
-  'a kube-apiserver whose feature gate is off': {
+  [`a kube-apiserver of ${OLDEST}, which lacks constrained impersonation`]: { release: OLDEST },
+  'a kube-apiserver with the feature gate off': {
     flags: () => ['--feature-gates=ConstrainedImpersonation=false'],
   },
 };
 for (const [title, options] of Object.entries(WITHOUT))
-  t.test(`C114 C115 --as at ${title}`, { skip: missingKubernetes(options.release) }, async (t: Test) => {
-    const site = await startKubernetesSite(t, { configuration: CONFIGURATION, ...options });
-    const { kubernetes, stonegate } = site;
-    await bindAll(site);
-    const reviewed: string[] = [];
-    for (const name of ['narrow', 'both', 'legacy', 'none']) {
-      const { token, credential } = await userOf(site, name);
-      for (const [what, headers] of Object.entries(IMPERSONATIONS)) {
-        const label = `${name}: ${what}`;
-        const direct = await kubernetes.ask(credential, PODS, { headers });
-        t.same(comparable(await stonegate.ask(token, PODS, { headers })), comparable(direct), label);
-        if (direct.status !== 200) continue;
-        const review = { ...REVIEW, headers: { ...headers, 'content-type': 'application/json' } };
-        const who = whoIn(await kubernetes.ask(credential, WHO, review));
-        t.same(whoIn(await stonegate.ask(token, WHO, review)), who, label);
-        reviewed.push(label);
+  t.test(
+    `C114 C115 --as works as it does directly, at ${title}`,
+    { skip: missingKubernetes(options.release) },
+    async (t: Test) => {
+      const site = await startKubernetesSite(t, { configuration: CONFIGURATION, ...options });
+      const { kubernetes, stonegate } = site;
+      await bindAll(site);
+      const reviewed: string[] = [];
+      for (const name of ['narrow', 'both', 'legacy', 'none']) {
+        const { token, credential } = await userOf(site, name);
+        for (const [what, headers] of Object.entries(IMPERSONATIONS)) {
+          const label = `${name}: ${what}`;
+          const direct = await kubernetes.ask(credential, PODS, { headers });
+          t.same(comparable(await stonegate.ask(token, PODS, { headers })), comparable(direct), label);
+          if (direct.status !== 200) continue;
+          const review = { ...REVIEW, headers: { ...headers, 'content-type': 'application/json' } };
+          const who = whoIn(await kubernetes.ask(credential, WHO, review));
+          t.same(whoIn(await stonegate.ask(token, WHO, review)), who, label);
+          reviewed.push(label);
+        }
       }
-    }
-    for (const what of [
-      'a user in a group',
-      'a user with a uid',
-      'a user with an extra',
-      'a service account',
-    ])
-      t.ok(reviewed.includes(`legacy: ${what}`), what);
-  });
+      for (const what of [
+        'a user in a group',
+        'a user with a uid',
+        'a user with an extra',
+        'a service account',
+      ])
+        t.ok(reviewed.includes(`legacy: ${what}`), what);
+    },
+  );
 
 t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() }, async (t: Test) => {
   const site = await startKubernetesSite(t, {
@@ -290,7 +301,7 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
   const MAPS = '/api/v1/namespaces/acme/configmaps';
   const one = `${MAPS}/settings`;
 
-  await t.test('forwards what users do, of every verb', async (t) => {
+  await t.test('forwards users’ requests of every verb', async (t) => {
     for (const [status, path, options] of [
       [200, PODS, {}],
       [201, MAPS, { method: 'POST', headers: json, body: JSON.stringify(made) }],
@@ -307,35 +318,32 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
       t.match(await stonegate.ask(token, path, options), { status }, `${options.method ?? 'GET'} ${path}`);
   });
 
-  await t.test('sends the id of a token too', async (t) => {
+  await t.test('forwards the id of a token too', async (t) => {
     const idToken = await stonegate.provider.idToken('carol');
     t.equal((await stonegate.ask(idToken, PODS)).status, 200);
   });
 
-  await t.test(
-    'is let act as a service account, a node or a member of system:masters in no way',
-    async (t) => {
-      const stolen = await ownToken(site);
-      const ask = (headers: Impersonation) => kubernetes.ask({ token: stolen }, PODS, { headers });
-      for (const user of ['acme:alice', 'system:kube-controller-manager'])
-        t.equal((await ask({ 'impersonate-user': user })).status, 200);
-      for (const headers of [
-        { 'impersonate-user': ROBOT },
-        { 'impersonate-user': 'system:serviceaccount:kube-system:clusterrole-aggregation-controller' },
-        { 'impersonate-user': 'system:node:n1' },
-        { 'impersonate-user': 'acme:alice', 'impersonate-group': 'system:masters' },
-      ])
-        t.equal((await ask(headers)).status, 403, JSON.stringify(headers));
-      t.equal(
-        (await kubernetes.ask({ token: stolen }, PODS)).status,
-        403,
-        'and nothing without impersonation',
-      );
-    },
-  );
+  await t.test('can never act as a service account, a node or a member of system:masters', async (t) => {
+    const stolen = await ownToken(site);
+    const ask = (headers: Impersonation) => kubernetes.ask({ token: stolen }, PODS, { headers });
+    for (const user of ['acme:alice', 'system:kube-controller-manager'])
+      t.equal((await ask({ 'impersonate-user': user })).status, 200);
+    for (const headers of [
+      { 'impersonate-user': ROBOT },
+      { 'impersonate-user': 'system:serviceaccount:kube-system:clusterrole-aggregation-controller' },
+      { 'impersonate-user': 'system:node:n1' },
+      { 'impersonate-user': 'acme:alice', 'impersonate-group': 'system:masters' },
+    ])
+      t.equal((await ask(headers)).status, 403, JSON.stringify(headers));
+    t.equal(
+      (await kubernetes.ask({ token: stolen }, PODS)).status,
+      403,
+      'it may do nothing without impersonation',
+    );
+  });
 });
 
-/** What a thief of Stonegate's credential has. */
+/** The token that a thief of Stonegate's credential has. */
 async function ownToken({ kubernetes }: KubernetesSite): Promise<string> {
   const path = '/api/v1/namespaces/stonegate/serviceaccounts/stonegate/token';
   const reply = await kubernetes.admit('POST', path, { spec: { expirationSeconds: 3_600 } });

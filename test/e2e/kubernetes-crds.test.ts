@@ -1,6 +1,6 @@
 /**
- * What `stonegate manifests crds` prints on a real kube-apiserver, which takes the definitions except for the
- * scope that only Arktos has.
+ * A real kube-apiserver accepts the definitions that `stonegate manifests crds` prints, except for the scope
+ * that only Arktos has.
  */
 import t from 'tap';
 import { DEFINITIONS } from '../../src/cli/manifests.ts';
@@ -15,7 +15,7 @@ import { missingKubernetes } from '../support/kubernetes/programs.ts';
 const TENANCY = '/apis/tenancy.stonegate.dev/v1alpha1';
 
 t.test(
-  'kube-apiserver takes the definitions, and kubectl explains and shows them',
+  'kube-apiserver accepts the definitions, and kubectl explains and shows their objects',
   { skip: missingKubernetes() },
   async (t) => {
     const kubernetes = await startKubernetes();

@@ -27,7 +27,7 @@ const configuration = {
   },
 };
 
-/** Of the user of a token: the response's status, and what the API server knows of the token's id. */
+/** The response's status, and the id of the token as the API server knows it. */
 async function whoIs({ stonegate }: KubernetesSite, jti: string) {
   const exp = Math.floor(Date.now() / 1_000) + 600;
   const token = await issuer.sign({ sub: 'carol', aud: 'kubernetes', exp, jti });
@@ -53,15 +53,19 @@ function withoutKey(object: JsonObject): JsonObject {
   return { ...object, rules };
 }
 
-t.test('with the right to the key', { skip: missingKubernetes() }, async (t: Test) => {
-  const site = await startKubernetesSite(t, { configuration });
-  await untilAsked(site, /what Stonegate may impersonate/);
-  for (const jti of ['token-1', 'token-2'])
-    t.same(await whoIs(site, jti), { status: 201, known: [`JTI=${jti}`] });
-});
+t.test(
+  'with the right to the key, the API server knows the id of the token',
+  { skip: missingKubernetes() },
+  async (t: Test) => {
+    const site = await startKubernetesSite(t, { configuration });
+    await untilAsked(site, /what Stonegate may impersonate/);
+    for (const jti of ['token-1', 'token-2'])
+      t.same(await whoIs(site, jti), { status: 201, known: [`JTI=${jti}`] });
+  },
+);
 
 t.test(
-  'without the right to the key, which the log says once',
+  'without the right to the key, users are served without the id, and the log says so once',
   { skip: missingKubernetes(OLDEST) },
   async (t: Test) => {
     const site = await startKubernetesSite(t, { release: OLDEST, configuration, changed: withoutKey });

@@ -1,6 +1,6 @@
 /**
- * Filtered namespaces in front of a real kube-apiserver: every kubectl of this machine and a client-go
- * informer see the namespaces of their user, in the bytes in which the API server would show them.
+ * Filtered namespaces in front of a real kube-apiserver: every kubectl on this machine and a client-go
+ * informer see the namespaces of their user, byte for byte as the API server would send them.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
     await kubernetes.create(NAMESPACES, { metadata: { name, labels } });
   for (const place of ['a', 'b']) await view(site, place, 'acme:alice');
   await bind(kubernetes, { name: 'everywhere', role: 'namespace-viewer', subjects: ['user:acme:carol'] });
-  // Last, as if Stonegate had learned of it last: a change that concerns all namespaces, and also alice.
+  // The role comes last, as if Stonegate had learned of it last: it concerns all namespaces, and alice too.
   const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
   const carol = site.newcomer('carol');
@@ -80,7 +80,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   const alice = stonegate.keystoneToken('alice');
   const carol = site.newcomer('carol');
 
-  /** Without the list's own revision, which is the index's, and ages. */
+  /** The list without ages, and without its revision, which is that of the index. */
   const comparable = (text: string): string =>
     text
       .replace(
@@ -89,7 +89,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
       )
       .replace(/"(\d+[smhd])+"\]?/g, '"AGE"');
 
-  await t.test('what a user sees has the bytes that the API server would send', async (t) => {
+  await t.test('a user gets the bytes that the API server would send', async (t) => {
     for (const accept of [undefined, TABLE, OLD_TABLE, METADATA, `${TABLE},application/json`])
       for (const query of [
         '',
@@ -116,7 +116,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
       }
   });
 
-  await t.test('what is refused is refused in the API server’s words', async (t) => {
+  await t.test('refusals are in the API server’s own words', async (t) => {
     for (const [query, accept] of [
       ['labelSelector=a%3D%3D%3Db'],
       ['labelSelector=a+in+b'],
@@ -159,7 +159,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
     }
   });
 
-  await t.test('the events of a watch have the API server’s bytes', async (t) => {
+  await t.test('the events of a watch are byte for byte those of the API server', async (t) => {
     for (const accept of [undefined, TABLE, OBJECT_METADATA])
       for (const query of ['', '&labelSelector=env', '&fieldSelector=metadata.name%3Dd']) {
         const options = { headers: { ...(accept && { accept }) } };
@@ -175,7 +175,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
       }
   });
 
-  await t.test('D009 the next list of a user who creates a namespace is not older than it', async (t) => {
+  await t.test('D009 the next list of a user who has created a namespace includes it', async (t) => {
     const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'patch'] }];
     await grant(kubernetes, { name: 'creator', subjects: ['user:acme:carol'], rules });
     const send = (method: string, path: string, headers: Record<string, string>, name: string) => {
@@ -214,7 +214,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
     t.same(namesIn(ours.body), namesIn(theirs.body));
   });
 
-  await t.test('D019 a self review says what a list does, and that it is filtered', async (t) => {
+  await t.test('D019 a self review agrees with the list, and says that it is filtered', async (t) => {
     const review = async (token: string, resourceAttributes: object) => {
       const body = JSON.stringify({
         kind: 'SelfSubjectAccessReview',
@@ -298,7 +298,7 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
       t.equal(await run('get ns -o name --field-selector metadata.name=a'), 'namespace/a\n');
       t.match(await run('get ns -o yaml'), /name: a\n.*name: b\n/s);
       t.match(await run('auth can-i list namespaces'), /^yes/m);
-      // Another in each run: a change shortly before, also of the run before, is told again.
+      // Each run has its own namespace: a watch may repeat recent changes, also those of the previous run.
       const name = `granted-${kubectl.minor}`;
       await site.kubernetes.create(NAMESPACES, { metadata: { name } });
       const watch = followOutput(kubectl.start(['get', 'ns', '-w', '-o', 'name']));

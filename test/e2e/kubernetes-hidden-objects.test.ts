@@ -1,6 +1,6 @@
 /**
- * With `authorization.hideForbidden` an object that the user may not know of is answered as a missing one: by
- * a real kube-apiserver, through Stonegate.
+ * With `authorization.hideForbidden`, a request for an object that the user may not know of gets the response
+ * of a real kube-apiserver for a missing object.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -13,7 +13,7 @@ const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const PATCH = { 'content-type': 'application/merge-patch+json' };
 
-/** A namespace and objects of which alice is told nothing, and one that she may read. */
+/** Starts a site with objects that are hidden from alice, and one that she may read. */
 async function start(t: Test): Promise<KubernetesSite> {
   const site = await startKubernetesSite(t, {
     configuration: {
@@ -65,7 +65,7 @@ async function start(t: Test): Promise<KubernetesSite> {
   return site;
 }
 
-/** Without what differs between any two responses, and between two users' priorities. */
+/** The response without what differs between any two responses, or between users' priority levels. */
 function comparable({ status, headers, body }: Reply) {
   const {
     date: _date,
@@ -79,7 +79,7 @@ function comparable({ status, headers, body }: Reply) {
   return { status, headers: others, body };
 }
 
-/** The path of one that exists, and of one of the same form that does not: names of one length. */
+/** Paths of an existing and of a missing object, with names of the same length. */
 const OBJECTS: readonly [hidden: string, missing: string, ask?: Ask][] = [
   [HIDDEN, '/api/v1/namespaces/vault/configmaps/nada'],
   [HIDDEN, '/api/v1/namespaces/nowhere/configmaps/nada'],
@@ -117,7 +117,7 @@ const OBJECTS: readonly [hidden: string, missing: string, ask?: Ask][] = [
   ['/api/v1/namespaces/vault/pods/plan/log', '/api/v1/namespaces/nowhere/pods/nada/log'],
 ];
 
-/** A replacement of the missing object. */
+/** A PUT of the missing object. */
 function put(kind: string, apiVersion: string, namespace: string): Ask {
   const object = { kind, apiVersion, metadata: { name: 'nada', namespace } };
   return { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(object) };
@@ -131,7 +131,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
   const named = (reply: Reply) =>
     JSON.parse(JSON.stringify(comparable(reply)).replace(/odd\.na(?:da|me)|nada|plan|nowhr|vault/g, 'NAME'));
 
-  t.test('is answered as a missing one, and as the API server answers of a missing one', async (t) => {
+  t.test('gets the same response as a missing one, which is that of the API server', async (t) => {
     for (const [hidden, missing, options = {}] of OBJECTS) {
       const what = `${options.method ?? 'GET'} ${hidden} ${JSON.stringify(options.headers ?? {})}`;
       const [mine, absent] = [await ask(hidden, options), await ask(missing, options)];
@@ -145,7 +145,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
     }
   });
 
-  t.test('a PUT that could create the object does not tell whether the namespace exists', async (t) => {
+  t.test('a PUT that could create the object does not reveal whether the namespace exists', async (t) => {
     const leases = (namespace: string) => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/nada`;
     const replies = await Promise.all(
       ['vault', 'nowhere'].map((namespace) =>
@@ -171,7 +171,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
     t.equal(mine.body, '');
   });
 
-  t.test('is 403 in the audit log, with the reason', async (t) => {
+  t.test('is a 403 in the audit log, with the reason', async (t) => {
     const reply = await ask(HIDDEN);
     const event = (await stonegate.audited()).find(
       ({ auditID, stage }) => auditID === reply.headers['audit-id'] && stage === 'ResponseComplete',
@@ -182,7 +182,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
     });
   });
 
-  t.test('in protobuf too', async (t) => {
+  t.test('is hidden from a protobuf client too', async (t) => {
     const { status, body } = await ask(HIDDEN, {
       headers: { accept: 'application/vnd.kubernetes.protobuf' },
     });
@@ -190,7 +190,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
     t.match(body, '"message":"configmaps \\"plan\\" not found"');
   });
 
-  t.test('what is no request for a named object stays a 403', async (t) => {
+  t.test('a request that names no object still gets a 403', async (t) => {
     const configMaps = '/api/v1/namespaces/vault/configmaps';
     const post: Ask = {
       method: 'POST',
@@ -207,16 +207,13 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
       t.equal((await ask(path, options)).status, 403, `${options.method ?? 'GET'} ${path}`);
   });
 
-  t.test(
-    'an object that the user may read is forbidden where it is, and missing where it is not',
-    async (t) => {
-      const shown = '/api/v1/namespaces/vault/configmaps/shown';
-      t.match((await ask(shown, { method: 'DELETE' })).json(), { code: 403, reason: 'Forbidden' });
-      t.equal((await ask('/api/v1/namespaces/vault/configmaps/missing')).status, 404);
-    },
-  );
+  t.test('an object that the user may read is a 403 if it exists, and a 404 if it does not', async (t) => {
+    const shown = '/api/v1/namespaces/vault/configmaps/shown';
+    t.match((await ask(shown, { method: 'DELETE' })).json(), { code: 403, reason: 'Forbidden' });
+    t.equal((await ask('/api/v1/namespaces/vault/configmaps/missing')).status, 404);
+  });
 
-  t.test('a service account is told that it is forbidden', async (t) => {
+  t.test('a service account gets a 403', async (t) => {
     const robot = await serviceAccountToken(kubernetes, 'vault', 'robot');
     t.equal((await stonegate.ask(robot, HIDDEN)).status, 403);
   });

@@ -1,6 +1,6 @@
 /**
  * client-go informers at a real kube-apiserver and two replicas of Stonegate: while rights and objects
- * change, connections break and replicas change, each store becomes what the API server would allow.
+ * change, connections break and replicas change, each store ends up with what the API server would allow.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -108,7 +108,7 @@ async function start(t: Test, replicas: number) {
     await stores.namespaces.stop();
     await stores.objects.stop();
   });
-  /** Whether both stores hold what the API server would allow. */
+  /** Whether both stores contain what the API server would allow. */
   const areRight = () => {
     const mayRead = [...objects].filter((name) => granted.has(name.split('/')[0] ?? '')).sort();
     const isRight = stores.namespaces.names().join() === [...granted].sort().join();
@@ -147,13 +147,16 @@ t.test(
         await cluster.create('a', `after-${changes}`);
         await eventually(() => areRight() && stores.objects.events() > seen);
       }
-    t.ok((await lists('configmaps')) - before.configmaps <= changes, 'of all namespaces');
-    t.equal(await lists('namespaces'), before.namespaces, 'of namespaces never');
+    t.ok(
+      (await lists('configmaps')) - before.configmaps <= changes,
+      'ConfigMaps are listed at most once for each change',
+    );
+    t.equal(await lists('namespaces'), before.namespaces, 'namespaces are not listed again');
   },
 );
 
 t.test(
-  'informers that lose connections and change replicas end with what they may see',
+  'informers that lose connections and change replicas end up with what their user may see',
   { skip },
   async (t) => {
     const { cluster, link, ports, areRight, lists, stores } = await start(t, 2);
@@ -182,6 +185,6 @@ t.test(
       await eventually(() => areRight() && stores.objects.events() > seen);
       return before === [await lists('namespaces'), await lists('configmaps')].join();
     });
-    t.pass('and list no more');
+    t.pass('and then stop listing');
   },
 );

@@ -1,6 +1,6 @@
 /**
- * Invitations at a real kube-apiserver, through two replicas: one user gets what the inviter may give when
- * it is accepted, and no user learns who exists.
+ * Invitations at a real kube-apiserver, through two replicas: one user gets what the inviter may give at the
+ * time of acceptance, and no user learns which other users exist.
  */
 import t from 'tap';
 import { invite as inviteCommand } from '../../src/cli/invite.ts';
@@ -86,7 +86,7 @@ t.test('invitations', { skip: missing }, async (t) => {
   const isBound = async (user: string) =>
     (await bindings()).some(({ subjects }) => subjects.some(({ name }) => name === user));
 
-  await t.test('one of two users who accept at once at two replicas gets it', async (t) => {
+  await t.test('if two users accept at once at two replicas, only one of them gets the role', async (t) => {
     const secret = await secretFor(EDIT);
     const statuses = await Promise.all([accept(erin, secret), accept(frank, secret, replica)]);
     t.same(statuses.map(({ status }) => status).sort(), [201, 404]);
@@ -98,7 +98,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     });
   });
 
-  await t.test('only a verified address accepts what is for it', async (t) => {
+  await t.test('only the user with the verified address can accept an invitation for it', async (t) => {
     const secret = await secretFor({ ...EDIT, email: 'carol@Acme.example' });
     t.match(await accept(erin, secret), { status: 404 });
     t.match(await accept(carol, secret, replica), {
@@ -108,7 +108,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.ok(await isBound('oidc:carol@acme.example'));
   });
 
-  await t.test('D435 nothing tells whether an invited address exists', async (t) => {
+  await t.test('D435 nothing reveals whether an invited address exists', async (t) => {
     const addresses = ['carol@acme.example', 'nora@acme.example', 'bob@globex.example', 'alice@acme.example'];
     const answers = [];
     for (const email of addresses) {
@@ -133,7 +133,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.equal(new Set(audited).size, 1, audited.join('\n'));
   });
 
-  await t.test('D436 without a credential an invitation is not shown, whatever it is', async (t) => {
+  await t.test('D436 without a credential every invitation gets the same refusal', async (t) => {
     const secret = await secretFor({ ...EDIT, email: 'carol@acme.example' });
     const answers = [];
     for (const given of [secret, `${secret.slice(0, -1)}!`, 'nonsense'])
@@ -150,7 +150,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.match(await stateOf(secret), { state: 'open' });
   });
 
-  await t.test('D437 a second use, another tenant and a lost right are the same 404', async (t) => {
+  await t.test('D437 a second use, another tenant and a lost right get the same 404', async (t) => {
     const used = await secretFor(EDIT);
     t.match(await accept(erin, used), { status: 201 });
     const lost = await secretFor(EDIT);
@@ -170,7 +170,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.match(await accept(frank, lost), { status: 404 }, 'it has ended for good');
   });
 
-  await t.test('no user invites to more than they have', async (t) => {
+  await t.test('no user can invite to more than they have', async (t) => {
     t.match(await invite(frank, { ...EDIT, namespace: 'nowhere' }), { status: 403 });
     const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['*'] }];
     await grant(kubernetes, { ...place, name: 'binders', rules, subjects: ['user:acme:gina'] });
@@ -194,7 +194,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.match(await invite(managing.secret, EDIT), { status: 201 });
   });
 
-  await t.test('stonegate invite, to a team', async (t) => {
+  await t.test('stonegate invite creates, shows, accepts, lists and withdraws invitations', async (t) => {
     const rules = [{ apiGroups: ['stonegate.dev'], resources: ['teams'], verbs: ['create'] }];
     await grant(kubernetes, { name: 'team-makers', rules, subjects: ['user:acme:alice'] });
     const team = { kind: 'Team', metadata: { name: 'web' }, spec: {} };

@@ -58,7 +58,7 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
   const becomes = (path: string, wanted: object) =>
     eventually(async () => JSON.stringify(sorted(await hard(path))) === JSON.stringify(sorted(wanted)));
 
-  await t.test('bound the namespace of a project', async (t) => {
+  await t.test('limit the namespace of a project', async (t) => {
     const wanted = {
       pods: '4',
       'requests.memory': '2Gi',
@@ -67,10 +67,14 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
     };
     t.match(await synchronised(), { stdout: / 0 failed/ });
     t.strictSame(sorted(await hard(projectQuota)), sorted(wanted));
-    t.match(await synchronised(), { stdout: /^0 done, 0 failed/ }, 'as the API server stores it');
+    t.match(
+      await synchronised(),
+      { stdout: /^0 done, 0 failed/ },
+      'the API server stores the same quantities',
+    );
   });
 
-  await t.test('bound the tenant, with the default of what Keystone does not limit', async (t) => {
+  await t.test('limit the tenant, with the default for what Keystone does not limit', async (t) => {
     const wanted = { pods: '10', 'requests.memory': '2Gi', services: '5' };
     await becomes(TENANT_QUOTA, wanted);
     const other = { spec: { hard: { pods: '99' } } };
@@ -78,7 +82,7 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
     await becomes(TENANT_QUOTA, wanted);
   });
 
-  await t.test('are followed when they change, and put right what others have changed', async (t) => {
+  await t.test('take effect when they change, and undo the changes of others', async (t) => {
     directory.limits.push({ resource: 'ram', limit: -1, of: { project: web } });
     t.match(await synchronised(), { stdout: /^\S+ update ResourceQuota/m });
     t.match(await hard(projectQuota), { pods: '4', 'requests.memory': undefined });

@@ -1,4 +1,6 @@
-/** At the newest and the oldest supported kube-apiserver kubectl works through Stonegate as directly. */
+/**
+ * kubectl works through Stonegate as it does directly, at the newest and the oldest supported kube-apiserver.
+ */
 import t from 'tap';
 import { findAllKubectls, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { addSilentNode, compareKubectl } from '../support/kubernetes/kubectl-comparison.ts';

@@ -1,4 +1,4 @@
-/** Leases on a real kube-apiserver: replicas without Redis agree on one of them. */
+/** Leases on a real kube-apiserver: replicas without Redis agree on one holder. */
 import t from 'tap';
 import { createObjects } from '../../src/kubernetes/objects.ts';
 import { createLease, LEASE_TTL } from '../../src/kubernetes/reconcile/lease.ts';
@@ -9,7 +9,7 @@ import { startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 
 t.test(
-  'of two replicas one holds the Lease, until it releases it or is gone',
+  'only one replica holds the Lease, until it releases it or is gone',
   { skip: missingKubernetes() },
   async (t) => {
     const kubernetes = await startKubernetes();

@@ -1,6 +1,6 @@
 /**
- * Lists and watches of a real kube-apiserver through Stonegate are the same bytes as directly, however large
- * and in whatever encoding.
+ * Lists and watches through Stonegate are byte for byte those of a real kube-apiserver, however large and in
+ * whatever encoding.
  */
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
@@ -19,11 +19,11 @@ const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.
 
 interface Both extends KubernetesSite {
   readonly token: string;
-  /** The same request through Stonegate and directly; @returns Stonegate's response */
+  /** Compares the responses through Stonegate and without it. @returns Stonegate's response */
   same(t: Test, path: string, options?: Ask): Promise<Reply>;
 }
 
-/** Releases before 1.34 know it, but only on demand. */
+/** Releases before 1.34 have it, but not by default. */
 const WATCH_LIST = ['--feature-gates=WatchList=true'];
 
 async function start(t: Test, release: Release, flags: readonly string[] = []): Promise<Both> {
@@ -107,7 +107,7 @@ t.test('lists', { skip: missingKubernetes() }, async (t) => {
     });
   });
 
-  await t.test('a protobuf client writes and reviews its access', async (t) => {
+  await t.test('a protobuf client can write, and review its access', async (t) => {
     const { stonegate, token } = both;
     const path = `${CONFIG_MAPS}/item-00002`;
     const { bytes } = await stonegate.ask(token, path, { headers: { accept: PROTOBUF } });
@@ -126,7 +126,7 @@ t.test('lists', { skip: missingKubernetes() }, async (t) => {
   });
 });
 
-/** Of `runtime.Unknown` and `SelfSubjectAccessReview`, only what is needed; all strings are short. */
+/** Encodes only what is needed of `runtime.Unknown` and `SelfSubjectAccessReview`; all strings are short. */
 function accessReview(asked: { namespace: string; verb: string; resource: string }): Buffer {
   const field = (number: number, value: Buffer): Buffer =>
     Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
@@ -174,7 +174,7 @@ for (const release of [OLDEST, NEWEST] as const)
     });
 
     await t.test(
-      'WatchList: the objects there are, then a bookmark that says so, then changes',
+      'WatchList sends the existing objects, then a bookmark that ends them, then changes',
       async (t) => {
         const query = 'sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
         const watching = watch(query);

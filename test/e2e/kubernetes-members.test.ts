@@ -1,6 +1,6 @@
 /**
- * Members of a namespace at a real kube-apiserver: who sees them, and that changes have the rights of the
- * user who makes them.
+ * Members of a namespace at a real kube-apiserver: who sees them, and that changes are made with the rights
+ * of the user.
  */
 import t from 'tap';
 import { check } from '../../src/app/commands/check.ts';
@@ -69,7 +69,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     eventually(async () => (await find(name))?.spec.role === role);
   await hasRole('acme:alice', 'manage');
 
-  await t.test('a member gives what they have, and the same again is no mistake', async (t) => {
+  await t.test('a member can give a role that they have, and giving it again is no error', async (t) => {
     t.match(await ask(alice, 'POST', MEMBERS, member('edith', 'edit')), {
       status: 201,
       json: { kind: 'Member', spec: { name: 'acme:edith', role: 'edit' }, status: { owner: false } },
@@ -82,7 +82,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     t.equal(items.length, 3);
   });
 
-  await t.test('the API server refuses a role that its giver does not have', async (t) => {
+  await t.test('the API server refuses a role that the user who gives it does not have', async (t) => {
     const own = await ask(edith, 'POST', MEMBERS, member('edith', 'manage'));
     t.match(own, {
       status: 403,
@@ -106,7 +106,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     await hasRole('acme:rita', 'edit');
   });
 
-  await t.test('who sees the namespace sees its members, but not which bindings there are', async (t) => {
+  await t.test('users who see the namespace see its members, but not the bindings', async (t) => {
     const shown = await listed(rita);
     t.same(
       shown.map(({ spec }) => [spec.name, spec.role]),
@@ -134,7 +134,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     }
   });
 
-  await t.test('the highest of several roles counts, and what is left is named', async (t) => {
+  await t.test('the highest of several roles counts, and warnings name what remains', async (t) => {
     const added = await ask(alice, 'POST', MEMBERS, member('edith', 'read'));
     t.match(added.headers.warning, /another way in: RoleBinding member:user-acme-edith-\w+:edit gives edit/);
     t.equal(added.json.spec.role, 'edit');
@@ -150,7 +150,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     await hasRole('acme:edith', undefined);
   });
 
-  await t.test('of a binding with several subjects the others stay', async (t) => {
+  await t.test('changing one subject of a binding leaves the others', async (t) => {
     const subjects = ['user:acme:edith', 'group:auditors'] as const;
     await bind(kubernetes, { ...place, name: 'many', role: 'stonegate:read', subjects });
     await hasRole('acme:edith', 'read');
@@ -162,7 +162,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     t.match((await find('auditors'))?.spec, { type: 'Group', role: 'read' });
   });
 
-  await t.test('what Stonegate makes of Keystone’s roles is not removed', async (t) => {
+  await t.test('a binding that Stonegate makes from a Keystone role cannot be removed here', async (t) => {
     await kubernetes.create(BINDINGS, {
       metadata: { name: 'stonegate:project', labels: { 'stonegate.dev/managed-by': 'stonegate' } },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'stonegate:read' },
@@ -177,7 +177,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     await kubernetes.admit('DELETE', `${BINDINGS}/stonegate:project`);
   });
 
-  await t.test('the last one who may manage stays, unless that is forced', async (t) => {
+  await t.test('the last member who may manage cannot be removed, except by force', async (t) => {
     const id = (await find('acme:alice'))?.metadata.name ?? '';
     const path = `${MEMBERS}/${id}`;
     t.match(await ask(alice, 'DELETE', path), {
@@ -205,7 +205,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     t.equal((await ask(alice, 'PUT', path, member('acme:alice', 'manage'))).status, 200);
   });
 
-  await t.test('D439 a search finds only users with whom one shares a namespace', async (t) => {
+  await t.test('D439 a search finds only users who share a namespace with the searching user', async (t) => {
     const search = async (token: string, prefix: string) => {
       const object = { kind: 'PeopleSearch', apiVersion: 'stonegate.dev/v1alpha1', spec: { prefix } };
       return (await ask(token, 'POST', `${OWN}/peoplesearches`, object)).json.status.people;
@@ -244,7 +244,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
       t.match(await run(['delete', 'member', id]), { code: 1, stderr: /NotFound/ });
     });
 
-  await t.test('stonegate members', async (t) => {
+  await t.test('stonegate members lists, adds, changes and removes members', async (t) => {
     const files = t.testdir({ 'ca.crt': stonegate.authority.cert, token: alice });
     const run = (...words: readonly string[]) =>
       printedBy(membersCommand, [

@@ -1,6 +1,6 @@
 /**
  * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
- * at a real kube-apiserver. It has no nodes: what a running pod would do is done for it.
+ * at a real kube-apiserver. The cluster has no nodes: the test does what a running pod would do.
  */
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -29,7 +29,7 @@ const skip = missingKubernetes() || missing(helm()) || (findKubectls().length ==
 
 interface Shell {
   readonly folder: string;
-  /** What a command on the PATH does in place of the real one. */
+  /** Puts a script on the PATH in place of the real command. */
   command(name: string, script: string): void;
   /** @returns the output; rejects if the script fails */
   run(script: string): Promise<string>;
@@ -62,14 +62,14 @@ async function startCluster(
   const pair = await kubernetes.authority.server('stonegate');
   const files = { 'tls.crt': pair.cert, 'tls.key': pair.key, 'ca.crt': kubernetes.authority.cert };
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
-  // As in a checkout.
+  // Commands find `config` as in a checkout.
   symlinkSync(resolve('config'), join(folder, 'config'));
   return { kubernetes, shell: administrator(kubernetes, folder) };
 }
 
 /**
- * kubectl, but what needs a pod: a log, a port of the pod, and a command in it. The real kubectl is asked
- * first, and reads the same words.
+ * A kubectl that simulates what needs a pod: its log, its port, and a command in it. For the log and the port
+ * the real kubectl runs first, with the same arguments.
  */
 const asIfInPod = (admin: string): string => `
 kubectl='${findKubectls().at(-1)}'
@@ -85,7 +85,7 @@ case " $* " in
   *) exec "$kubectl" "$@" ;;
 esac`;
 
-/** `stonegate serve` ends as soon as it serves. */
+/** A `stonegate` whose command `serve` ends as soon as it serves. */
 const SERVE_BRIEFLY = `
 main() { exec '${process.execPath}' '${resolve('src/main.ts')}' "$@"; }
 [ "$1" = serve ] || main "$@"
@@ -111,7 +111,7 @@ t.test('docs/kubernetes.md, with Helm', { skip }, async (t) => {
     /registry\.example\.com\/stonegate/,
   );
 
-  await t.test('no release, overlay or manifest takes the rights of another', async (t) => {
+  await t.test('no release, overlay or manifest removes the rights of another', async (t) => {
     await shell.run(`
       helm install stonegate config/charts/stonegate -n other --create-namespace -f values.yaml
       kubectl apply -f config/kubernetes/overlays/shared/rbac.yaml
@@ -146,7 +146,7 @@ t.test('docs/kind.md', { skip }, async (t) => {
   const claims = { email: 'you@example.com', email_verified: true, groups: ['developers'] };
   const provider = await startOidcProvider({ users: { you: { password: you.password, claims } } });
   t.teardown(() => provider.close());
-  // The cluster role `edit` is aggregated.
+  // A controller aggregates the cluster role `edit`.
   const { kubernetes, shell } = await startCluster(t, { controllers: true });
   const file = (name: string): string => join(shell.folder, name);
   const page = readFileSync('docs/kind.md', 'utf8');
@@ -181,7 +181,7 @@ t.test('docs/kind.md', { skip }, async (t) => {
   await t.rejects(shell.run('kubectl -n default get pods'), /User "oidc:you@example.com" cannot list/);
 });
 
-/** kubectl, but what waits for a pod. */
+/** A kubectl that skips commands which wait for a pod. */
 const WITHOUT_PODS = `
 case " $* " in
   *" rollout "* | *" port-forward "*) exit 0 ;;
@@ -189,7 +189,7 @@ case " $* " in
 esac`;
 
 /**
- * What the chart mounts, in a folder of its own.
+ * Writes what the chart mounts into the folder of the shell.
  *
  * @returns the path of the configuration
  */
@@ -208,7 +208,7 @@ async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: strin
   return join(folder, 'stonegate.yaml');
 }
 
-/** Waits for a pod and says that it has run. */
+/** Waits for a pod and marks it as succeeded. */
 async function podSucceeds(kubernetes: Kubernetes, path: string): Promise<void> {
   let name = '';
   await eventually(async () => {
@@ -258,7 +258,7 @@ admin: { bind: "${admin}" }
   },
 );
 
-t.test('README.md and other pages of operators', { skip }, async (t) => {
+t.test('README.md and other pages for operators', { skip }, async (t) => {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {
     configuration: { limits: { perTenant: { perSecond: 5, burst: 10 }, costs: { get: 5 } } },
   });

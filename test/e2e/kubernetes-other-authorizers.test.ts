@@ -55,7 +55,7 @@ async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
 }
 
-/** The names in the user's list; the status if there is none. */
+/** The names in the user's list, or the status if it is refused. */
 async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
   const { status, body } = await stonegate.ask(token, NAMESPACES);
   if (status !== 200) return String(status);
@@ -111,7 +111,7 @@ t.test('what another authorizer allows is not filtered', { skip: missingKubernet
   }
 });
 
-t.test('without a statement of who decides nothing is filtered', { skip: missingKubernetes() }, async (t) => {
+t.test('nothing is filtered without access.authorizers', { skip: missingKubernetes() }, async (t) => {
   const site = await startKubernetesSite(t, { configuration: { access: { index: true } } });
   await prepare(site);
   await view(site, 'a', 'alice');
@@ -142,7 +142,7 @@ t.test(
         ],
       });
     await createRole('too-large', 60_000);
-    t.equal(await seenBy(site, site.newcomer('bob')), '', 'one that is too large is left out');
+    t.equal(await seenBy(site, site.newcomer('bob')), '', 'the index leaves out a role that is too large');
     for (let at = 0; at < 30; at += 1) await createRole(`large-${at}`, 4_000);
     await eventually(async () => (await seenBy(site, alice)) === '403');
   },

@@ -29,7 +29,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
   });
   const tagOf = ({ headers }: Reply) => headers.etag ?? '';
 
-  await t.test('the list of groups is the API server’s with one more', async (t) => {
+  await t.test('the list of groups is that of the API server plus Stonegate’s own', async (t) => {
     const { through, direct } = await both('/apis');
     const theirs = JSON.parse(direct.body);
     const ours = JSON.parse(through.body);
@@ -40,14 +40,14 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     t.same([again.status, again.body], [304, '']);
   });
 
-  await t.test('aggregated discovery is the API server’s with one group more', async (t) => {
+  await t.test('aggregated discovery is that of the API server plus Stonegate’s own group', async (t) => {
     const { through, direct } = await both('/apis', { accept: AGGREGATED });
     const theirs = JSON.parse(direct.body);
     const ours = JSON.parse(through.body);
     t.equal(ours.items.at(-1).metadata.name, OWN);
     t.same({ ...ours, items: ours.items.slice(0, -1) }, theirs);
     t.equal(through.headers['content-type'], direct.headers['content-type']);
-    t.not(tagOf(through), tagOf(direct), 'the tag of another document');
+    t.not(tagOf(through), tagOf(direct), 'another document has another tag');
     const headers = { accept: AGGREGATED, 'if-none-match': tagOf(through) };
     t.equal((await stonegate.ask(token, '/apis', { headers })).status, 304);
     const stale = { accept: AGGREGATED, 'if-none-match': tagOf(direct) };
@@ -67,13 +67,13 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
     const { resources }: { resources: { kind: string }[] } = JSON.parse(through.body);
     const kinds = resources.map(({ kind }) => kind).sort();
     const page = readFileSync('docs/reference/api.md', 'utf8').split('## `tenancy')[0] ?? '';
-    // The configuration of this site has no quotas, tokens and members.
+    // The configuration of this site has no quotas, tokens or members.
     kinds.push('TenantQuota', 'Member', 'PeopleSearch', 'Team', 'Invitation', 'InvitationAcceptance');
     kinds.push('AccessToken', 'AccessTokenRotation');
     t.same([...page.matchAll(/^### (\w+)$/gm)].map(([, kind]) => kind).sort(), kinds.sort());
   });
 
-  await t.test('what the API server refuses in discovery stays refused', async (t) => {
+  await t.test('discovery with an invalid token is refused', async (t) => {
     const reply = await stonegate.ask('nothing', '/apis');
     t.equal(reply.status, 401);
   });
@@ -102,7 +102,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
       t.match(JSON.parse(raw.stdout), { status: { user: { username: 'acme:alice' } } });
     });
 
-  await t.test('who can do something', (t) => askWhoCan(t, site));
+  await t.test('who-can reviews', (t) => askWhoCan(t, site));
 });
 
 const REVIEW = {
@@ -123,7 +123,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
   const token = stonegate.keystoneToken('alice');
   const address = { server: stonegate.url, ca: stonegate.authority.cert, token };
 
-  await t.test('the right to ask is the API server’s', async (t) => {
+  await t.test('the API server decides who may create reviews', async (t) => {
     const kubectl = createKubectl(binaries.at(-1) ?? '', address);
     t.teardown(() => kubectl.close());
     const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(REVIEW));
@@ -171,7 +171,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
       t.not((await kubectl.run(['create', '-f', '-'], wrong)).code, 0, 'an unknown field is an error');
     });
 
-  await t.test('stonegate who-can prints it as a table', async (t) => {
+  await t.test('stonegate who-can prints the result as a table', async (t) => {
     const files = t.testdir({ 'ca.crt': stonegate.authority.cert, token });
     const words = [
       '--server',

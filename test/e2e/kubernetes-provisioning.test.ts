@@ -1,6 +1,6 @@
 /**
- * `stonegate sync` and provisioning on request at a real kube-apiserver, which decides itself whether a role
- * may be made or bound, with the rights that `stonegate manifests rbac --provisioner` prints.
+ * `stonegate sync` and provisioning on request at a real kube-apiserver, which itself decides whether a role
+ * may be created or bound, with the rights that `stonegate manifests rbac --provisioner` prints.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ const PROVISIONER = 'system:serviceaccount:stonegate:stonegate-provisioner';
 
 interface Provisioned extends KubernetesSite {
   sync(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Of the provisioner's ClusterRole. */
+  /** The rules of the provisioner's ClusterRole. */
   readonly rules: readonly Rule[];
   configure(bindings: object): Promise<void>;
 }
@@ -38,7 +38,7 @@ async function start(t: Test): Promise<Provisioned> {
   // No tenant belongs to Keystone's first domain.
   const domains = { [stonegate.keystone.directory.domain('Default').id]: { ignore: true } };
   const bindings = { credential: { tokenFile: 'provisioner-token' }, domains };
-  // It would let everybody ask about themselves.
+  // This binding would let all users review their own access.
   await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/system:basic-user`);
   const { configFile, keystone } = stonegate;
   const bridge = keystone.directory.user('Default', 'bridge');
@@ -102,7 +102,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
   };
 
   await t.test(
-    'sync makes namespaces, roles and bindings, and a second run finds nothing to do',
+    'sync creates namespaces, roles and bindings, and a second run finds nothing to do',
     async (t) => {
       t.match(await sync('--dry-run'), {
         code: 0,
@@ -113,7 +113,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     },
   );
 
-  await t.test('each role may do what the documents say', async (t) => {
+  await t.test('each role allows what the documents say', async (t) => {
     await eventually(async () => (await status(reader, inWeb('pods'))) === 200);
     const configMap = { metadata: { generateName: 'made-' } };
     t.equal(await status(reader, inWeb('secrets')), 403, 'a reader sees no secrets');
@@ -127,14 +127,18 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'acme:friend' }],
     });
     t.equal(await status(member, bindings, binding('stonegate:read')), 403, 'but may not create bindings');
-    t.equal(await status(manager, bindings, binding('stonegate:edit')), 201, 'an admin binds others');
-    t.equal(await status(manager, bindings, binding('cluster-admin')), 403, 'to no more than they have');
+    t.equal(await status(manager, bindings, binding('stonegate:edit')), 201, 'an admin may bind others');
+    t.equal(
+      await status(manager, bindings, binding('cluster-admin')),
+      403,
+      'but to no role with more rights than they have',
+    );
     const elsewhere = `${RBAC}/namespaces/default/rolebindings`;
     t.equal(await status(manager, elsewhere, binding('stonegate:read')), 403, 'and in no other namespace');
     t.equal(await status(manager, inWeb('resourcequotas'), { metadata: { name: 'all' } }), 403);
   });
 
-  await t.test('the provisioner can give itself or others nothing more', async (t) => {
+  await t.test('the provisioner cannot give itself or others more rights', async (t) => {
     const headers = { 'content-type': 'application/json', 'impersonate-user': PROVISIONER };
     const ask = async (path: string, body: object): Promise<number> => {
       const options = { method: 'POST', headers, body: JSON.stringify(body) };
@@ -149,8 +153,8 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     t.equal(await ask(`${RBAC}/namespaces/default/rolebindings`, { metadata, roleRef, subjects }), 403);
   });
 
-  await t.test('nothing of what `manifests rbac --provisioner` prints can be left out', async (t) => {
-    t.match(await everything(site, 'complete'), { codes: [0, 0, 0] }, 'with all of it everything is done');
+  await t.test('every rule that `manifests rbac --provisioner` prints is needed', async (t) => {
+    t.match(await everything(site, 'complete'), { codes: [0, 0, 0] }, 'with all rules every run succeeds');
     for (const [index, left] of site.rules.entries()) {
       const others = site.rules.filter((rule) => rule !== left);
       const lost = single([left]).find((one) => !others.some((other) => includes(other, one)));
@@ -165,18 +169,21 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     }
   });
 
-  await t.test('on request: the first request of a new project makes what it needs', async (t) => {
-    await site.configure({ provision: 'onRequest' });
-    await stonegate.app.reload();
-    const project = directory.project('acme', 'api');
-    const token = tokenFor('nora', 'member', project);
-    const path = `/api/v1/namespaces/${project.id}/secrets`;
-    t.ok([200, 403].includes(await status(token, path)));
-    const { body } = await kubernetes.admit('GET', `${RBAC}/namespaces/${project.id}/rolebindings`);
-    t.match(body, 'stonegate:edit', 'the binding is there when the first response is');
-    // RBAC's authorizer may learn of it a moment later.
-    await eventually(async () => (await status(token, path)) === 200);
-  });
+  await t.test(
+    'with provisioning on request, the first request for a new project creates what it needs',
+    async (t) => {
+      await site.configure({ provision: 'onRequest' });
+      await stonegate.app.reload();
+      const project = directory.project('acme', 'api');
+      const token = tokenFor('nora', 'member', project);
+      const path = `/api/v1/namespaces/${project.id}/secrets`;
+      t.ok([200, 403].includes(await status(token, path)));
+      const { body } = await kubernetes.admit('GET', `${RBAC}/namespaces/${project.id}/rolebindings`);
+      t.match(body, 'stonegate:edit', 'the binding exists by the time of the first response');
+      // RBAC's authorizer may learn of it a moment later.
+      await eventually(async () => (await status(token, path)) === 200);
+    },
+  );
 });
 
 /** Makes, changes and removes one of each kind. @returns the exit codes of `sync` */
@@ -214,7 +221,7 @@ async function own(
   return items.filter(({ metadata }) => name.test(metadata.name));
 }
 
-/** Until the API server's authorizer knows of it. */
+/** Sets the rules of the role, and waits until the API server's authorizer knows of it. */
 async function give(
   { kubernetes }: Provisioned,
   rules: readonly Rule[],

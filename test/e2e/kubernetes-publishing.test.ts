@@ -1,7 +1,6 @@
 /**
- * Objects are published into tenants' namespaces at a real kube-apiserver, which fills in defaults and
- * decides about rights, with the rights that `stonegate manifests rbac --provisioner` prints; and with a
- * real kubectl.
+ * Publishing objects into tenants' namespaces at a real kube-apiserver, which fills in defaults and checks
+ * rights. Stonegate has the rights that `stonegate manifests rbac --provisioner` prints.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -136,7 +135,7 @@ t.test(
       );
     });
 
-    await t.test('D240 a new namespace of a tenant has its copies soon', async (t) => {
+    await t.test('D240 a new namespace of a tenant gets its copies soon', async (t) => {
       await namespace('later', 'd-acme');
       await eventually(async () => (await copies('later')).every((one) => one !== undefined));
       await kubectl('delete', 'namespace', 'later', '--wait=true');
@@ -144,7 +143,7 @@ t.test(
     });
 
     await t.test(
-      'D239 what was edited or deleted is restored, and what is no copy is left alone',
+      'D239 edited and deleted copies are restored, and objects that are not copies are left alone',
       async (t) => {
         await kubectl('patch', 'configmap', 'common', '-n', 'web', '-p', '{"data":{"a":"c"}}');
         await kubectl('label', 'secret', 'common', '-n', 'web', 'mine=true');
@@ -166,7 +165,7 @@ t.test(
       },
     );
 
-    await t.test('what cannot be changed is replaced', async () => {
+    await t.test('an immutable copy is replaced', async () => {
       await kubectl('patch', 'configmap', 'common', '-n', 'shared', '-p', '{"immutable":true}');
       await eventually(
         async () => (await get('/api/v1/namespaces/lab/configmaps/common')).immutable === true,
@@ -179,31 +178,34 @@ t.test(
       await eventually(async () => (await get('/api/v1/namespaces/lab/configmaps/common'))?.data.a === 'new');
     });
 
-    await t.test('no more rights are published than the provisioner holds', async (t) => {
-      const roles = `/apis/${RBAC}/v1/namespaces/shared/roles`;
-      const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['delete'] }];
-      await kubernetes.create(roles, { metadata: { name: 'strong', annotations }, rules });
-      const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'cluster-admin' };
-      const subjects = [{ apiGroup: RBAC, kind: 'User', name: 'mallory' }];
-      await kubernetes.create(`/apis/${RBAC}/v1/namespaces/shared/rolebindings`, {
-        metadata: { name: 'strong', annotations },
-        roleRef,
-        subjects,
-      });
-      const { stderr } = await publish();
-      t.match(stderr, /refused: roles\S+shared\/strong: rules\[0\]: delete nodes is not among/);
-      t.match(stderr, /refused: rolebindings\S+shared\/strong: .*not cluster-admin/);
-      t.equal(await get(`/apis/${RBAC}/v1/namespaces/web/roles/strong`), undefined);
-    });
+    await t.test(
+      'roles and bindings with more rights than the provisioner has are not published',
+      async (t) => {
+        const roles = `/apis/${RBAC}/v1/namespaces/shared/roles`;
+        const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['delete'] }];
+        await kubernetes.create(roles, { metadata: { name: 'strong', annotations }, rules });
+        const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'cluster-admin' };
+        const subjects = [{ apiGroup: RBAC, kind: 'User', name: 'mallory' }];
+        await kubernetes.create(`/apis/${RBAC}/v1/namespaces/shared/rolebindings`, {
+          metadata: { name: 'strong', annotations },
+          roleRef,
+          subjects,
+        });
+        const { stderr } = await publish();
+        t.match(stderr, /refused: roles\S+shared\/strong: rules\[0\]: delete nodes is not among/);
+        t.match(stderr, /refused: rolebindings\S+shared\/strong: .*not cluster-admin/);
+        t.equal(await get(`/apis/${RBAC}/v1/namespaces/web/roles/strong`), undefined);
+      },
+    );
 
-    await t.test('a restarted API server is watched again', async () => {
+    await t.test('publishing continues after a restart of the API server', async () => {
       await kubernetes.restart();
       await kubectl('create', 'configmap', 'after', '-n', 'shared', '--from-literal=a=b');
       await kubectl('annotate', 'configmap', 'after', '-n', 'shared', `${PUBLISHED}=all`);
       await eventually(async () => (await get('/api/v1/namespaces/web/configmaps/after')) !== undefined);
     });
 
-    await t.test('without the section the copies are deleted, and nothing else', async (t) => {
+    await t.test('when the section is removed, the copies are deleted, and nothing else', async (t) => {
       await stonegate.configure({
         upstream: {
           server: kubernetes.url,

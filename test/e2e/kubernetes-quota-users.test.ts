@@ -89,15 +89,18 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
     t.match(await site.quota('acme'), { spec: { hard: { pods: '3' } } });
   });
 
-  await t.test('D221 a larger ResourceQuota of a namespace changes nothing', async (t) => {
-    await kubernetes.create('/api/v1/namespaces/acme-web/resourcequotas', {
-      metadata: { name: 'large' },
-      spec: { hard: { 'requests.cpu': '2' } },
-    });
-    t.match((await kubectl.run(['get', 'tenantquota'])).stdout, /requests.cpu: 250m\/1 /);
-    const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(pod('large', '1500m')));
-    t.match(refused.stderr, /exceeded quota: acme/);
-  });
+  await t.test(
+    'D221 a larger ResourceQuota of a namespace does not raise the quota of the tenant',
+    async (t) => {
+      await kubernetes.create('/api/v1/namespaces/acme-web/resourcequotas', {
+        metadata: { name: 'large' },
+        spec: { hard: { 'requests.cpu': '2' } },
+      });
+      t.match((await kubectl.run(['get', 'tenantquota'])).stdout, /requests.cpu: 250m\/1 /);
+      const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(pod('large', '1500m')));
+      t.match(refused.stderr, /exceeded quota: acme/);
+    },
+  );
 
   await t.test('D222 a refusal names all exceeded resources in order', async (t) => {
     await site.limit('acme', { pods: '1', 'requests.cpu': '1' });
@@ -108,15 +111,18 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
     );
   });
 
-  await t.test('an operator sees in the metrics who is at the limit, and what was refused', async (t) => {
-    const metrics = await stonegate.app.metrics.text();
-    t.match(metrics, 'stonegate_tenant_quota_used_ratio{tenant="acme",resource="pods"} 1\n');
-    t.notMatch(metrics, 'resource="requests.cpu"');
-    t.match(metrics, /^stonegate_quota_reviews_total\{result="exceeded"\} [1-9]/m);
-    t.match(metrics, /^stonegate_quota_reviews_total\{result="admitted"\} [1-9]/m);
-  });
+  await t.test(
+    'the metrics show which tenants are at their limit, and how often a quota was exceeded',
+    async (t) => {
+      const metrics = await stonegate.app.metrics.text();
+      t.match(metrics, 'stonegate_tenant_quota_used_ratio{tenant="acme",resource="pods"} 1\n');
+      t.notMatch(metrics, 'resource="requests.cpu"');
+      t.match(metrics, /^stonegate_quota_reviews_total\{result="exceeded"\} [1-9]/m);
+      t.match(metrics, /^stonegate_quota_reviews_total\{result="admitted"\} [1-9]/m);
+    },
+  );
 
-  await t.test('stonegate quota', async (t) => {
+  await t.test('stonegate quota prints the quota as a table or as JSON', async (t) => {
     const files = t.testdir({ 'ca.crt': address.ca, token: address.token });
     const words = ['--server', address.server, '--ca-file', `${files}/ca.crt`];
     const run = (...argv: readonly string[]) =>

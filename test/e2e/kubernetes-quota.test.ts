@@ -47,7 +47,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
   });
 
   await t.test(
-    'D201 D207 20 concurrent creates against room for 10 give exactly 10, and no conflict',
+    'D201 D207 of 20 concurrent creates exactly the 10 that fit succeed, without a conflict',
     async (t) => {
       await limit('acme', { pods: '10' });
       const replies = await Promise.all(
@@ -61,7 +61,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
   );
 
   await t.test(
-    'D202 a Deployment scales to the limit, says why, and goes on when it is raised',
+    'D202 a Deployment scales to the limit, reports why it stops, and continues when the limit is raised',
     async (t) => {
       await limit('acme', { pods: '4' });
       await Promise.all([
@@ -84,7 +84,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     },
   );
 
-  await t.test('D225 a resize counts what it adds', async (t) => {
+  await t.test('D225 only what a resize adds is counted', async (t) => {
     await limit('acme', { 'requests.cpu': '2' });
     await create(podsIn('web'), pod('grows', '1'));
     const resize = (cpu: string) => {
@@ -101,7 +101,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     await clear();
   });
 
-  await t.test('D210 a dry run is judged as for real, and reserves nothing', async (t) => {
+  await t.test('D210 a dry run gets the decision of a real request, and reserves nothing', async (t) => {
     await limit('acme', { pods: '1' });
     const dryRun = `${podsIn('web')}?dryRun=All`;
     t.equal((await create(dryRun, pod('dry'))).status, 201);
@@ -112,13 +112,16 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     await clear();
   });
 
-  await t.test('a pod without a request that the quota limits is refused in Kubernetes’ words', async (t) => {
-    await limit('acme', { pods: '10', 'requests.memory': '1Gi' });
-    t.match(await create(podsIn('web'), pod('p')), {
-      status: 403,
-      message: /failed quota: acme: must specify requests\.memory for: c$/,
-    });
-  });
+  await t.test(
+    'a pod that does not state a limited request is refused in Kubernetes’ own words',
+    async (t) => {
+      await limit('acme', { pods: '10', 'requests.memory': '1Gi' });
+      t.match(await create(podsIn('web'), pod('p')), {
+        status: 403,
+        message: /failed quota: acme: must specify requests\.memory for: c$/,
+      });
+    },
+  );
 
   await t.test('other kinds, and the namespaces themselves, count too', async (t) => {
     await limit('acme', {
@@ -133,7 +136,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
       status: 403,
       message: /requested: services=1/,
     });
-    // Each namespace has the root certificate of the cluster.
+    // Each of the two namespaces already has a ConfigMap with the root certificate of the cluster.
     const map = (name: string) => ({ metadata: { name } });
     t.equal((await create('/api/v1/namespaces/web/configmaps', map('one'))).status, 201);
     t.match(await create('/api/v1/namespaces/web/configmaps', map('two')), {
@@ -151,7 +154,7 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     await t.rejects(namespace('third', 'acme'), /requested: namespaces=1, used: namespaces=2/);
   });
 
-  await t.test('D218 a namespace that is deleted gives everything back', async () => {
+  await t.test('D218 deleting a namespace frees all of its usage', async () => {
     await limit('acme', { pods: '10' });
     await create(podsIn('lab'), pod('ends'));
     await uses('acme', { pods: '1' });
@@ -164,41 +167,49 @@ t.test('a tenant with two namespaces', { skip: missingControllers() }, async (t)
     t.match(JSON.parse((await patch({ pods: '-1' })).body), { message: /spec\.hard\.pods/ });
   });
 
-  await t.test('what is no tenant’s is not limited', async (t) => {
+  await t.test('a namespace of no tenant is not limited', async (t) => {
     await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'free' } });
     t.equal((await create(podsIn('free'), pod('p'))).status, 201);
     t.equal(await quota('free'), undefined);
   });
 });
 
-t.test('a quota that only warns', { skip: missingControllers() }, async (t) => {
-  const { namespace, uses, send, stonegate } = await startQuotaSite(t, {
-    usage: { records: 'usage.log' },
-    quota: { default: { pods: '1' }, mode: 'warn' },
-  });
-  await namespace('web', 'acme');
-  await uses('acme', { pods: '0' });
-  t.equal((await send('POST', podsIn('web'), pod('a'))).headers.warning, undefined);
-  await uses('acme', { pods: '1' });
-  const { status, headers } = await send('POST', podsIn('web'), pod('b'));
-  t.equal(status, 201);
-  t.match(headers.warning, /exceeded quota: acme, requested: pods=1, used: pods=1, limited: pods=1/);
-  await uses('acme', { pods: '2' });
+t.test(
+  'a quota in mode warn admits a pod beyond it with a warning',
+  { skip: missingControllers() },
+  async (t) => {
+    const { namespace, uses, send, stonegate } = await startQuotaSite(t, {
+      usage: { records: 'usage.log' },
+      quota: { default: { pods: '1' }, mode: 'warn' },
+    });
+    await namespace('web', 'acme');
+    await uses('acme', { pods: '0' });
+    t.equal((await send('POST', podsIn('web'), pod('a'))).headers.warning, undefined);
+    await uses('acme', { pods: '1' });
+    const { status, headers } = await send('POST', podsIn('web'), pod('b'));
+    t.equal(status, 201);
+    t.match(headers.warning, /exceeded quota: acme, requested: pods=1, used: pods=1, limited: pods=1/);
+    await uses('acme', { pods: '2' });
 
-  await t.test('what pods request is in the usage records', async (t) => {
-    await stonegate.close();
-    const lines = (await readFile(join(dirname(stonegate.configFile), 'usage.log'), 'utf8'))
-      .trim()
-      .split('\n');
-    const records = lines.map((line): { project?: string; usage?: Record<string, number> } =>
-      JSON.parse(line),
-    );
-    const usage = records.filter(({ project }) => project === 'id-of-web').map(({ usage = {} }) => usage);
-    const sum = (name: string) => usage.reduce((total, { [name]: amount = 0 }) => total + amount, 0);
-    t.ok(sum('podSeconds') > 0);
-    t.equal(sum('requestedCpuSeconds').toFixed(3), (sum('podSeconds') / 10).toFixed(3), 'each asks for 100m');
-  });
-});
+    await t.test('usage records contain what pods request', async (t) => {
+      await stonegate.close();
+      const lines = (await readFile(join(dirname(stonegate.configFile), 'usage.log'), 'utf8'))
+        .trim()
+        .split('\n');
+      const records = lines.map((line): { project?: string; usage?: Record<string, number> } =>
+        JSON.parse(line),
+      );
+      const usage = records.filter(({ project }) => project === 'id-of-web').map(({ usage = {} }) => usage);
+      const sum = (name: string) => usage.reduce((total, { [name]: amount = 0 }) => total + amount, 0);
+      t.ok(sum('podSeconds') > 0);
+      t.equal(
+        sum('requestedCpuSeconds').toFixed(3),
+        (sum('podSeconds') / 10).toFixed(3),
+        'each pod requests 100m',
+      );
+    });
+  },
+);
 
 t.test('two replicas share a quota', { skip: missingControllers() }, async (t) => {
   const site = await startQuotaSite(t, { quota: { default: { pods: '10' } }, replicas: 2 });

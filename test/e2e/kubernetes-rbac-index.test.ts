@@ -1,4 +1,7 @@
-/** The RBAC index in front of a real kube-apiserver: bookmarks, restarts, and a history that is gone. */
+/**
+ * The RBAC index in front of a real kube-apiserver: after a restart, after a compaction, and without its
+ * right.
+ */
 import t from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { isObject } from '../support/apiserver/json.ts';
@@ -10,14 +13,14 @@ import { apply, startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const configuration = { access: { index: true } };
 
-t.test('D010 with a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
+t.test('D010 the RBAC index at a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
   const { kubernetes, stonegate } = await startKubernetesSite(t, { configuration });
   const { app } = stonegate;
   await eventually(async () => (await indexMetrics(app)).synced);
   const readiness = () => app.readiness().find(({ name }) => name === 'rbac index');
   t.equal(readiness()?.reason, undefined);
 
-  await t.test('it survives a restart and a compaction, and learns of what changed meanwhile', async (t) => {
+  await t.test('survives a restart and a compaction, and learns of what changed meanwhile', async (t) => {
     await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'doomed' }, rules: [] });
     await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'other' }, rules: [] });
     const listed: { items: unknown[] } = JSON.parse(

@@ -1,6 +1,6 @@
 /**
  * What `stonegate manifests rbac` prints is enough for everything Stonegate does in shared mode, on a cluster
- * that gives no rights to all users, and nothing of it can be left out.
+ * that gives no rights to all users, and every rule of it is needed.
  */
 import t, { type Test } from 'tap';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
@@ -44,7 +44,7 @@ const CSR = JSON.stringify({
   },
 });
 
-/** What a user sees of everything Stonegate needs rights for. */
+/** Makes requests for everything that Stonegate needs rights for. @returns what users see */
 async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise<Record<string, unknown>> {
   // A new process: nothing is cached, and the API server is probed.
   const fresh = await startReplica(t, stonegate);
@@ -52,7 +52,7 @@ async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
   const statusOf = async (token: string, headers = {}): Promise<number> =>
     (await fresh.ask(token, PODS, { headers })).status;
-  /** As the API server knows them. */
+  /** The user as the API server knows them, or the status of a refusal. */
   const known = async (token: string, headers = {}): Promise<unknown> => {
     const reply = await fresh.ask(token, CSRS, {
       method: 'POST',
@@ -121,7 +121,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** One verb on one resource or URL each. */
+/** Splits rules into rules with one verb on one resource or URL each. */
 function single(rules: readonly Rule[]): Rule[] {
   return rules.flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) =>
     verbs.flatMap((verb) => [
@@ -144,7 +144,7 @@ function rulesOf(objects: readonly JsonObject[]): Rule[] {
 const nameOf = ({ resources, nonResourceURLs, verbs }: Rule): string =>
   `${verbs[0]} ${resources?.[0] ?? nonResourceURLs?.[0]}`;
 
-/** Until the API server's authorizer knows of it. */
+/** Sets the rules of the role, and waits until the API server's authorizer knows of it. */
 async function give({ kubernetes }: KubernetesSite, rules: readonly Rule[], probe: Rule, allowed: boolean) {
   await apply(kubernetes, {
     apiVersion: 'rbac.authorization.k8s.io/v1',

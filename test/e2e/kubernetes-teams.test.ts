@@ -1,6 +1,6 @@
 /**
- * Teams at a real kube-apiserver: a role of a team is its members', from the moment on at which they are in
- * it, and only those who may change a team do.
+ * Teams at a real kube-apiserver: members have the rights of their team as soon as they are in it, and only
+ * users with the right to change a team can change it.
  */
 import t from 'tap';
 import { teams as teamsCommand } from '../../src/cli/teams.ts';
@@ -80,7 +80,11 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
 
       const joining = team({ members: ['carol', 'dave'], managers: ['dave'] });
       for (const kubectl of [carol, dave, gina])
-        t.match(await kubectl(['replace', '-f', '-'], joining), { code: 1 }, 'no manager changes it');
+        t.match(
+          await kubectl(['replace', '-f', '-'], joining),
+          { code: 1 },
+          'a user who is not a manager cannot change it',
+        );
       for (const kubectl of [dave, gina]) {
         t.match((await kubectl(['get', 'teams'])).stderr, 'No resources found');
         t.match((await kubectl(['get', 'team', 'web'])).stderr, /teams.stonegate.dev "web" not found/);
@@ -102,7 +106,7 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
       await eventually(async () => (await statusOf(tokens.dave)) === 403);
     });
 
-  await t.test('an open watch ends when its user has left the team', async (t) => {
+  await t.test('an open watch ends when its user is no longer in the team', async (t) => {
     const as = (method: string, path: string, object?: object) =>
       stonegate.ask(tokens.alice, path, {
         ...{ method, headers: { 'content-type': 'application/json' } },
@@ -120,7 +124,7 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
     t.equal(await statusOf(tokens.carol), 403);
   });
 
-  await t.test('stonegate teams', async (t) => {
+  await t.test('stonegate teams creates, changes, lists and deletes teams', async (t) => {
     const files = t.testdir({ 'ca.crt': ca, ...tokens });
     const run = (user: keyof typeof tokens, ...words: readonly string[]) =>
       printedBy(

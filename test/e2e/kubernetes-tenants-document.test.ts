@@ -28,7 +28,7 @@ t.test('following docs/tenants.md in shared mode', { skip }, async (t) => {
   const { kubernetes, stonegate, letWork } = await startKubernetesSite(t);
   await letWork('globex', 'globex:bob');
   await kubernetes.create('/api/v1/namespaces/globex/configmaps', { metadata: { name: 'settings' } });
-  // Kubernetes makes this role from others by a controller.
+  // In a complete cluster a controller aggregates this role.
   const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
   const rules = [{ apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['get', 'list', 'watch'] }];
   await kubernetes.admit('PUT', role, { metadata: { name: 'view' }, rules });

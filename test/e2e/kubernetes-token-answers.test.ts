@@ -1,6 +1,6 @@
 /**
- * What Stonegate answers itself in front of a real kube-apiserver, it answers for the access token and not
- * for its owner: kubectl shows it.
+ * Responses of Stonegate itself in front of a real kube-apiserver are about the access token, not about its
+ * owner, and kubectl shows them.
  */
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -33,7 +33,7 @@ t.test(
       return kubectl;
     };
 
-    await t.test('lists show the namespaces of its scopes', async (t) => {
+    await t.test('lists show only the namespaces of its scopes', async (t) => {
       const kubectl = await kubectlWith(t, 'namespace/web/read');
       t.equal((await succeeds(t, kubectl, ['get', 'namespaces', '-o', 'name'])).trim(), 'namespace/web');
       const mapsIn = ['get', 'configmaps', '-A', '-o', 'jsonpath={.items[*].metadata.namespace}'];
@@ -43,7 +43,7 @@ t.test(
       t.match(stderr, /its scopes are namespace\/web\/read/);
     });
 
-    await t.test('D419 auth can-i answers for it', async (t) => {
+    await t.test('D419 auth can-i shows what the token may do', async (t) => {
       const kubectl = await kubectlWith(t, 'namespace/web/read');
       const mayI = async (...words: readonly string[]) =>
         (await kubectl.run(['auth', 'can-i', ...words])).stdout.trim();
@@ -57,7 +57,7 @@ t.test(
       t.notMatch(rules, /secrets|delete/);
     });
 
-    await t.test('its access rules are its own', async (t) => {
+    await t.test('access rules are those of the token', async (t) => {
       const kubectl = await kubectlWith(t, 'namespace/web/read', 'namespace/lab/edit');
       const path = '/apis/stonegate.dev/v1alpha1/selfaccessrules?verb=delete&resource=pods';
       const { status } = JSON.parse(await succeeds(t, kubectl, ['get', '--raw', path]));

@@ -1,5 +1,5 @@
 /**
- * Access tokens in the hands of users at a real kube-apiserver: made and ended with kubectl and with
+ * Access tokens in the hands of users at a real kube-apiserver: created and revoked with kubectl and with
  * `stonegate token`, and used by kubectl, Helm, and programs in Python and Go.
  */
 import { execFile } from 'node:child_process';
@@ -52,7 +52,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   };
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));
   t.teardown(() => rmSync(files, { recursive: true }));
-  /** A kubeconfig with a new token of alice's. */
+  /** Writes a kubeconfig with a new token of alice. */
   const fileWith = async (...scopes: readonly string[]): Promise<string> => {
     const { name, secret } = await site.make(alice, ...scopes);
     const file = join(files, name);
@@ -76,7 +76,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
       t.match(refused, { code: 1, stderr: /there is no scope "namespace\/acme\/all"/ });
       await eventually(async () => (await kubectl.run(['get', 'accesstoken', name])).code === 0);
 
-      await t.test('get, describe and explain', async (t) => {
+      await t.test('get, describe and explain work, and do not show the secret', async (t) => {
         const got = await kubectl.run(['get', 'atok', name]);
         t.match(got.stdout, /^NAME +SCOPES +STATE +EXPIRES +LAST USED +DESCRIPTION +AGE\n/, got.stderr);
         t.match(got.stdout, new RegExp(`^${name} +namespace/acme/control +active .* for a test `, 'm'));
@@ -86,18 +86,21 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         t.match((await kubectl.run(['explain', 'accesstoken.spec'])).stdout, /expirationSeconds/);
       });
 
-      await t.test('kubectl --token works where the scope says, and says why nowhere else', async (t) => {
-        const bare = kubectlOf(t, binary, 'none');
-        const as = (words: readonly string[]) => bare.run(['--token', secret, ...words]);
-        t.match(await as(['get', 'pods', '-n', 'acme']), { code: 0, stdout: /^web /m });
-        t.match(await as(['get', 'pods', '-n', 'lab']), {
-          code: 1,
-          stderr: `the access token ${name} does not allow it: its scopes are namespace/acme/control`,
-        });
-        t.match(await as(['get', 'accesstokens']), { code: 1, stderr: /Forbidden/ });
-      });
+      await t.test(
+        'kubectl --token works where the scope allows it, and elsewhere shows why not',
+        async (t) => {
+          const bare = kubectlOf(t, binary, 'none');
+          const as = (words: readonly string[]) => bare.run(['--token', secret, ...words]);
+          t.match(await as(['get', 'pods', '-n', 'acme']), { code: 0, stdout: /^web /m });
+          t.match(await as(['get', 'pods', '-n', 'lab']), {
+            code: 1,
+            stderr: `the access token ${name} does not allow it: its scopes are namespace/acme/control`,
+          });
+          t.match(await as(['get', 'accesstokens']), { code: 1, stderr: /Forbidden/ });
+        },
+      );
 
-      await t.test('exec wants its own word', async (t) => {
+      await t.test('exec needs the scope +exec', async (t) => {
         const words = ['exec', '-n', 'acme', 'web', '--', 'echo', 'hello'];
         const without = await kubectlOf(t, binary, secret).run(words);
         t.not(without.code, 0);
@@ -114,25 +117,29 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         t.match(
           await kubectl.run(['delete', 'accesstoken', name, '--timeout=30s']),
           { code: 0 },
-          'once more',
+          'deleting it again succeeds',
         );
       });
     });
 
-  await t.test('Helm with +secrets, where it keeps its releases', { skip: missing(helm()) }, async (t) => {
-    const chart = t.testdir({
-      'Chart.yaml': 'apiVersion: v2\nname: site\nversion: 1.0.0\n',
-      templates: { 'c.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: by-helm }\n' },
-    });
-    const env = { ...process.env, HELM_CACHE_HOME: chart };
-    const release = (file: string, ...words: readonly string[]) =>
-      run(helm(), [...words, '--namespace', 'acme', '--kubeconfig', file], { env });
-    const weak = await fileWith('namespace/acme/edit');
-    await t.rejects(release(weak, 'install', 'site', chart), /does not allow it/);
-    const file = await fileWith('namespace/acme/edit', '+secrets');
-    await release(file, 'install', 'site', chart);
-    await release(file, 'uninstall', 'site');
-  });
+  await t.test(
+    'Helm needs +secrets, since it stores its releases in Secrets',
+    { skip: missing(helm()) },
+    async (t) => {
+      const chart = t.testdir({
+        'Chart.yaml': 'apiVersion: v2\nname: site\nversion: 1.0.0\n',
+        templates: { 'c.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: by-helm }\n' },
+      });
+      const env = { ...process.env, HELM_CACHE_HOME: chart };
+      const release = (file: string, ...words: readonly string[]) =>
+        run(helm(), [...words, '--namespace', 'acme', '--kubeconfig', file], { env });
+      const weak = await fileWith('namespace/acme/edit');
+      await t.rejects(release(weak, 'install', 'site', chart), /does not allow it/);
+      const file = await fileWith('namespace/acme/edit', '+secrets');
+      await release(file, 'install', 'site', chart);
+      await release(file, 'uninstall', 'site');
+    },
+  );
 
   await t.test('Python’s kubernetes', { skip: missing(pythonClient()) }, async (t) => {
     const file = await fileWith('namespace/acme/edit', '+exec');

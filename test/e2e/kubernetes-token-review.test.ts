@@ -1,6 +1,6 @@
 /**
- * Service accounts of a real kube-apiserver come through Stonegate with their own tokens, and are known as
- * directly.
+ * Service accounts of a real kube-apiserver use Stonegate with their own tokens, and have the same identity
+ * as without it.
  */
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -34,10 +34,10 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
       body: new RegExp(`User \\\\"${ROBOT}\\\\" cannot list resource \\\\"nodes\\\\"`),
     });
     const headers = { 'impersonate-user': 'other-user' };
-    t.equal((await stonegate.ask(token, PODS, { headers })).status, 403, 'and impersonates no other user');
+    t.equal((await stonegate.ask(token, PODS, { headers })).status, 403, 'they cannot impersonate a user');
   });
 
-  await t.test('are who they are directly: uid, groups and the credential’s own id', async (t) => {
+  await t.test('have the same uid, groups and credential id as without Stonegate', async (t) => {
     const body = '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}';
     const review = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
     const userOf = (text: string): unknown => JSON.parse(text).status.userInfo;
@@ -46,7 +46,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
     t.same(userOf((await stonegate.ask(token, WHO, review)).body), direct);
   });
 
-  await t.test('C152 with a token for another audience are refused, as directly', async (t) => {
+  await t.test('C152 with a token for another audience are refused, as without Stonegate', async (t) => {
     const vault = await serviceAccountToken(kubernetes, 'acme', 'robot', ['vault']);
     t.equal((await kubernetes.ask({ token: vault }, PODS)).status, 401);
     t.match((await stonegate.ask(vault, PODS)).json(), { code: 401, reason: 'Unauthorized' });
@@ -58,7 +58,7 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
       const short = await serviceAccountToken(kubernetes, 'acme', 'short-lived');
       t.equal((await stonegate.ask(short, PODS)).status, 200);
       await kubernetes.admit('DELETE', `${ACCOUNTS}/short-lived`);
-      // The API server itself remembers a good token for ten seconds.
+      // The API server itself caches a valid token for ten seconds.
       await kubernetes.restart();
       t.equal((await kubernetes.ask({ token: short }, PODS)).status, 401);
       t.match((await stonegate.ask(short, PODS)).json(), { code: 401, reason: 'Unauthorized' });

@@ -15,12 +15,12 @@ import { commandsRunBy, makeCommand, readersShell, runShell } from '../support/p
 const TEST = 'test/e2e/kubernetes-user-documents.test.ts';
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 
-t.test('the pages of users', { skip }, async (t) => {
+t.test('the pages for users', { skip }, async (t) => {
   const { kubernetes, stonegate, letWork } = await startKubernetesSite(t);
   await letWork('web', 'acme:alice');
   const { url, authority, configFile } = stonegate;
   const token = stonegate.keystoneToken('alice');
-  // It has the configuration, its files and ca.crt.
+  // The folder has the configuration, its files and ca.crt.
   const folder = dirname(configFile);
   writeFileSync(join(folder, 'alice.token'), token);
   const run = async (env: Readonly<Record<string, string>>, script: string): Promise<string> => {
