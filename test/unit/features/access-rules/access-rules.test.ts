@@ -59,7 +59,7 @@ t.test('what a user may do everywhere is not repeated in a namespace', async (t)
   });
 });
 
-t.test('a short rule that stands for hundreds of thousands of grants is left out, and told', async (t) => {
+t.test('a short rule that stands for hundreds of thousands of grants is left out, and the result says that it is cut', async (t) => {
   const names = (prefix: string) => Array.from({ length: 60 }, (_, at) => `${prefix}${at}`);
   const huge = { verbs: names('v'), apiGroups: names('g'), resources: names('r') };
   const pods = { verbs: ['list'], apiGroups: [''], resources: ['pods'] };

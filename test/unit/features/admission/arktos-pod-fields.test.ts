@@ -15,7 +15,7 @@ const vm = { spec: { virtualMachine: { name: 'vm', image: 'cirros' } } };
 const network = { spec: { vpc: 'v', nics: [{ name: 'eth0' }, { portId: 'p' }] } };
 const target = annotated('kubernetes.io/target-runtime');
 
-t.test('what the network controller and the VM runtime do for every tenant with one account', async (t) => {
+t.test('fields are refused on which the network controller or the VM runtime acts with one account for every tenant', async (t) => {
   const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
   for (const [object, paths] of [
     [network, ['spec.vpc', 'spec.nics[0]', 'spec.nics[1]']],
@@ -37,7 +37,7 @@ t.test('a VM lacks the settings that the restricted standard requires', async (t
   t.strictSame(pathsOf(target, 'restricted'), ['metadata.annotations[kubernetes.io/target-runtime]']);
 });
 
-t.test('the privileged level allows all of them', async (t) => {
+t.test('the privileged level allows all of these fields', async (t) => {
   t.strictSame(pathsOf(network, 'privileged'), []);
 });
 

@@ -16,7 +16,7 @@ function policy(spec: object = {}, metadata: object = {}): object {
   };
 }
 
-t.test('what would grant nothing is refused when it is written, with the field', async (t) => {
+t.test('a policy that would grant nothing is refused when it is written, and the message names the field', async (t) => {
   const policyProblem = createPolicyProblem({ ...options, grantable: [] });
   for (const [object, field] of [
     [policy({}, { name: 'a.b' }), 'metadata.name'],
@@ -32,7 +32,7 @@ t.test('what would grant nothing is refused when it is written, with the field',
 });
 
 t.test(
-  'what the operator has made grantable may be granted; if it is not known, that is no reason',
+  'rights that the operator has made grantable may be granted; while they are unknown, none is refused',
   async (t) => {
     const gadgets = { verbs: ['get'], apiGroups: ['example.com'], resources: ['gadgets'] };
     const object = policy({ rules: [gadgets] });

@@ -6,7 +6,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { DOWN, scriptedResource } from '../../../support/scripted-resource.ts';
 
-t.test('what could not be proven for three minutes is no fact, until it is proven again', async (t) => {
+t.test('facts that were not confirmed for three minutes do not count until they are confirmed again', async (t) => {
   const clock = createFakeClock(1_000_000);
   const tenants = scriptedResource();
   const acme = { metadata: { name: 'acme', resourceVersion: '3' } };
@@ -33,7 +33,7 @@ t.test('what could not be proven for three minutes is no fact, until it is prove
   t.same(
     [...sources.currentForms()],
     ['abac', 'administration', 'tenant'],
-    'what is not listed is not needed',
+    'a form that is not enabled needs no list',
   );
   t.equal(sources.expiresAt(), 1_180_000);
   t.equal(updates, 1);
