@@ -60,28 +60,31 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
 
 const PODS = { apiGroups: [''], resources: ['pods'] };
 
-t.test('the response names everything that the user may list, and nothing is sent to the API server', async (t) => {
-  const { get, pipeline, index, clock } = siteOf();
-  const response = await get();
-  t.equal(response.status, 200);
-  t.strictSame(response.json(), {
-    kind: 'SelfAccessRules',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    metadata: { creationTimestamp: null, resourceVersion: String(index.revision) },
-    status: {
-      verb: 'list',
-      revision: String(index.revision),
-      incomplete: false,
-      validUntil: new Date(clock.now() + 600_000).toISOString().replace(/\.\d+Z/, 'Z'),
-      everywhere: [],
-      cluster: [],
-      namespaces: [{ names: ['a'], rules: [PODS] }],
-      otherNamespaces: [],
-      sets: {},
-    },
-  });
-  t.same(pipeline.sent, []);
-});
+t.test(
+  'the response names everything that the user may list, and nothing is sent to the API server',
+  async (t) => {
+    const { get, pipeline, index, clock } = siteOf();
+    const response = await get();
+    t.equal(response.status, 200);
+    t.strictSame(response.json(), {
+      kind: 'SelfAccessRules',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      metadata: { creationTimestamp: null, resourceVersion: String(index.revision) },
+      status: {
+        verb: 'list',
+        revision: String(index.revision),
+        incomplete: false,
+        validUntil: new Date(clock.now() + 600_000).toISOString().replace(/\.\d+Z/, 'Z'),
+        everywhere: [],
+        cluster: [],
+        namespaces: [{ names: ['a'], rules: [PODS] }],
+        otherNamespaces: [],
+        sets: {},
+      },
+    });
+    t.same(pipeline.sent, []);
+  },
+);
 
 t.test(
   'the document is JSON, also for kubectl; a client that accepts only another format gets 406',

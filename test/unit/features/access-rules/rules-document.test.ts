@@ -69,7 +69,7 @@ t.test('a document is valid for ten minutes, and never longer than the credentia
   t.equal(Date.parse(status.validUntil), Math.floor((now + 5_000) / 1_000) * 1_000);
 });
 
-t.test('before the index is complete there is no document', async (t) => {
+t.test('before the index is complete, there is no document', async (t) => {
   await t.rejects(documentsOf(unsyncedAccessIndex())(), {
     code: 'AccessIndexUnavailable',
     message: /have not been listed yet/,
@@ -142,35 +142,42 @@ t.test('the digest covers what a client acts on, not the revision or the time', 
   t.not((await documentOf()).digest, after, 'it is incomplete now');
 });
 
-t.test('tenants take turns, so that an evaluation for one does not wait behind many for another', async (t) => {
-  const site = siteOf();
-  const namedSets: RulesDocumentsOptions['namedSets'] = [];
-  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
-  const ended: string[] = [];
-  const ask = async (home: string, verb: string) => {
-    const subject = uniformSubject({ ...rbacUser('alice'), home });
-    const selection = { verb };
-    await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
-    ended.push(home);
-  };
-  const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
-  await Promise.all([...many, ask('small', 'list')]);
-  t.ok(ended.indexOf('small') <= 2, ended.join());
-  const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
-  const results = await Promise.allSettled(tooMany);
-  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  t.equal(refused.length, 5);
-  t.match(refused[0], { code: 'TenantRateExceeded' });
-});
+t.test(
+  'tenants take turns, so that an evaluation for one does not wait behind many for another',
+  async (t) => {
+    const site = siteOf();
+    const namedSets: RulesDocumentsOptions['namedSets'] = [];
+    const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
+    const ended: string[] = [];
+    const ask = async (home: string, verb: string) => {
+      const subject = uniformSubject({ ...rbacUser('alice'), home });
+      const selection = { verb };
+      await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
+      ended.push(home);
+    };
+    const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
+    await Promise.all([...many, ask('small', 'list')]);
+    t.ok(ended.indexOf('small') <= 2, ended.join());
+    const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
+    const results = await Promise.allSettled(tooMany);
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    t.equal(refused.length, 5);
+    t.match(refused[0], { code: 'TenantRateExceeded' });
+  },
+);
 
-t.test('if a wildcard stands for more than an access token allows, the document says that it is incomplete', async (t) => {
-  const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-  const admin = role('a', 'admin', [everything]);
-  const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
-  const subjectWith = (scopes: string) => uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
-  const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
-  const limited = await documentOf(undefined, subjectWith('read'));
-  t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
-  const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
-  t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
-});
+t.test(
+  'if a wildcard stands for more than an access token allows, the document says that it is incomplete',
+  async (t) => {
+    const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+    const admin = role('a', 'admin', [everything]);
+    const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
+    const subjectWith = (scopes: string) =>
+      uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
+    const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
+    const limited = await documentOf(undefined, subjectWith('read'));
+    t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
+    const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
+    t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
+  },
+);

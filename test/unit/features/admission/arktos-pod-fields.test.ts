@@ -15,22 +15,25 @@ const vm = { spec: { virtualMachine: { name: 'vm', image: 'cirros' } } };
 const network = { spec: { vpc: 'v', nics: [{ name: 'eth0' }, { portId: 'p' }] } };
 const target = annotated('kubernetes.io/target-runtime');
 
-t.test('fields are refused on which the network controller or the VM runtime acts with one account for every tenant', async (t) => {
-  const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
-  for (const [object, paths] of [
-    [network, ['spec.vpc', 'spec.nics[0]', 'spec.nics[1]']],
-    [{ spec: { vpc: '', nics: [] } }, []],
-    [annotated('VPC', 'NICs', 'vpc'), ['metadata.annotations[VPC]', 'metadata.annotations[NICs]']],
-    ...['VirtletCloudInitUserDataSource', 'VirtletSSHKeySource', 'VirtletFilesFromDataSource'].map(
-      (key) => [annotated(key, 'VirtletCPUModel'), [`metadata.annotations[${key}]`]] as const,
-    ),
-    [{ spec: { volumes: [{ flexVolume: device }] } }, ['spec.volumes[0].flexVolume']],
-    [{ spec: { volumes: [{ flexVolume: { driver: 'example.com/nfs' } }] } }, []],
-    [vm, []],
-    [target, []],
-  ] as const)
-    t.strictSame(pathsOf(object), paths, JSON.stringify(object));
-});
+t.test(
+  'fields are refused on which the network controller or the VM runtime acts with one account for every tenant',
+  async (t) => {
+    const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
+    for (const [object, paths] of [
+      [network, ['spec.vpc', 'spec.nics[0]', 'spec.nics[1]']],
+      [{ spec: { vpc: '', nics: [] } }, []],
+      [annotated('VPC', 'NICs', 'vpc'), ['metadata.annotations[VPC]', 'metadata.annotations[NICs]']],
+      ...['VirtletCloudInitUserDataSource', 'VirtletSSHKeySource', 'VirtletFilesFromDataSource'].map(
+        (key) => [annotated(key, 'VirtletCPUModel'), [`metadata.annotations[${key}]`]] as const,
+      ),
+      [{ spec: { volumes: [{ flexVolume: device }] } }, ['spec.volumes[0].flexVolume']],
+      [{ spec: { volumes: [{ flexVolume: { driver: 'example.com/nfs' } }] } }, []],
+      [vm, []],
+      [target, []],
+    ] as const)
+      t.strictSame(pathsOf(object), paths, JSON.stringify(object));
+  },
+);
 
 t.test('a VM lacks the settings that the restricted standard requires', async (t) => {
   t.strictSame(pathsOf(vm, 'restricted'), ['spec.virtualMachine']);

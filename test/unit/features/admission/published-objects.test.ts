@@ -92,14 +92,17 @@ t.test('on Arktos tenants cannot publish, so the annotation has no effect on the
   t.match(await reviewed({ object: own, user: ALICE }, false), { allowed: true, asked: [] });
 });
 
-t.test('in shared mode the right is needed in every namespace, since any may become a publishing namespace', async (t) => {
-  const set = object({ [PUBLISHED]: 'all' });
-  for (const user of [ADMIN, ALICE])
-    t.match(await reviewed({ object: set, user, namespace: 'acme' }, false, { mode: 'shared' }), {
-      allowed: false,
-      asked: [{ tenant: undefined, verb: 'publish', namespace: 'acme' }],
-    });
-});
+t.test(
+  'in shared mode the right is needed in every namespace, since any may become a publishing namespace',
+  async (t) => {
+    const set = object({ [PUBLISHED]: 'all' });
+    for (const user of [ADMIN, ALICE])
+      t.match(await reviewed({ object: set, user, namespace: 'acme' }, false, { mode: 'shared' }), {
+        allowed: false,
+        asked: [{ tenant: undefined, verb: 'publish', namespace: 'acme' }],
+      });
+  },
+);
 
 t.test('copies belong to Stonegate', async (t) => {
   const marks = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/published-from': 'd' };
@@ -124,16 +127,28 @@ t.test('copies belong to Stonegate', async (t) => {
     }
   });
 
-  await t.test('controllers that delete objects may delete copies; the quota controller may write their status', async (t) => {
-    for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
-      const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
-      for (const mode of ['arktos', 'shared'] as const)
-        t.same(paths({ operation: 'DELETE', user }, mode), [], name);
-    }
-    const user = { username: 'system:serviceaccount:kube-system:resourcequota-controller', groups: [] };
-    const counted = { ...copyIn('acme', { a: 'b' }), status: { used: { pods: '1' } } };
-    const change = { operation: 'UPDATE', subresource: 'status', resource: 'resourcequotas', user } as const;
-    t.same(paths({ ...change, object: counted }), []);
-    t.same(paths({ ...change, object: copyIn('acme', { a: 'c' }) }), ['data'], 'the quota controller may change nothing else');
-  });
+  await t.test(
+    'controllers that delete objects may delete copies; the quota controller may write their status',
+    async (t) => {
+      for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
+        const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
+        for (const mode of ['arktos', 'shared'] as const)
+          t.same(paths({ operation: 'DELETE', user }, mode), [], name);
+      }
+      const user = { username: 'system:serviceaccount:kube-system:resourcequota-controller', groups: [] };
+      const counted = { ...copyIn('acme', { a: 'b' }), status: { used: { pods: '1' } } };
+      const change = {
+        operation: 'UPDATE',
+        subresource: 'status',
+        resource: 'resourcequotas',
+        user,
+      } as const;
+      t.same(paths({ ...change, object: counted }), []);
+      t.same(
+        paths({ ...change, object: copyIn('acme', { a: 'c' }) }),
+        ['data'],
+        'the quota controller may change nothing else',
+      );
+    },
+  );
 });

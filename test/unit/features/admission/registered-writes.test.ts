@@ -1,6 +1,7 @@
 /**
- * Arktos calls each URL of the webhook at most five times a second, and writes that are not registered are not
- * judged. So exactly those kinds and operations of its API are registered of which some request is refused.
+ * Arktos calls each URL of the webhook at most five times a second, and writes that are not registered are
+ * not judged. So exactly those kinds and operations of its API are registered of which some request is
+ * refused.
  */
 import t from 'tap';
 import {

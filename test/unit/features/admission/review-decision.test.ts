@@ -150,28 +150,34 @@ t.test('Pod Security', async (t) => {
     t.match(violations, [{ message: `${PRIVILEGED}: violates PodSecurity "baseline:v1.15": privileged` }]);
   });
 
-  await t.test('in shared mode a service account shows no tenant, so the strictest level applies', async (t) => {
-    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
-    const decide = decisionOf({
-      mode: 'shared',
-      exceptions: { acme: { level: 'baseline' }, globex: { level: 'restricted', mode: 'warn' } },
-    });
-    t.same(paths({ object: { spec: privileged }, user }, decide), [PRIVILEGED]);
-    t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
-    const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
-    t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
-    const plain = { containers: [{ name: 'c' }] };
-    t.same(paths({ object: { spec: plain }, user }, decide), [], 'a level that only warns does not count');
-  });
+  await t.test(
+    'in shared mode a service account shows no tenant, so the strictest level applies',
+    async (t) => {
+      const user = { username: 'system:serviceaccount:acme:x', groups: [] };
+      const decide = decisionOf({
+        mode: 'shared',
+        exceptions: { acme: { level: 'baseline' }, globex: { level: 'restricted', mode: 'warn' } },
+      });
+      t.same(paths({ object: { spec: privileged }, user }, decide), [PRIVILEGED]);
+      t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
+      const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
+      t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
+      const plain = { containers: [{ name: 'c' }] };
+      t.same(paths({ object: { spec: plain }, user }, decide), [], 'a level that only warns does not count');
+    },
+  );
 
-  await t.test('annotations that the API server could not store are refused without being judged', async (t) => {
-    const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
-    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
-    const object = of('acme', { spec: {} }, { annotations: many });
-    t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
-    const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
-    t.same(paths({ object: stored }), []);
-  });
+  await t.test(
+    'annotations that the API server could not store are refused without being judged',
+    async (t) => {
+      const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
+      const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
+      const object = of('acme', { spec: {} }, { annotations: many });
+      t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
+      const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
+      t.same(paths({ object: stored }), []);
+    },
+  );
 
   await t.test('a pod with too many values is refused without being judged', async (t) => {
     const object = of('acme', { spec: { containers: Array.from({ length: 25_000 }, () => ({})) } });
@@ -200,7 +206,11 @@ t.test('users of tenants may not change what Stonegate writes', async (t) => {
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: annotated }), [
       'metadata.annotations[stonegate.dev/purpose]',
     ]);
-    t.same(paths({ resource: 'services', object: marked('p') }), [], 'on other kinds the labels are the tenant’s own');
+    t.same(
+      paths({ resource: 'services', object: marked('p') }),
+      [],
+      'on other kinds the labels are the tenant’s own',
+    );
   });
 
   await t.test('D234 in shared mode namespaces of the system cannot be changed at all', async (t) => {

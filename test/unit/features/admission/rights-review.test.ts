@@ -43,7 +43,11 @@ t.test('the review names the tenant, and the user as the API server knows them',
   t.equal(await answer, true);
   t.same(asked, [{ resourceAttributes: { ...get, name: 'p', tenant: 'acme' } }]);
   t.same(users, [user]);
-  t.same(accounts, [{ kind: 'stonegate' }], 'the review does not use connections that the write itself may occupy');
+  t.same(
+    accounts,
+    [{ kind: 'stonegate' }],
+    'the review does not use connections that the write itself may occupy',
+  );
 });
 
 t.test('a right on every object is reviewed with a name that no RBAC rule contains', async (t) => {
@@ -93,14 +97,17 @@ t.test('waiting ends when the request ends', async (t) => {
   await t.rejects(waiting, { code: 'UpstreamTimeout' });
 });
 
-t.test('without an API server to ask, nothing is allowed, and the message says what is missing', async (t) => {
-  const isAllowed = createRightsReview({
-    clock: createFakeClock(),
-    random: systemRandom,
-    reviewer: undefined,
-  });
-  await t.rejects(isAllowed(alice, get, acme, caller), {
-    code: 'UpstreamUnavailable',
-    message: /no section `upstream`/,
-  });
-});
+t.test(
+  'without an API server to ask, nothing is allowed, and the message says what is missing',
+  async (t) => {
+    const isAllowed = createRightsReview({
+      clock: createFakeClock(),
+      random: systemRandom,
+      reviewer: undefined,
+    });
+    await t.rejects(isAllowed(alice, get, acme, caller), {
+      code: 'UpstreamUnavailable',
+      message: /no section `upstream`/,
+    });
+  },
+);

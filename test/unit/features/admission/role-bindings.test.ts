@@ -174,7 +174,11 @@ t.test('the webhook requires the right to bind the role', async (t) => {
       { ...byController, object: { ...first, subjects } },
       ['clusterroles/admin-role'],
     ],
-    ['the first binding by another account', { ...byController, user: controller('x') }, ['clusterroles/admin-role']],
+    [
+      'the first binding by another account',
+      { ...byController, user: controller('x') },
+      ['clusterroles/admin-role'],
+    ],
   ] as const)
     t.strictSame(judge(changes), expected, what);
   t.strictSame(judge({}, 'shared'), [], 'an ordinary API server checks bindings itself');

@@ -78,18 +78,26 @@ t.test('the first namespace chooses the revision, and all others are listed at i
   );
 });
 
-t.test('if the API server cannot list at an exact revision, the list has the lowest revision of its parts', async (t) => {
-  const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
-  const revisions: Record<string, string> = { a: '100', b: '99', c: '1000' };
-  const options = { namespaces: ['a', 'b', 'c'], limit: undefined, from: undefined, listsAtRevision: false };
-  const asked: (string | undefined)[] = [];
-  const page = await collectPage(options, async (part) => {
-    asked.push(part.revision);
-    return readListPart(listBody(contents, part, revisions[part.namespace] ?? ''));
-  });
-  t.match(page, { revision: '99' });
-  t.same(asked, [undefined, undefined, undefined]);
-});
+t.test(
+  'if the API server cannot list at an exact revision, the list has the lowest revision of its parts',
+  async (t) => {
+    const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
+    const revisions: Record<string, string> = { a: '100', b: '99', c: '1000' };
+    const options = {
+      namespaces: ['a', 'b', 'c'],
+      limit: undefined,
+      from: undefined,
+      listsAtRevision: false,
+    };
+    const asked: (string | undefined)[] = [];
+    const page = await collectPage(options, async (part) => {
+      asked.push(part.revision);
+      return readListPart(listBody(contents, part, revisions[part.namespace] ?? ''));
+    });
+    t.match(page, { revision: '99' });
+    t.same(asked, [undefined, undefined, undefined]);
+  },
+);
 
 t.test('at most eight requests run at a time, and only one if it fills the page', async (t) => {
   const contents = new Map(

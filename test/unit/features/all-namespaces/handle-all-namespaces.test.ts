@@ -42,19 +42,22 @@ t.test('D021 the request of a user who may list nowhere, or everywhere, is forwa
   t.same([...nowhere.asked, ...everywhere.asked], []);
 });
 
-t.test('D029 any request but a list of a namespaced kind in all namespaces is forwarded at once', async (t) => {
-  const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-  const site = allNamespacesSite({
-    objects: [
-      namespace('a'),
-      clusterRole('all', rules),
-      roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
-    ],
-  });
-  t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
-  t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
-  t.same(site.asked, []);
-});
+t.test(
+  'D029 any request but a list of a namespaced kind in all namespaces is forwarded at once',
+  async (t) => {
+    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+    const site = allNamespacesSite({
+      objects: [
+        namespace('a'),
+        clusterRole('all', rules),
+        roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
+      ],
+    });
+    t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
+    t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
+    t.same(site.asked, []);
+  },
+);
 
 t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
   const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
@@ -66,7 +69,11 @@ t.test('if other authorizers may allow more, the API server is asked first', asy
   t.equal(instead?.status, 200);
   t.same(site.requested(), ['a', 'b']);
   t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
-  t.equal(await answer('watch=1&resourceVersion=500'), undefined, 'the list before the watch was not filtered');
+  t.equal(
+    await answer('watch=1&resourceVersion=500'),
+    undefined,
+    'the list before the watch was not filtered',
+  );
 });
 
 t.test('D024 after a change of the user’s access the next page of a list gets 410', async (t) => {
@@ -123,17 +130,20 @@ t.test(
   },
 );
 
-t.test('D028 a list of more namespaces than the limit is refused with a message that says what to do', async (t) => {
-  const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
-  const site = allNamespacesSite({ objects: podReader(names) });
-  await t.rejects(site.get(), {
-    code: 'TooManyNamespaces',
-    http: 403,
-    message:
-      'pods is forbidden: User "acme:alice" can list resource "pods" in 300 namespaces, but one request is sent to 200 at most: request one namespace (-n NAMESPACE)',
-  });
-  t.same(site.asked, []);
-});
+t.test(
+  'D028 a list of more namespaces than the limit is refused with a message that says what to do',
+  async (t) => {
+    const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
+    const site = allNamespacesSite({ objects: podReader(names) });
+    await t.rejects(site.get(), {
+      code: 'TooManyNamespaces',
+      http: 403,
+      message:
+        'pods is forbidden: User "acme:alice" can list resource "pods" in 300 namespaces, but one request is sent to 200 at most: request one namespace (-n NAMESPACE)',
+    });
+    t.same(site.asked, []);
+  },
+);
 
 t.test('a namespace that the API server refuses is left out, and a warning says so', async (t) => {
   const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
@@ -148,25 +158,28 @@ t.test('a namespace that the API server refuses is left out, and a warning says 
   t.equal(await site.get(), undefined, 'all refused: the API server’s own 403');
 });
 
-t.test('a deleted namespace counts as empty; a failure, or a response that is not a list, fails the list', async (t) => {
-  const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
-  site.faults.set('b', { status: 404 });
-  t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3']);
-  site.faults.set('b', { status: 500, body: '{"kind":"Status","code":500}' });
-  const failed = await site.get();
-  t.match([failed?.status, String(failed?.body)], [500, '{"kind":"Status","code":500}']);
-  t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
-  site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
-  await t.rejects(site.get(), { code: 'UpstreamTimeout' });
-  for (const body of [
-    'garbage',
-    '{"kind":"PodList","items":[',
-    '{"rows":[],"metadata":{"resourceVersion":"5"}}',
-  ]) {
-    site.faults.set('b', { status: 200, body });
-    await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
-  }
-});
+t.test(
+  'a deleted namespace counts as empty; a failure, or a response that is not a list, fails the list',
+  async (t) => {
+    const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+    site.faults.set('b', { status: 404 });
+    t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3']);
+    site.faults.set('b', { status: 500, body: '{"kind":"Status","code":500}' });
+    const failed = await site.get();
+    t.match([failed?.status, String(failed?.body)], [500, '{"kind":"Status","code":500}']);
+    t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
+    site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
+    await t.rejects(site.get(), { code: 'UpstreamTimeout' });
+    for (const body of [
+      'garbage',
+      '{"kind":"PodList","items":[',
+      '{"rows":[],"metadata":{"resourceVersion":"5"}}',
+    ]) {
+      site.faults.set('b', { status: 200, body });
+      await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
+    }
+  },
+);
 
 t.test('a list that is too large for memory is refused with advice to request pages', async (t) => {
   const tooLarge = { code: 'ListTooLarge', http: 413, message: /request it in pages/ };

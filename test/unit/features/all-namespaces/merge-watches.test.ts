@@ -103,17 +103,20 @@ t.test('a client that has not asked for bookmarks gets none', async (t) => {
   t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
 });
 
-t.test('an error from the API server is passed on and ends the watch; malformed lines are refused', async (t) => {
-  const watch = merged(['a']);
-  const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
-  t.same(watch.take('a', error), { lines: [error], isOver: true });
-  for (const text of [
-    '',
-    'x',
-    '{}',
-    '{"type":"OTHER","object":{}}',
-    '{"type":"BOOKMARK","object":{}}',
-    '[1]',
-  ])
-    t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
-});
+t.test(
+  'an error from the API server is passed on and ends the watch; malformed lines are refused',
+  async (t) => {
+    const watch = merged(['a']);
+    const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
+    t.same(watch.take('a', error), { lines: [error], isOver: true });
+    for (const text of [
+      '',
+      'x',
+      '{}',
+      '{"type":"OTHER","object":{}}',
+      '{"type":"BOOKMARK","object":{}}',
+      '[1]',
+    ])
+      t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
+  },
+);

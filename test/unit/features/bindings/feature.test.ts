@@ -18,7 +18,7 @@ t.test('a domain has the tenant of its users', async (t) => {
   t.match(arktos.tenantOf(domain('Default')), { refused: /no tenant belongs/ });
 });
 
-t.test("the system tenant is never provisioned: a binding there counts everywhere", async (t) => {
+t.test('the system tenant is never provisioned: a binding there counts everywhere', async (t) => {
   t.match(arktos.tenantOf(domain('Admins')), { refused: /count in every other/ });
 });
 

@@ -41,16 +41,19 @@ t.test(
   },
 );
 
-t.test('a namespace is named to users only if it is configured, or Stonegate is certain to create it', async (t) => {
-  const projects = { '4a': { namespace: 'shop' } };
-  const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>
-    createProjectNamespace(bindingsSchema.parse({ namespaceFormat, projects, provision }))({
-      ...project,
-      ...of,
-    });
-  t.equal(told('%n', {}), 'web');
-  t.equal(told('%n', {}, 'none'), undefined);
-  t.equal(told('%n', { id: '4a' }, 'none'), 'shop', 'the operator names it');
-  t.equal(told('%n', { name: 'My Project' }), undefined);
-  t.equal(told('%n-%d', {}), 'web-d1');
-});
+t.test(
+  'a namespace is named to users only if it is configured, or Stonegate is certain to create it',
+  async (t) => {
+    const projects = { '4a': { namespace: 'shop' } };
+    const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>
+      createProjectNamespace(bindingsSchema.parse({ namespaceFormat, projects, provision }))({
+        ...project,
+        ...of,
+      });
+    t.equal(told('%n', {}), 'web');
+    t.equal(told('%n', {}, 'none'), undefined);
+    t.equal(told('%n', { id: '4a' }, 'none'), 'shop', 'the operator names it');
+    t.equal(told('%n', { name: 'My Project' }), undefined);
+    t.equal(told('%n-%d', {}), 'web-d1');
+  },
+);

@@ -111,11 +111,14 @@ t.test('a user who may not log in, or is ignored, has no binding', async (t) => 
   t.same(bound(await synchronised(held, { ...shared, rules })), []);
 });
 
-t.test('a user whose name cannot be used in the cluster is refused, and the refusal says who it is', async (t) => {
-  const holders = asUsers([onWeb('member', { ...alice, name: ' ' })]);
-  const plan = await planFor(createMemoryCluster(), smallKeystone({ holders }), shared);
-  t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
-});
+t.test(
+  'a user whose name cannot be used in the cluster is refused, and the refusal says who it is',
+  async (t) => {
+    const holders = asUsers([onWeb('member', { ...alice, name: ' ' })]);
+    const plan = await planFor(createMemoryCluster(), smallKeystone({ holders }), shared);
+    t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
+  },
+);
 
 t.test('a project that is renamed keeps its namespace', async (t) => {
   const rules = bindingRules({ namespaceFormat: '%n' });

@@ -112,17 +112,20 @@ for (const [whose, found] of Object.entries({
   });
 }
 
-t.test('C237 a name that cannot name a namespace, or names one of the cluster’s own, is refused with a warning', async (t) => {
-  for (const [namespaceFormat, project] of [
-    ['%n-%i', { id: 'p1', name: 'My Project_1' }],
-    ['%n-%i', { id: 'system', name: 'kube' }],
-  ] as const) {
-    const { resolved, cluster, warned } = start({ namespaceFormat });
-    await resolved({ ...ALICE, project });
-    t.same(cluster.writes, []);
-    t.equal(warned.length, 1);
-  }
-});
+t.test(
+  'C237 a name that cannot name a namespace, or names one of the cluster’s own, is refused with a warning',
+  async (t) => {
+    for (const [namespaceFormat, project] of [
+      ['%n-%i', { id: 'p1', name: 'My Project_1' }],
+      ['%n-%i', { id: 'system', name: 'kube' }],
+    ] as const) {
+      const { resolved, cluster, warned } = start({ namespaceFormat });
+      await resolved({ ...ALICE, project });
+      t.same(cluster.writes, []);
+      t.equal(warned.length, 1);
+    }
+  },
+);
 
 t.test('only the requested objects are created', async (t) => {
   const { resolved, cluster } = start({ roleAssignments: false });
@@ -140,12 +143,15 @@ t.test('only the requested objects are created', async (t) => {
   }
 });
 
-t.test('roles whose names are reserved for the cluster, or invalid, are refused with a warning', async (t) => {
-  const { resolved, bindings, warned } = start();
-  await resolved({ ...ALICE, roles: ['member', 'system:node', 'a/b', '..', 'a%b'] });
-  t.same(bindings(), ['alice-id_member → acme:alice']);
-  t.match(warned, [{ roles: ['system:node', 'a/b', '..', 'a%b'] }]);
-});
+t.test(
+  'roles whose names are reserved for the cluster, or invalid, are refused with a warning',
+  async (t) => {
+    const { resolved, bindings, warned } = start();
+    await resolved({ ...ALICE, roles: ['member', 'system:node', 'a/b', '..', 'a%b'] });
+    t.same(bindings(), ['alice-id_member → acme:alice']);
+    t.match(warned, [{ roles: ['system:node', 'a/b', '..', 'a%b'] }]);
+  },
+);
 
 t.test('a failure is logged, and the next review tries again', async (t) => {
   const { resolved, cluster, warned, bindings } = start();

@@ -85,23 +85,29 @@ t.test('D307 a line without apiVersion and kind is refused', async (t) => {
     t.not(readAbacFile(JSON.stringify({ ...given, spec: ALICE_READS_PODS })).problems.length, 0);
 });
 
-t.test('D309 a line for one namespace allows requests in it alone, not lists of all namespaces', async (t) => {
-  const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
-  t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
-  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
-  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
-});
+t.test(
+  'D309 a line for one namespace allows requests in it alone, not lists of all namespaces',
+  async (t) => {
+    const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
+    t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
+    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
+    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
+  },
+);
 
-t.test('D310 an empty API group is the core group, a name that group, and * all that policies may grant', async (t) => {
-  const ask = (apiGroup: string, asked: string) =>
-    permitted({ ...ALICE_READS_PODS, apiGroup, resource: '*' })(entry('alice'), 'get', 'deployments', {
-      apiGroup: asked,
-    });
-  t.notOk(ask('', 'apps'));
-  t.ok(ask('apps', 'apps'));
-  t.ok(ask('*', 'apps'));
-  t.notOk(ask('*', 'other.example.com'));
-});
+t.test(
+  'D310 an empty API group is the core group, a name that group, and * all that policies may grant',
+  async (t) => {
+    const ask = (apiGroup: string, asked: string) =>
+      permitted({ ...ALICE_READS_PODS, apiGroup, resource: '*' })(entry('alice'), 'get', 'deployments', {
+        apiGroup: asked,
+      });
+    t.notOk(ask('', 'apps'));
+    t.ok(ask('apps', 'apps'));
+    t.ok(ask('*', 'apps'));
+    t.notOk(ask('*', 'other.example.com'));
+  },
+);
 
 t.test('D311 nonResourcePath is refused: policies are about resources', async (t) => {
   t.match(problemsOf({ nonResourcePath: '/root/*' }), [

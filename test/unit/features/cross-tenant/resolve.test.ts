@@ -189,16 +189,19 @@ t.test('D331 an administration follows the labels of tenants', async (t) => {
   t.match(administrationStatus(selection, facts({})), { tenants: [], ready: true });
 });
 
-t.test('D333 a tenant that no longer matches the labels cannot be entered, even if it is still named', async (t) => {
-  const tenants = { names: ['globex', 'initech'], matchLabels: { region: 'eu' } };
-  const facts = {
-    tenants: [
-      { name: 'globex', labels: {} },
-      { name: 'initech', labels: { region: 'eu' } },
-    ],
-  };
-  t.same(administrationStatus({ tenants }, facts).tenants, ['initech']);
-});
+t.test(
+  'D333 a tenant that no longer matches the labels cannot be entered, even if it is still named',
+  async (t) => {
+    const tenants = { names: ['globex', 'initech'], matchLabels: { region: 'eu' } };
+    const facts = {
+      tenants: [
+        { name: 'globex', labels: {} },
+        { name: 'initech', labels: { region: 'eu' } },
+      ],
+    };
+    t.same(administrationStatus({ tenants }, facts).tenants, ['initech']);
+  },
+);
 
 t.test('all conditions of a selection must hold; a selection without conditions is refused', async (t) => {
   const eu = { region: 'eu' };
@@ -306,21 +309,24 @@ const CONFIGURED = {
   reason: 'operations',
 };
 
-t.test('the configuration takes precedence over an object of the same name, even after it has ended', async (t) => {
-  const facts = policyFacts({ administrations: [administration(), administration({}, 'other')] });
-  for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
-    const { policies, statuses } = resolvedPolicies({
-      facts,
-      administrations: [{ ...CONFIGURED, notAfter: new Date(notAfter).toISOString() }],
-    });
-    t.match(statuses, [
-      { name: 'support', object: undefined, ready: notAfter > NOW },
-      { name: 'support', object: { kind: 'TenantAdministration' }, ready: false, message: /has this name/ },
-      { name: 'other', object: { kind: 'TenantAdministration' }, ready: true },
-    ]);
-    t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
-  }
-});
+t.test(
+  'the configuration takes precedence over an object of the same name, even after it has ended',
+  async (t) => {
+    const facts = policyFacts({ administrations: [administration(), administration({}, 'other')] });
+    for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
+      const { policies, statuses } = resolvedPolicies({
+        facts,
+        administrations: [{ ...CONFIGURED, notAfter: new Date(notAfter).toISOString() }],
+      });
+      t.match(statuses, [
+        { name: 'support', object: undefined, ready: notAfter > NOW },
+        { name: 'support', object: { kind: 'TenantAdministration' }, ready: false, message: /has this name/ },
+        { name: 'other', object: { kind: 'TenantAdministration' }, ready: true },
+      ]);
+      t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
+    }
+  },
+);
 
 t.test('an administration outside the system tenant does not count', async (t) => {
   const { metadata, ...rest } = administration();
@@ -328,21 +334,24 @@ t.test('an administration outside the system tenant does not count', async (t) =
   t.match(resolvedPolicies({ facts: policyFacts({ administrations }) }), { policies: [], statuses: [] });
 });
 
-t.test('the policies of one tenant may name a thousand namespaces, each of which costs a binding', async (t) => {
-  const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
-  const policyOf = (at: number, tenant = 'globex') =>
-    crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
-  const crossTenantPolicies = [
-    ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
-    policyOf(0, 'initech'),
-  ];
-  const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
-  t.equal(policies.length, 11);
-  t.match(
-    statuses.filter(({ ready }) => !ready),
-    [{ name: 'p9', object: { metadata: { tenant: 'globex' } }, message: /more than 1000 namespaces/ }],
-  );
-});
+t.test(
+  'the policies of one tenant may name a thousand namespaces, each of which costs a binding',
+  async (t) => {
+    const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
+    const policyOf = (at: number, tenant = 'globex') =>
+      crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
+    const crossTenantPolicies = [
+      ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
+      policyOf(0, 'initech'),
+    ];
+    const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
+    t.equal(policies.length, 11);
+    t.match(
+      statuses.filter(({ ready }) => !ready),
+      [{ name: 'p9', object: { metadata: { tenant: 'globex' } }, message: /more than 1000 namespaces/ }],
+    );
+  },
+);
 
 t.test('without current facts only the policy file lets users in', async (t) => {
   const abac = abacPolicies(ALICE_READS_PODS);

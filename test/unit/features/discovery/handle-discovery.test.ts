@@ -70,12 +70,15 @@ t.test('Stonegate’s own group is listed once, whatever the tenant defines in i
   t.equal(bodyOf(await get('/apis')).groups.length, 1);
 });
 
-t.test('a document that is not reduced is delivered byte for byte, in the form that the client chose', async (t) => {
-  const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
-  const answer = await get('/openapi/v2', { accept: PROTOBUF });
-  t.equal(String(answer?.body), '\u0000protobuf');
-  t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
-});
+t.test(
+  'a document that is not reduced is delivered byte for byte, in the form that the client chose',
+  async (t) => {
+    const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
+    const answer = await get('/openapi/v2', { accept: PROTOBUF });
+    t.equal(String(answer?.body), '\u0000protobuf');
+    t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
+  },
+);
 
 t.test('tenants and forms share no cached document, and a query does not make another one', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: '' }));
@@ -158,16 +161,19 @@ t.test('resources that the system tenant shares are shown, and nothing else of i
   t.same(resources, [{ name: 'requests' }, { name: 'requests/status' }]);
 });
 
-t.test('if the definitions cannot be read, the tenant gets discovery as the API server serves it', async (t) => {
-  for (const status of [403, 500]) {
-    const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
-    t.equal(bodyOf(await get('/apis')).groups.length, 4);
-    t.match(await get('/apis/shared.io/v1'), { status: 404 });
-    const lists = asked.filter(({ target }) => target === DEFINITIONS);
-    t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
-    t.equal(lists.length, 1, 'they are not requested again at once');
-  }
-});
+t.test(
+  'if the definitions cannot be read, the tenant gets discovery as the API server serves it',
+  async (t) => {
+    for (const status of [403, 500]) {
+      const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
+      t.equal(bodyOf(await get('/apis')).groups.length, 4);
+      t.match(await get('/apis/shared.io/v1'), { status: 404 });
+      const lists = asked.filter(({ target }) => target === DEFINITIONS);
+      t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
+      t.equal(lists.length, 1, 'they are not requested again at once');
+    }
+  },
+);
 
 t.test('a version that cannot be read because of a fault stays listed', async (t) => {
   const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });

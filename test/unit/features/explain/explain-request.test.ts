@@ -267,33 +267,33 @@ const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegEx
   ],
 ];
 for (const [method, path, deliver, impersonate] of ANSWERED) {
-  t.test(`${method} ${path}: the explanation says what Stonegate itself would ask the API server`, async (t) => {
-    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-    const { status, asked } = await explain({ request: { method, path }, pipeline: { mode } });
-    const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
-    t.equal(status.outcome, 'answered');
-    t.match(reasonOf('deliver'), deliver);
-    t.match(reasonOf('impersonate'), impersonate);
-    t.same(asked, [], 'RBAC is not asked');
-    t.equal(
-      status.headers !== undefined,
-      impersonate !== NOT_AS_THEM,
-      'headers are shown only where any would be sent',
-    );
-  });
+  t.test(
+    `${method} ${path}: the explanation says what Stonegate itself would ask the API server`,
+    async (t) => {
+      const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+      const { status, asked } = await explain({ request: { method, path }, pipeline: { mode } });
+      const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
+      t.equal(status.outcome, 'answered');
+      t.match(reasonOf('deliver'), deliver);
+      t.match(reasonOf('impersonate'), impersonate);
+      t.same(asked, [], 'RBAC is not asked');
+      t.equal(
+        status.headers !== undefined,
+        impersonate !== NOT_AS_THEM,
+        'headers are shown only where any would be sent',
+      );
+    },
+  );
 }
 
-t.test(
-  'RBAC is asked about cluster-wide resources in no tenant, and about others in theirs',
-  async (t) => {
-    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-    const about = async (path: string) =>
-      (await explain({ request: { method: 'GET', path }, pipeline: { mode } })).asked;
-    t.notMatch(await about('/api/v1/nodes'), [{ resourceAttributes: { tenant: /./ } }]);
-    t.match(await about('/api/v1/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
-    t.match(await about('/api/v1/tenants/acme/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
-  },
-);
+t.test('RBAC is asked about cluster-wide resources in no tenant, and about others in theirs', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const about = async (path: string) =>
+    (await explain({ request: { method: 'GET', path }, pipeline: { mode } })).asked;
+  t.notMatch(await about('/api/v1/nodes'), [{ resourceAttributes: { tenant: /./ } }]);
+  t.match(await about('/api/v1/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+  t.match(await about('/api/v1/tenants/acme/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+});
 
 t.test('RBAC is asked about a path that names no resource as a path', async (t) => {
   const { asked } = await explain({ request: { method: 'GET', path: '/metrics' } });
@@ -378,18 +378,15 @@ t.test('a request that would be sent gets warnings, without the credential', asy
   t.equal(refused.status.warnings, undefined);
 });
 
-t.test(
-  'a list that the scopes of an access token do not allow as a whole is shown as refused',
-  async (t) => {
-    const identity = { ...alice, accessToken: tokenScope('namespace/web/read') };
-    const authenticators = [{ name: 'access-token', authenticate: async () => identity }];
-    const request = { method: 'GET', path: '/api/v1/pods' };
-    const { status, asked } = await explain({ request, pipeline: { authenticators } });
-    t.equal(status.outcome, 'refused');
-    t.match(status.refusal, { stage: 'deliver', code: 'AccessDenied', message: /its scopes are namespace/ });
-    t.same(asked, [], 'the API server would be asked about the owner');
-    const filteredReason = async () => 'the list is filtered';
-    const filtered = await explain({ request, pipeline: { authenticators }, filteredReason });
-    t.equal(filtered.status.outcome, 'answered');
-  },
-);
+t.test('a list that the scopes of an access token do not allow as a whole is shown as refused', async (t) => {
+  const identity = { ...alice, accessToken: tokenScope('namespace/web/read') };
+  const authenticators = [{ name: 'access-token', authenticate: async () => identity }];
+  const request = { method: 'GET', path: '/api/v1/pods' };
+  const { status, asked } = await explain({ request, pipeline: { authenticators } });
+  t.equal(status.outcome, 'refused');
+  t.match(status.refusal, { stage: 'deliver', code: 'AccessDenied', message: /its scopes are namespace/ });
+  t.same(asked, [], 'the API server would be asked about the owner');
+  const filteredReason = async () => 'the list is filtered';
+  const filtered = await explain({ request, pipeline: { authenticators }, filteredReason });
+  t.equal(filtered.status.outcome, 'answered');
+});

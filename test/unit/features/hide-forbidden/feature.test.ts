@@ -91,14 +91,17 @@ t.test('the finding that the user may not get the object is sampled for verifica
   t.strictSame(sampled, [[question('get', 'configmaps', 'n', { name: 'x' }), false]]);
 });
 
-t.test('an object that the owner of an access token may get is hidden if the token may not get it', async (t) => {
-  const { access } = accessIndexOf(...objects('get'));
-  const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];
-  const isHidden = (scopes: string) => {
-    const identity = { ...claimIdentity('alice'), accessToken: tokenScope(scopes) };
-    const outgoing = outgoingOf(openMode, identity, { method: 'DELETE', target: CONFIG_MAP });
-    return hook?.(outgoing)?.onForbidden?.(REFUSAL) !== undefined;
-  };
-  t.notOk(isHidden('namespace/n/edit'));
-  t.ok(isHidden('namespace/other/edit'));
-});
+t.test(
+  'an object that the owner of an access token may get is hidden if the token may not get it',
+  async (t) => {
+    const { access } = accessIndexOf(...objects('get'));
+    const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];
+    const isHidden = (scopes: string) => {
+      const identity = { ...claimIdentity('alice'), accessToken: tokenScope(scopes) };
+      const outgoing = outgoingOf(openMode, identity, { method: 'DELETE', target: CONFIG_MAP });
+      return hook?.(outgoing)?.onForbidden?.(REFUSAL) !== undefined;
+    };
+    t.notOk(isHidden('namespace/n/edit'));
+    t.ok(isHidden('namespace/other/edit'));
+  },
+);

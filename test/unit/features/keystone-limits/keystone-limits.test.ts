@@ -46,14 +46,17 @@ t.test(
   },
 );
 
-t.test('flat: a tenant may use what its projects may use together, unless its domain has a limit', async (t) => {
-  t.equal(podsOfAll(quotaOf({})), '20');
-  t.equal(podsOfAll(quotaOf({ web: { pods: 20 }, shop: { pods: 0 } })), '20');
-  t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: 20 } })), '5');
-  t.equal(podsOfAll(quotaOf({ web: { pods: -1 } })), undefined, 'a project is unlimited');
-  t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: -1 } })), '5');
-  t.equal(quotaOf({}).ofDomain(acme, []).pods, '10', 'a domain without projects');
-});
+t.test(
+  'flat: a tenant may use what its projects may use together, unless its domain has a limit',
+  async (t) => {
+    t.equal(podsOfAll(quotaOf({})), '20');
+    t.equal(podsOfAll(quotaOf({ web: { pods: 20 }, shop: { pods: 0 } })), '20');
+    t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: 20 } })), '5');
+    t.equal(podsOfAll(quotaOf({ web: { pods: -1 } })), undefined, 'a project is unlimited');
+    t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: -1 } })), '5');
+    t.equal(quotaOf({}).ofDomain(acme, []).pods, '10', 'a domain without projects');
+  },
+);
 
 t.test('D228 strict_two_level: the limit of the domain bounds the sum of its projects', async (t) => {
   const model = 'strict_two_level';
@@ -98,15 +101,18 @@ t.test('limits are quantities in the unit of the configuration, as the API serve
   t.equal(memory(5, 'G'), '5G');
 });
 
-t.test('roles and role bindings in a project are bounded, though Keystone has no limit for them', async (t) => {
-  const counts = {
-    roles: 'count/roles.rbac.authorization.k8s.io',
-    bindings: 'count/rolebindings.rbac.authorization.k8s.io',
-  };
-  t.match(quotaOf({}).ofProject(web), { [counts.roles]: '200', [counts.bindings]: '200' });
-  t.match(quotaOf({}, { roles: 20, roleBindings: 30 }).ofProject(web), {
-    [counts.roles]: '20',
-    [counts.bindings]: '30',
-  });
-  t.notOk(counts.roles in quotaOf({}).ofDomain(acme, PROJECTS));
-});
+t.test(
+  'roles and role bindings in a project are bounded, though Keystone has no limit for them',
+  async (t) => {
+    const counts = {
+      roles: 'count/roles.rbac.authorization.k8s.io',
+      bindings: 'count/rolebindings.rbac.authorization.k8s.io',
+    };
+    t.match(quotaOf({}).ofProject(web), { [counts.roles]: '200', [counts.bindings]: '200' });
+    t.match(quotaOf({}, { roles: 20, roleBindings: 30 }).ofProject(web), {
+      [counts.roles]: '20',
+      [counts.bindings]: '30',
+    });
+    t.notOk(counts.roles in quotaOf({}).ofDomain(acme, PROJECTS));
+  },
+);

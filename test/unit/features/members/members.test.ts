@@ -61,21 +61,24 @@ t.test('a role other than the four is shown by its name, never as one of them', 
   t.end();
 });
 
-t.test('a subject with a role in the whole cluster is a member, but components of the cluster are not', (t) => {
-  const members = membersOf([
-    clusterRoleBinding('a', 'ClusterRole/stonegate:read', [
-      user('acme:alice'),
-      user('system:kube-scheduler'),
-      serviceAccount('controller', 'kube-system'),
-    ]),
-    clusterRoleBinding('b', 'ClusterRole/stonegate:basic-user', [user('acme:bob')]),
-  ]);
-  t.same(
-    members.map(({ name }) => name),
-    ['acme:alice'],
-  );
-  t.end();
-});
+t.test(
+  'a subject with a role in the whole cluster is a member, but components of the cluster are not',
+  (t) => {
+    const members = membersOf([
+      clusterRoleBinding('a', 'ClusterRole/stonegate:read', [
+        user('acme:alice'),
+        user('system:kube-scheduler'),
+        serviceAccount('controller', 'kube-system'),
+      ]),
+      clusterRoleBinding('b', 'ClusterRole/stonegate:basic-user', [user('acme:bob')]),
+    ]);
+    t.same(
+      members.map(({ name }) => name),
+      ['acme:alice'],
+    );
+    t.end();
+  },
+);
 
 t.test('a user has the roles of their teams besides their own', (t) => {
   const members = membersOf(

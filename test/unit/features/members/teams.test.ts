@@ -80,35 +80,41 @@ async function codeOf(action: Promise<unknown>): Promise<string> {
   }
 }
 
-t.test('the creator of a team manages it, and members may be given by their names in the tenant', async (t) => {
-  const { create, stored } = site();
-  const { spec, status, metadata } = await create({
-    members: ['bob', 'acme:bob', 'oidc-carol@acme.example', 'globex:gina'],
-  });
-  const members = ['acme:bob', 'globex:gina', 'oidc-carol@acme.example'];
-  t.strictSame(
-    { spec, status },
-    { spec: { members, managers: ['acme:alice'] }, status: { group: 'stonegate:team:acme:web' } },
-  );
-  t.equal(metadata.name, 'web');
-  t.match(stored(), { kind: 'Team', spec: { tenant: 'acme', name: 'web', members } });
-});
+t.test(
+  'the creator of a team manages it, and members may be given by their names in the tenant',
+  async (t) => {
+    const { create, stored } = site();
+    const { spec, status, metadata } = await create({
+      members: ['bob', 'acme:bob', 'oidc-carol@acme.example', 'globex:gina'],
+    });
+    const members = ['acme:bob', 'globex:gina', 'oidc-carol@acme.example'];
+    t.strictSame(
+      { spec, status },
+      { spec: { members, managers: ['acme:alice'] }, status: { group: 'stonegate:team:acme:web' } },
+    );
+    t.equal(metadata.name, 'web');
+    t.match(stored(), { kind: 'Team', spec: { tenant: 'acme', name: 'web', members } });
+  },
+);
 
-t.test('a team with the cluster’s own users, too many users, too long names or no manager is refused', async (t) => {
-  const { create, memory } = site();
-  for (const members of [
-    ['system:admin'],
-    ['system:serviceaccount:shop:bot'],
-    ['stonegate:x'],
-    [' bob'],
-    [''],
-  ])
-    t.equal(await codeOf(create({ members })), 'ObjectInvalid', `${members[0]}`);
-  t.equal(await codeOf(create({ members: ['a', 'b', 'c', 'd'] })), 'ObjectInvalid');
-  t.equal(await codeOf(create({ managers: [] })), 'ObjectInvalid');
-  t.equal(await codeOf(create({ members: ['x'.repeat(400)] })), 'ObjectInvalid');
-  t.strictSame(memory.writes, []);
-});
+t.test(
+  'a team with the cluster’s own users, too many users, too long names or no manager is refused',
+  async (t) => {
+    const { create, memory } = site();
+    for (const members of [
+      ['system:admin'],
+      ['system:serviceaccount:shop:bot'],
+      ['stonegate:x'],
+      [' bob'],
+      [''],
+    ])
+      t.equal(await codeOf(create({ members })), 'ObjectInvalid', `${members[0]}`);
+    t.equal(await codeOf(create({ members: ['a', 'b', 'c', 'd'] })), 'ObjectInvalid');
+    t.equal(await codeOf(create({ managers: [] })), 'ObjectInvalid');
+    t.equal(await codeOf(create({ members: ['x'.repeat(400)] })), 'ObjectInvalid');
+    t.strictSame(memory.writes, []);
+  },
+);
 
 t.test('a manager may change the team without further rights, but not delete it', async (t) => {
   const { teams, as, change, create } = site();

@@ -35,26 +35,29 @@ const status = async (site: NamespacesSite, ...asked: Asked) => (await site.get(
 
 const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
 
-t.test('D002 access moves between users, by name and by group, and no user sees a former namespace', async (t) => {
-  const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
-  const [foo, bar] = [namespace('foo'), namespace('bar')];
-  const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
-  const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
-  t.same(await names(site, 'alice'), ['c', 'foo']);
-  t.same(await names(site, 'bob'), ['c']);
-  t.same(await names(site, 'eve'), ['c']);
-  t.same(await names(site, 'frank'), ['bar', 'c']);
-  site.delete(ofAlice);
-  site.put(viewerIn('foo', 'bob'));
-  site.delete(ofFrank);
-  site.put(viewerIn('bar', 'alice'));
-  t.same(await names(site, 'alice'), ['bar', 'c']);
-  t.same(await names(site, 'bob'), ['c', 'foo']);
-  t.same(await names(site, 'eve'), ['c']);
-  t.same(await names(site, 'frank'), ['c']);
-  site.delete(employee);
-  t.same(await names(site, 'eve'), []);
-});
+t.test(
+  'D002 access moves between users, by name and by group, and no user sees a former namespace',
+  async (t) => {
+    const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+    const [foo, bar] = [namespace('foo'), namespace('bar')];
+    const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
+    const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
+    t.same(await names(site, 'alice'), ['c', 'foo']);
+    t.same(await names(site, 'bob'), ['c']);
+    t.same(await names(site, 'eve'), ['c']);
+    t.same(await names(site, 'frank'), ['bar', 'c']);
+    site.delete(ofAlice);
+    site.put(viewerIn('foo', 'bob'));
+    site.delete(ofFrank);
+    site.put(viewerIn('bar', 'alice'));
+    t.same(await names(site, 'alice'), ['bar', 'c']);
+    t.same(await names(site, 'bob'), ['c', 'foo']);
+    t.same(await names(site, 'eve'), ['c']);
+    t.same(await names(site, 'frank'), ['c']);
+    site.delete(employee);
+    t.same(await names(site, 'eve'), []);
+  },
+);
 
 t.test('D005 a right to named namespaces shows those that exist', async (t) => {
   const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
@@ -62,17 +65,20 @@ t.test('D005 a right to named namespaces shows those that exist', async (t) => {
   t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), ['a']);
 });
 
-t.test('D007 a namespace that is created again is not visible through bindings of the former one', async (t) => {
-  const d = namespace('d');
-  const bound = viewerIn('d', 'alice');
-  const site = namespacesSite([a, d, VIEWER, bound]);
-  t.same(await names(site, 'alice'), ['d']);
-  site.delete(bound);
-  site.delete(d);
-  t.same(await names(site, 'alice'), []);
-  site.put(namespace('d'));
-  t.same(await names(site, 'alice'), []);
-});
+t.test(
+  'D007 a namespace that is created again is not visible through bindings of the former one',
+  async (t) => {
+    const d = namespace('d');
+    const bound = viewerIn('d', 'alice');
+    const site = namespacesSite([a, d, VIEWER, bound]);
+    t.same(await names(site, 'alice'), ['d']);
+    site.delete(bound);
+    site.delete(d);
+    t.same(await names(site, 'alice'), []);
+    site.put(namespace('d'));
+    t.same(await names(site, 'alice'), []);
+  },
+);
 
 t.test('D011 before the index is synced, and while it is stale, requests are forwarded', async (t) => {
   t.equal(await namespacesSiteOf(unsyncedAccessIndex()).get('alice'), undefined);
@@ -147,15 +153,18 @@ t.test('a continue token', async (t) => {
   });
 });
 
-t.test('D017 a client that accepts only protobuf gets 406, one that accepts JSON too gets JSON', async (t) => {
-  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
-  const protobuf = 'application/vnd.kubernetes.protobuf';
-  const refused = await site.get('alice', '', [['Accept', protobuf]]);
-  t.equal(refused?.status, 406);
-  t.match(refused?.message, /only the following media types are accepted/);
-  const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
-  t.same(both?.names, ['a']);
-});
+t.test(
+  'D017 a client that accepts only protobuf gets 406, one that accepts JSON too gets JSON',
+  async (t) => {
+    const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const refused = await site.get('alice', '', [['Accept', protobuf]]);
+    t.equal(refused?.status, 406);
+    t.match(refused?.message, /only the following media types are accepted/);
+    const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
+    t.same(both?.names, ['a']);
+  },
+);
 
 t.test('a list is served at or after a requested resourceVersion, or refused', async (t) => {
   const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);

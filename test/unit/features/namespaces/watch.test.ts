@@ -35,18 +35,21 @@ async function fromList(site: NamespacesSite, name = 'alice'): Promise<string> {
   return `resourceVersion=${list?.resourceVersion}`;
 }
 
-t.test('D030 a grant is an ADDED event with the object’s own resourceVersion, followed by a bookmark', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA]);
-  const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}`);
-  t.same(await watch.read(), []);
-  const granted = site.put(inB);
-  t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
-  const [added, bookmark] = watch.events;
-  t.equal(added?.resourceVersion, String(b.revision));
-  t.same(added?.object, JSON.parse(b.json));
-  t.match(bookmark?.resourceVersion, new RegExp(`^${granted.revision}[0-9]{8}$`));
-  t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
-});
+t.test(
+  'D030 a grant is an ADDED event with the object’s own resourceVersion, followed by a bookmark',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA]);
+    const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}`);
+    t.same(await watch.read(), []);
+    const granted = site.put(inB);
+    t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
+    const [added, bookmark] = watch.events;
+    t.equal(added?.resourceVersion, String(b.revision));
+    t.same(added?.object, JSON.parse(b.json));
+    t.match(bookmark?.resourceVersion, new RegExp(`^${granted.revision}[0-9]{8}$`));
+    t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
+  },
+);
 
 t.test('D031 a revocation is a DELETED event with the last state that the user saw', async (t) => {
   const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
@@ -95,29 +98,32 @@ t.test(
   },
 );
 
-t.test('D034 a WatchList sends all objects and a bookmark that says so; without resourceVersionMatch it gets 422', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA, inB]);
-  const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
-  const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
-  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
-  t.same(watch.events.at(-1)?.object, {
-    kind: 'Namespace',
-    apiVersion: 'v1',
-    metadata: {
-      resourceVersion: (await site.get('alice'))?.resourceVersion,
-      annotations: { 'k8s.io/initial-events-end': 'true' },
-    },
-    spec: {},
-    status: {},
-  });
-  const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
-  t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
-  await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
-    code: 'ListOptionsInvalid',
-    message:
-      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-  });
-});
+t.test(
+  'D034 a WatchList sends all objects and a bookmark that says so; without resourceVersionMatch it gets 422',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA, inB]);
+    const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+    const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
+    t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+    t.same(watch.events.at(-1)?.object, {
+      kind: 'Namespace',
+      apiVersion: 'v1',
+      metadata: {
+        resourceVersion: (await site.get('alice'))?.resourceVersion,
+        annotations: { 'k8s.io/initial-events-end': 'true' },
+      },
+      spec: {},
+      status: {},
+    });
+    const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
+    t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
+    await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
+      code: 'ListOptionsInvalid',
+      message:
+        'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    });
+  },
+);
 
 t.test('D035 a watch begins with all objects, or continues from a list without a gap', async (t) => {
   const site = namespacesSite([a, b, VIEWER, inA]);
