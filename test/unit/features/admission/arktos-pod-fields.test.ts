@@ -16,7 +16,7 @@ const network = { spec: { vpc: 'v', nics: [{ name: 'eth0' }, { portId: 'p' }] } 
 const target = annotated('kubernetes.io/target-runtime');
 
 t.test(
-  'fields are refused on which the network controller or the VM runtime acts with one account for every tenant',
+  'fields that the network controller or the VM runtime acts on with its own account are refused',
   async (t) => {
     const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
     for (const [object, paths] of [

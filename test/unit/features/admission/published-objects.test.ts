@@ -58,7 +58,7 @@ t.test('an empty annotation counts, and so does one that is not a string', async
     );
 });
 
-t.test('publishing an object of any kind needs the right, also through subresources', async (t) => {
+t.test('objects of every kind need the right to be published, also through subresources', async (t) => {
   const set = object({ [PUBLISHED]: 'all' });
   const kinds = [{ group: 'batch', version: 'v1', resource: 'cronjobs', namespaced: true }];
   for (const [group, resource] of [

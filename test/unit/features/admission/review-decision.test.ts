@@ -224,7 +224,7 @@ t.test('users of tenants may not change what Stonegate writes', async (t) => {
     t.same(paths({ resource: 'namespaces', namespace: 'kube-system', object: of('acme') }), []);
   });
 
-  await t.test('its bindings cannot be changed, and their names are reserved', async (t) => {
+  await t.test('bindings of Stonegate cannot be changed, and their names are reserved', async (t) => {
     const name = `stonegate-${'a'.repeat(40)}`;
     const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'r' };
     const binding = { group: RBAC, resource: 'rolebindings' };

@@ -169,7 +169,7 @@ t.test(
 );
 
 t.test(
-  'D040 when the watch of one namespace ends or breaks off, all end, and the client can resume',
+  'D040 when the watch of one namespace ends or breaks off, all of them end, and the client can resume',
   async (t) => {
     const ends: ((site: ReturnType<typeof watchSite>) => void)[] = [
       (site) => site.latest('b').end(),

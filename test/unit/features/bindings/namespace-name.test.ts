@@ -42,7 +42,7 @@ t.test(
 );
 
 t.test(
-  'a namespace is named to users only if it is configured, or Stonegate is certain to create it',
+  'users see a namespace only if it is configured, or if Stonegate is certain to create it',
   async (t) => {
     const projects = { '4a': { namespace: 'shop' } };
     const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>

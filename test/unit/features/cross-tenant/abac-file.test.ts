@@ -31,7 +31,7 @@ function problemsOf(changes: Readonly<Record<string, unknown>>): string[] {
 
 const events = { ...ALICE_READS_PODS, user: '*', resource: 'events' };
 
-t.test('D301 a read-only line for every user lets them read, not update', async (t) => {
+t.test('D301 a read-only line for every user lets users read, not update', async (t) => {
   const may = permitted(events);
   for (const verb of ['get', 'list', 'watch']) t.ok(may(entry('chuck'), verb, 'events'), verb);
   for (const verb of ['create', 'update', 'patch', 'delete'])
@@ -125,7 +125,7 @@ t.test('D313 a resource does not include its subresources', async (t) => {
   t.notOk(exec(entry('alice'), 'create', 'pods'));
 });
 
-t.test('D314 comments, blank lines and a missing line break at the end are fine', async (t) => {
+t.test('D314 comments, blank lines and a missing line break at the end are accepted', async (t) => {
   const text = `# a comment\n\n  \t\r\n${abacLine()}\r\n   # another\n${abacLine({ ...ALICE_READS_PODS, name: 'two' })}`;
   const { policies, problems } = readAbacFile(text);
   t.same(problems, []);

@@ -24,7 +24,7 @@ function setOf(...given: Parameters<typeof resolvedPolicies>) {
 const setOfOne = (spec: Parameters<typeof crossTenantPolicy>[0]) =>
   setOf({ facts: policyFacts({ crossTenantPolicies: [crossTenantPolicy(spec)] }) });
 
-t.test('each form lets users in, and says which policy did', async (t) => {
+t.test('policies of each form let users in, and a permit names its policy', async (t) => {
   const facts = policyFacts({
     crossTenantPolicies: [crossTenantPolicy()],
     administrations: [administration()],

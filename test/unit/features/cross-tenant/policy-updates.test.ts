@@ -69,7 +69,7 @@ function start(t: { teardown(end: () => void): unknown }) {
   };
 }
 
-t.test('a policy is in force at once, and its removal within a second', async (t) => {
+t.test('a policy takes effect at once, and its removal within a second', async (t) => {
   const site = start(t);
   t.ok(site.isAdmitted());
   site.state.policies = [];

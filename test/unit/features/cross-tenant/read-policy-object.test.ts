@@ -49,7 +49,7 @@ for (const [name, webhook] of Object.entries(UNCHECKED))
     t.same(readRegistration(registration(webhook)), { registered: false });
   });
 
-t.test('a configuration of another name, or without a time, checks nothing', async (t) => {
+t.test('a configuration with another name, or without a creation time, checks nothing', async (t) => {
   t.equal(readRegistration(registration({}, { name: 'other' })), undefined);
   t.same(readRegistration(registration({}, { creationTimestamp: 'soon' })), { registered: false });
 });

@@ -62,7 +62,7 @@ for (const body of [
   });
 }
 
-t.test('a body of another kind or size is refused', async (t) => {
+t.test('a body of another media type, or one that is too large, is refused', async (t) => {
   t.equal((await post(question({ request }), [['Content-Type', 'text/yaml']])).response.status, 415);
   t.equal((await post(question({ request, token: 'x'.repeat(1_000) }))).response.status, 413);
   t.equal(

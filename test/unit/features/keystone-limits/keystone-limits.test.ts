@@ -74,7 +74,7 @@ t.test('strict_two_level: -1 is unlimited at its own level only', async (t) => {
   t.same([podsOf(unlimitedDomain), podsOfAll(unlimitedDomain)], ['8', undefined]);
 });
 
-t.test('D227 nothing may be used of a resource without a registered limit', async (t) => {
+t.test('D227 a resource without a registered limit may not be used at all', async (t) => {
   const resources = { resources: { pods: 'pods', 'requests.cpu': 'cores' } };
   const quota = quotaOf({}, resources);
   t.match(quota.ofProject(web), { pods: '10', 'requests.cpu': '0' });

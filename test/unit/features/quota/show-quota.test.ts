@@ -155,7 +155,7 @@ t.test('without the section quota the resource is not served, and the response s
   t.equal(source, undefined);
 });
 
-t.test('the percentage of usage is exact, and a limit of zero has one too', async (t) => {
+t.test('the percentage of usage is exact, also for a limit of zero', async (t) => {
   const hard = { a: '0', b: '0', c: '3', d: '9999999999999999999', e: '4Gi', f: '100', g: '100' };
   const used = { a: '0', b: '1', c: '1', g: '29', d: '9999999999999999998', e: '6Gi', f: '99.9' };
   const rows = quotaRows({ spec: { hard }, status: { used } });

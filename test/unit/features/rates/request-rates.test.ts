@@ -84,7 +84,7 @@ for (const redis of [false, true]) {
       t.equal(await ask(WRITE, { user: 'bob' }), undefined);
     });
 
-    t.test('a tenant with a rate of its own has that instead', async (t) => {
+    t.test('a tenant with its own rate has that rate instead of the general one', async (t) => {
       const rates = { ...PER_TENANT, tenants: { globex: { perSecond: 1, burst: 20 } } };
       const { ask } = site({ rates });
       t.equal(await admitted(30, () => ask(GET, { tenant: 'globex' })), 20);
@@ -129,7 +129,7 @@ t.test('a user who acts as many users has one rate', async (t) => {
 });
 
 t.test(
-  'D518 a watch that waits as the refusals say is admitted once other requests leave tokens',
+  'D518 a watch that waits as long as the refusals say is admitted once other requests leave tokens',
   async (t) => {
     const { ask, clock } = createRatesSite({ rates: PER_TENANT });
     await ask(EXEC);
@@ -187,16 +187,19 @@ t.test('an occasional request takes no more from Redis than it costs', async (t)
   t.ok(await ask());
 });
 
-t.test('requests that a process admitted with Redis count in its share when Redis is lost', async (t) => {
-  const { ask, accounts, clock } = createRatesSite({
-    rates: { perTenant: { perSecond: 1, burst: 20 } },
-    redis: true,
-  });
-  t.equal(await admitted(20, () => ask()), 20);
-  accounts.away = true;
-  clock.advance(1_000);
-  t.equal(await admitted(20, () => ask()), 1);
-});
+t.test(
+  'requests that a process admitted with Redis are deducted from its share when Redis is lost',
+  async (t) => {
+    const { ask, accounts, clock } = createRatesSite({
+      rates: { perTenant: { perSecond: 1, burst: 20 } },
+      redis: true,
+    });
+    t.equal(await admitted(20, () => ask()), 20);
+    accounts.away = true;
+    clock.advance(1_000);
+    t.equal(await admitted(20, () => ask()), 1);
+  },
+);
 
 t.test('requests that a process admitted without Redis long ago are not charged', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
