@@ -46,7 +46,7 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
 }
 
 /** Runs everything that does not wait for a timer. */
-const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
+const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 t.test('nothing is provisioned for a token without a project and its domain', async (t) => {
   const { ensure, claims } = setUp();
@@ -78,7 +78,7 @@ t.test('after the interval, provisioning runs again, and no request waits for it
   t.equal(claims.length, 1);
   clock.advance(1);
   t.equal(ensure(as(web), never), undefined);
-  await resolveNamespaces();
+  await settle();
   t.equal(claims.length, 2);
 });
 
@@ -122,10 +122,10 @@ t.test('a few projects are provisioned at a time; the others wait in order', asy
   const ends: (() => void)[] = [];
   work.plan = () => new Promise((resolve) => ends.push(() => resolve(NOTHING)));
   for (let index = 0; index < 8; index += 1) void ensure(as({ ...web, id: `p${index}` }), never);
-  await resolveNamespaces();
+  await settle();
   t.equal(claims.length, 4);
   ends.shift()?.();
-  await resolveNamespaces();
+  await settle();
   t.same(
     claims.map(({ project }) => project?.id),
     ['p0', 'p1', 'p2', 'p3', 'p4'],
@@ -146,7 +146,7 @@ t.test('closing ends running provisioning, starts none that waits, and lets requ
   const { ensure, work, claims, close } = setUp();
   work.plan = () => new Promise(() => {});
   const waiting = Array.from({ length: 6 }, (_, index) => ensure(as({ ...web, id: `p${index}` }), never));
-  await resolveNamespaces();
+  await settle();
   await close();
   await t.resolves(Promise.all(waiting));
   t.equal(claims.length, 4);

@@ -24,8 +24,8 @@ t.test('policies are checked if Stonegate’s webhook is registered, on whicheve
 t.test('without a list the check fails', async (t) => {
   for (const response of [403, 'no list', DOWN])
     await t.rejects(isRegistered(response), { code: 'UpstreamUnavailable' });
-  const forgotten = isRegistered({ items: [OWN], next: 'two' }, 410);
-  await t.rejects(forgotten, { code: 'UpstreamUnavailable' });
+  const expired = isRegistered({ items: [OWN], next: 'two' }, 410);
+  await t.rejects(expired, { code: 'UpstreamUnavailable' });
 });
 
 const POLICIES = 'crosstenantpolicies';
