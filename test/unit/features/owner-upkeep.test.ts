@@ -1,6 +1,4 @@
-/**
- * Stored objects follow the sign-ins of their owners, and go 30 days after their end.
- */
+/** Stored objects follow the sign-ins of their owners. */
 import t from 'tap';
 import {
   createInvitationStore,
@@ -52,13 +50,13 @@ function setUp(clock: FakeClock) {
   return { objects, stored, upkeep };
 }
 
-/** Lets the upkeep do what it is to do in the time. */
+/** Lets the time pass, and the upkeep finish its work. */
 async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
   clock.advance(milliseconds);
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
 
-t.test('the groups of a later sign-in are written', async (t) => {
+t.test('the groups of a later sign-in are stored', async (t) => {
   const clock = createFakeClock();
   const { stored, upkeep, objects } = setUp(clock);
   t.equal(stored()[0]?.ownerKey, ownerKey(INVITED));

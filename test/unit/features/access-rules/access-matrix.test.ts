@@ -22,7 +22,7 @@ function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
   ].join(' ');
 }
 
-t.test('a kind of a namespace has what is allowed everywhere too', async (t) => {
+t.test('the row of a kind in a namespace includes the verbs that are allowed everywhere', async (t) => {
   const groups = accessMatrix({
     ...none,
     everywhere: [pods(['get'])],
@@ -65,7 +65,7 @@ t.test('wildcards count in every row that they cover, and have rows of their own
   ]);
 });
 
-t.test('access to some objects is marked, and they are named', async (t) => {
+t.test('access to single objects is marked, and the objects are named', async (t) => {
   const [group] = accessMatrix({
     ...none,
     cluster: [pods(['list']), { ...pods(['list', 'get']), resourceNames: ['b', 'a'] }],

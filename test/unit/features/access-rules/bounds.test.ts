@@ -1,4 +1,4 @@
-/** Documents of access rules have bounds, whatever rules, names and namespaces a tenant makes. */
+/** Documents of access rules are bounded in size, whatever rules, names and namespaces a tenant creates. */
 import t from 'tap';
 import { compileAccessRules } from '../../../../src/features/access-rules/access-rules.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
@@ -24,7 +24,7 @@ function texts(count: number, prefix: string): string[] {
   return Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 }
 
-/** Namespaces with a role of their own each, of that many grants. */
+/** Namespaces, each with its own role of that many grants. */
 function differentRoles(namespaces: number, grants: number) {
   return texts(namespaces, 'ns').flatMap((name) => [
     namespace(name),
@@ -33,7 +33,7 @@ function differentRoles(namespaces: number, grants: number) {
   ]);
 }
 
-t.test('a role of very long verbs makes no document of more than a megabyte', async (t) => {
+t.test('a role with very long verbs does not make a document larger than a megabyte', async (t) => {
   const verbs = texts(50, 'verb').map((verb) => verb.padEnd(24_000, 'x'));
   const kinds = { verbs: ['get'], apiGroups: [''], resources: texts(4_900, 'kind') };
   const index = indexOf(
@@ -47,10 +47,10 @@ t.test('a role of very long verbs makes no document of more than a megabyte', as
   const { rules, isCut } = compileAccessRules(index, alice, { verb: '*' });
   t.ok(isCut);
   t.ok(bytesOf(rules) < MEGABYTE);
-  t.equal(rules.namespaces[0]?.rules[0]?.resources.length, 4_900, 'what fits is there');
+  t.equal(rules.namespaces[0]?.rules[0]?.resources.length, 4_900, 'the rules that fit are included');
 });
 
-t.test('large roles in the namespaces of others displace no rules of a namespace', async (t) => {
+t.test('large roles in some namespaces do not displace the rules of other namespaces', async (t) => {
   const own = ['home', 'work'].flatMap((name) => [
     namespace(name),
     role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: texts(100, 'kind') }]),

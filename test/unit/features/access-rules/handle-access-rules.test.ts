@@ -60,31 +60,34 @@ function siteOf(access: AccessIndexSite = accessIndexOf(...objects), authorizers
 
 const PODS = { apiGroups: [''], resources: ['pods'] };
 
-t.test('a user is told everything that they may list, and nothing is sent to the API server', async (t) => {
-  const { get, pipeline, index, clock } = siteOf();
-  const response = await get();
-  t.equal(response.status, 200);
-  t.strictSame(response.json(), {
-    kind: 'SelfAccessRules',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    metadata: { creationTimestamp: null, resourceVersion: String(index.revision) },
-    status: {
-      verb: 'list',
-      revision: String(index.revision),
-      incomplete: false,
-      validUntil: new Date(clock.now() + 600_000).toISOString().replace(/\.\d+Z/, 'Z'),
-      everywhere: [],
-      cluster: [],
-      namespaces: [{ names: ['a'], rules: [PODS] }],
-      otherNamespaces: [],
-      sets: {},
-    },
-  });
-  t.same(pipeline.sent, []);
-});
+t.test(
+  'the response names everything that the user may list, and nothing is sent to the API server',
+  async (t) => {
+    const { get, pipeline, index, clock } = siteOf();
+    const response = await get();
+    t.equal(response.status, 200);
+    t.strictSame(response.json(), {
+      kind: 'SelfAccessRules',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      metadata: { creationTimestamp: null, resourceVersion: String(index.revision) },
+      status: {
+        verb: 'list',
+        revision: String(index.revision),
+        incomplete: false,
+        validUntil: new Date(clock.now() + 600_000).toISOString().replace(/\.\d+Z/, 'Z'),
+        everywhere: [],
+        cluster: [],
+        namespaces: [{ names: ['a'], rules: [PODS] }],
+        otherNamespaces: [],
+        sets: {},
+      },
+    });
+    t.same(pipeline.sent, []);
+  },
+);
 
 t.test(
-  'the document is JSON, for kubectl too; a client that takes only another form is told so',
+  'the document is JSON, also for kubectl; a client that accepts only another format gets 406',
   async (t) => {
     const { get } = siteOf();
     const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -102,7 +105,7 @@ t.test('a parameter that is given twice or empty is refused', async (t) => {
     t.equal((await get(`?${query}`)).status, 400, query);
 });
 
-t.test('a misspelt parameter is refused, since without it the response would be wider', async (t) => {
+t.test('a misspelt parameter is refused, since ignoring it would widen the response', async (t) => {
   const { get } = siteOf();
   for (const query of ['verbs=list', 'verb=list&name=web', '%76erbs=list'])
     t.equal((await get(`?${query}`)).status, 400, query);

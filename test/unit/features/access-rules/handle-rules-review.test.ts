@@ -119,23 +119,26 @@ async function review({ mode, caller }: Site, spec: object | string, change: obj
   }
 }
 
-t.test("a service asks with a user's token, and is told no more of it than the name", async (t) => {
-  const { status, body, sources } = await review(inArktos, { verb: 'list', token: 'alice' });
-  t.equal(status, 201);
-  t.match(body, {
-    kind: 'AccessRulesReview',
-    spec: { verb: 'list' },
-    status: {
-      user: { username: 'acme:alice', uid: 'uid-of-alice' },
-      tenant: 'acme',
-      verb: 'list',
-      namespaces: [{ names: ['ns-0', 'ns-2'] }],
-      validUntil: '2026-01-01T00:01:00Z',
-    },
-  });
-  t.notMatch(JSON.stringify(body.spec), 'token');
-  t.same(sources, ['reviews of acme'], "the limit is that of the service's tenant");
-});
+t.test(
+  "a service asks with a user's token, and the response names the user but does not repeat the token",
+  async (t) => {
+    const { status, body, sources } = await review(inArktos, { verb: 'list', token: 'alice' });
+    t.equal(status, 201);
+    t.match(body, {
+      kind: 'AccessRulesReview',
+      spec: { verb: 'list' },
+      status: {
+        user: { username: 'acme:alice', uid: 'uid-of-alice' },
+        tenant: 'acme',
+        verb: 'list',
+        namespaces: [{ names: ['ns-0', 'ns-2'] }],
+        validUntil: '2026-01-01T00:01:00Z',
+      },
+    });
+    t.notMatch(JSON.stringify(body.spec), 'token');
+    t.same(sources, ['reviews of acme'], "the limit of the service's tenant applies");
+  },
+);
 
 t.test('a service asks about a user with groups and extra, as in a SubjectAccessReview', async (t) => {
   const named = { user: 'acme:alice', groups: ['keystone:project:p1'], uid: 'u', extra: { a: ['b'] } };
@@ -146,17 +149,14 @@ t.test('a service asks about a user with groups and extra, as in a SubjectAccess
   t.match(alone.body.status.namespaces, [{ names: ['ns-0'] }], 'no group is added');
 });
 
-t.test(
-  'in a cluster without tenants the groups are those of all its users, or of the service itself',
-  async (t) => {
-    for (const group of ['system:authenticated', 'stonegate:tenant:acme', 'keystone:project:own'])
-      t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 201, group);
-    for (const group of ['keystone:project:p1', 'stonegate:tenant:globex', 'system:masters'])
-      t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 403, group);
-  },
-);
+t.test('in a cluster without tenants a service may name only groups of all users, or its own', async (t) => {
+  for (const group of ['system:authenticated', 'stonegate:tenant:acme', 'keystone:project:own'])
+    t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 201, group);
+  for (const group of ['keystone:project:p1', 'stonegate:tenant:globex', 'system:masters'])
+    t.equal((await review(inShared, { user: 'acme:alice', groups: [group] })).status, 403, group);
+});
 
-t.test('all failures look alike: no one learns which tokens and users there are', async (t) => {
+t.test('all refusals look alike, so that a client does not learn which tokens and users exist', async (t) => {
   const refused: readonly (readonly [Site, object])[] = [
     ...['bad', 'gina', 'ops', 'nowhere', 'reserved', 'overflow', 'unknown'].map(
       (token) => [inArktos, { token }] as const,
@@ -188,7 +188,7 @@ t.test('all failures look alike: no one learns which tokens and users there are'
   }
 });
 
-t.test('a backend that is down is a 503, and a flood of tokens a 429', async (t) => {
+t.test('a backend that is down causes a 503, and a flood of tokens a 429', async (t) => {
   t.equal((await review(inArktos, { token: 'down' })).status, 503);
   t.equal((await review(inArktos, { token: 'flood' })).status, 429);
 });
@@ -205,7 +205,7 @@ t.test('a service of the system tenant asks about the users of every tenant', as
   t.equal((await review(asSystem, { user: 'system:stonegate:dora' })).status, 201);
 });
 
-t.test('a body that is no review is refused, and nothing of it is repeated', async (t) => {
+t.test('a body that is not a review is refused, and the response repeats nothing of it', async (t) => {
   const specs: readonly (readonly [unknown, object?])[] = [
     [{}],
     [{ token: 'secret', user: 'acme:alice' }],

@@ -1,4 +1,4 @@
-/** For how long a document of access rules counts, and whether it is complete. */
+/** How long a document of access rules is valid, and whether it is complete. */
 import t from 'tap';
 import type { RulesSelection } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
 import {
@@ -24,7 +24,7 @@ function siteOf(): AccessIndexSite {
   );
 }
 
-/** @returns the document of what a user may list; alice's, whose credential does not expire, by default */
+/** @returns a function for the document of what a user may list: alice, with no expiry, by default */
 function documentsOf(site: AccessIndexSite, options: Partial<RulesDocumentsOptions> = {}) {
   const { access, clock } = site;
   const namedSets = [{ name: 'listable', verb: 'list', apiGroup: '', resource: 'pods', subresource: '' }];
@@ -58,7 +58,7 @@ t.test('a document has the rules, the named sets and the revision of the index',
   });
 });
 
-t.test('a document counts for ten minutes, and never longer than the credential', async (t) => {
+t.test('a document is valid for ten minutes, and never longer than the credential', async (t) => {
   const site = siteOf();
   const documentOf = documentsOf(site);
   const now = site.clock.now();
@@ -69,14 +69,14 @@ t.test('a document counts for ten minutes, and never longer than the credential'
   t.equal(Date.parse(status.validUntil), Math.floor((now + 5_000) / 1_000) * 1_000);
 });
 
-t.test('before the index is complete there is no document', async (t) => {
+t.test('before the index is complete, there is no document', async (t) => {
   await t.rejects(documentsOf(unsyncedAccessIndex())(), {
     code: 'AccessIndexUnavailable',
     message: /have not been listed yet/,
   });
 });
 
-t.test('a document that may lack something says why', async (t) => {
+t.test('a document that may be incomplete says why', async (t) => {
   const reasonOf = async (site: AccessIndexSite, options: Partial<RulesDocumentsOptions> = {}) => {
     const { incomplete, incompleteReason } = (await documentsOf(site, options)()).status;
     t.ok(incomplete);
@@ -91,7 +91,7 @@ t.test('a document that may lack something says why', async (t) => {
   t.match(await reasonOf(left), /leaves out roles and bindings/);
 });
 
-t.test('rules and named sets share the bytes of a document', async (t) => {
+t.test('rules and named sets share the size limit of a document', async (t) => {
   const names = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(63, '-x'));
   const site = accessIndexOf(
     clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
@@ -128,7 +128,7 @@ t.test('rules are cached for one user and one selection, until a role or binding
   t.same(await namesFor(), ['a']);
 });
 
-t.test('the digest is that of what a client acts on: not of the revision or the time', async (t) => {
+t.test('the digest covers what a client acts on, not the revision or the time', async (t) => {
   const site = siteOf();
   const documentOf = documentsOf(site);
   const { digest: before } = await documentOf();
@@ -142,35 +142,42 @@ t.test('the digest is that of what a client acts on: not of the revision or the 
   t.not((await documentOf()).digest, after, 'it is incomplete now');
 });
 
-t.test('evaluations take turns, so that none of a tenant waits behind many of another', async (t) => {
-  const site = siteOf();
-  const namedSets: RulesDocumentsOptions['namedSets'] = [];
-  const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
-  const ended: string[] = [];
-  const ask = async (home: string, verb: string) => {
-    const subject = uniformSubject({ ...rbacUser('alice'), home });
-    const selection = { verb };
-    await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
-    ended.push(home);
-  };
-  const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
-  await Promise.all([...many, ask('small', 'list')]);
-  t.ok(ended.indexOf('small') <= 2, ended.join());
-  const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
-  const results = await Promise.allSettled(tooMany);
-  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  t.equal(refused.length, 5);
-  t.match(refused[0], { code: 'TenantRateExceeded' });
-});
+t.test(
+  'tenants take turns, so that an evaluation for one does not wait behind many for another',
+  async (t) => {
+    const site = siteOf();
+    const namedSets: RulesDocumentsOptions['namedSets'] = [];
+    const documents = createRulesDocuments({ ...site, authorizers: ['RBAC'], namedSets });
+    const ended: string[] = [];
+    const ask = async (home: string, verb: string) => {
+      const subject = uniformSubject({ ...rbacUser('alice'), home });
+      const selection = { verb };
+      await documents.documentOf({ subject, selection, expiresAt: Number.POSITIVE_INFINITY, signal });
+      ended.push(home);
+    };
+    const many = Array.from({ length: 20 }, (_, at) => ask('large', `verb${at}`));
+    await Promise.all([...many, ask('small', 'list')]);
+    t.ok(ended.indexOf('small') <= 2, ended.join());
+    const tooMany = Array.from({ length: 70 }, (_, at) => ask('large', `other${at}`));
+    const results = await Promise.allSettled(tooMany);
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    t.equal(refused.length, 5);
+    t.match(refused[0], { code: 'TenantRateExceeded' });
+  },
+);
 
-t.test('of what an access token has by wildcards the document says that it may lack something', async (t) => {
-  const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-  const admin = role('a', 'admin', [everything]);
-  const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
-  const subjectWith = (scopes: string) => uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
-  const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
-  const limited = await documentOf(undefined, subjectWith('read'));
-  t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
-  const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
-  t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
-});
+t.test(
+  'if a wildcard stands for more than an access token allows, the document says that it is incomplete',
+  async (t) => {
+    const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+    const admin = role('a', 'admin', [everything]);
+    const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
+    const subjectWith = (scopes: string) =>
+      uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
+    const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
+    const limited = await documentOf(undefined, subjectWith('read'));
+    t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
+    const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
+    t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
+  },
+);

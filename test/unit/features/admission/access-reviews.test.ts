@@ -13,7 +13,7 @@ async function admit(spec: unknown, path = `${V1}/subjectaccessreviews`) {
   return rule.admit({ format: 'object', content }, inspectedRequest({ path }));
 }
 
-t.test('the tenant of a review is the caller’s; all else goes on as it came', async (t) => {
+t.test('a review gets the caller’s tenant; everything else is forwarded unchanged', async (t) => {
   const spec = { user: 'acme:carl', groups: ['devs'], extra: { tier: ['gold'] } };
   for (const tenant of [{}, { tenant: 'acme' }, { tenant: '' }])
     t.strictSame(await admit({ ...spec, resourceAttributes: { ...listPods, ...tenant } }), {
@@ -35,7 +35,7 @@ t.test('a question about a user of another tenant, or of none, is refused', asyn
   await t.rejects(admit({ user: 'globex:gina', nonResourceAttributes: { path: '/' } }), DENIED);
 });
 
-t.test('a question about another tenant is refused, not answered about one’s own', async (t) => {
+t.test('a question about another tenant is refused, not answered for the caller’s own tenant', async (t) => {
   for (const tenant of ['globex', 'all'])
     await t.rejects(admit({ user: 'acme:carl', resourceAttributes: { ...listPods, tenant } }), {
       ...DENIED,
@@ -43,33 +43,33 @@ t.test('a question about another tenant is refused, not answered about one’s o
     });
 });
 
-t.test('a question about a path is the API server’s to answer', async (t) => {
+t.test('a question about a path is left to the API server', async (t) => {
   const nonResourceAttributes = { path: '/metrics', verb: 'get' };
   t.equal(await admit({ user: 'acme:carl', nonResourceAttributes }), undefined);
 });
 
-t.test('a review of oneself names no user', async (t) => {
+t.test('a SelfSubjectAccessReview names no user', async (t) => {
   const asked = admit({ resourceAttributes: listPods }, `${V1}/selfsubjectaccessreviews`);
   t.match(await asked, { spec: { resourceAttributes: { tenant: 'acme' } } });
 });
 
 for (const [what, spec] of [
-  ['a user that is no text', { user: ['acme:carl'], resourceAttributes: listPods }],
+  ['a user that is not a string', { user: ['acme:carl'], resourceAttributes: listPods }],
   ['another spelling of user', { user: 'acme:carl', User: 'globex:gina', resourceAttributes: listPods }],
   ['another spelling of tenant', { user: 'acme:carl', resourceAttributes: { Tenant: 'globex' } }],
-  ['attributes that are no object', { user: 'acme:carl', resourceAttributes: [] }],
+  ['attributes that are not an object', { user: 'acme:carl', resourceAttributes: [] }],
 ] as const)
-  t.test(`a review with ${what} is no review`, async (t) => {
+  t.test(`a review with ${what} is refused`, async (t) => {
     await t.rejects(admit(spec), { code: 'BodyMalformed' });
   });
 
-t.test('another spelling of spec is no review', async (t) => {
+t.test('a review with another spelling of spec is refused', async (t) => {
   const content = { spec: { user: 'acme:carl' }, Spec: { user: 'globex:gina' } };
   const request = inspectedRequest({ path: `${V1}/subjectaccessreviews` });
   t.throws(() => rule.admit({ format: 'object', content }, request), { code: 'BodyMalformed' });
 });
 
-t.test('a system user asks about any tenant, so the review is not read', async (t) => {
+t.test('a system user may ask about any tenant, so the review is not inspected', async (t) => {
   const { info } = inspectedRequest({ path: '/apis/authorization.k8s.io/v1/subjectaccessreviews' });
   t.notOk(rule.appliesTo(info, toTenantName('system')));
   t.ok(rule.appliesTo(info, toTenantName('acme')));

@@ -66,7 +66,7 @@ for (const version of ['v1', 'v1beta1'])
     t.notMatch(JSON.stringify(logged), /hunter2/);
   });
 
-t.test('what is no review is an error, never a verdict', async (t) => {
+t.test('a body that is not a review is an error, never a verdict', async (t) => {
   const { ask, results } = webhook();
   const good: { request: object } = JSON.parse(
     JSON.stringify(admissionReview(admissionRequest({ object: {} }))),
@@ -85,7 +85,7 @@ t.test('what is no review is an error, never a verdict', async (t) => {
   t.same(new Set(results), new Set(['error']));
 });
 
-t.test('very many violations make a short response', async (t) => {
+t.test('the response to very many violations is short', async (t) => {
   const { ask } = webhook();
   const names = Array.from({ length: 4_900 }, (_, at) => [`label-${at}-${'x'.repeat(20)}`, 'v']);
   const spec = { nodeSelector: Object.fromEntries(names) };
@@ -96,7 +96,7 @@ t.test('very many violations make a short response', async (t) => {
 });
 
 t.test(
-  'rights are reviewed within the time that API servers wait; then the request is refused',
+  'a request is refused if its rights cannot be reviewed within the time that API servers wait',
   async (t) => {
     const asked = Promise.withResolvers<void>();
     const { ask, results, logged, clock } = webhook({
@@ -124,7 +124,7 @@ t.test(
   },
 );
 
-t.test('while the API server is asked for one request, others are judged', async (t) => {
+t.test('while one request waits for the API server, others are judged', async (t) => {
   const held = Promise.withResolvers<boolean>();
   const { ask } = webhook({ holds: () => held.promise });
   const published = {

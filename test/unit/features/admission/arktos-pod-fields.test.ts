@@ -15,29 +15,32 @@ const vm = { spec: { virtualMachine: { name: 'vm', image: 'cirros' } } };
 const network = { spec: { vpc: 'v', nics: [{ name: 'eth0' }, { portId: 'p' }] } };
 const target = annotated('kubernetes.io/target-runtime');
 
-t.test('what the network controller and the VM runtime do for every tenant with one account', async (t) => {
-  const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
-  for (const [object, paths] of [
-    [network, ['spec.vpc', 'spec.nics[0]', 'spec.nics[1]']],
-    [{ spec: { vpc: '', nics: [] } }, []],
-    [annotated('VPC', 'NICs', 'vpc'), ['metadata.annotations[VPC]', 'metadata.annotations[NICs]']],
-    ...['VirtletCloudInitUserDataSource', 'VirtletSSHKeySource', 'VirtletFilesFromDataSource'].map(
-      (key) => [annotated(key, 'VirtletCPUModel'), [`metadata.annotations[${key}]`]] as const,
-    ),
-    [{ spec: { volumes: [{ flexVolume: device }] } }, ['spec.volumes[0].flexVolume']],
-    [{ spec: { volumes: [{ flexVolume: { driver: 'example.com/nfs' } }] } }, []],
-    [vm, []],
-    [target, []],
-  ] as const)
-    t.strictSame(pathsOf(object), paths, JSON.stringify(object));
-});
+t.test(
+  'fields that the network controller or the VM runtime acts on with its own account are refused',
+  async (t) => {
+    const device = { driver: 'virtlet/flexvolume_driver', options: { type: 'raw', path: '/dev/sda' } };
+    for (const [object, paths] of [
+      [network, ['spec.vpc', 'spec.nics[0]', 'spec.nics[1]']],
+      [{ spec: { vpc: '', nics: [] } }, []],
+      [annotated('VPC', 'NICs', 'vpc'), ['metadata.annotations[VPC]', 'metadata.annotations[NICs]']],
+      ...['VirtletCloudInitUserDataSource', 'VirtletSSHKeySource', 'VirtletFilesFromDataSource'].map(
+        (key) => [annotated(key, 'VirtletCPUModel'), [`metadata.annotations[${key}]`]] as const,
+      ),
+      [{ spec: { volumes: [{ flexVolume: device }] } }, ['spec.volumes[0].flexVolume']],
+      [{ spec: { volumes: [{ flexVolume: { driver: 'example.com/nfs' } }] } }, []],
+      [vm, []],
+      [target, []],
+    ] as const)
+      t.strictSame(pathsOf(object), paths, JSON.stringify(object));
+  },
+);
 
 t.test('a VM lacks the settings that the restricted standard requires', async (t) => {
   t.strictSame(pathsOf(vm, 'restricted'), ['spec.virtualMachine']);
   t.strictSame(pathsOf(target, 'restricted'), ['metadata.annotations[kubernetes.io/target-runtime]']);
 });
 
-t.test('the privileged level allows all of them', async (t) => {
+t.test('the privileged level allows all of these fields', async (t) => {
   t.strictSame(pathsOf(network, 'privileged'), []);
 });
 

@@ -57,18 +57,18 @@ t.test('an author who holds each right that the policy grants may write it', asy
       { ...pods, verb: 'get', subresource: 'log' },
       { ...pods, verb: 'list', subresource: 'log' },
     ],
-    'each once, about every object: without a name',
+    'each right is reviewed once, and for every object: without a name',
   );
 });
 
-t.test('who lacks the first right is not asked about all the others', async (t) => {
+t.test('if the author lacks the first right, not all the others are reviewed', async (t) => {
   const verbs = Array.from({ length: 100 }, (_, at) => `verb${'a'.repeat(at % 50)}${at < 50 ? 'b' : 'c'}`);
   const object = policy({ rules: [{ ...readPods, verbs }] });
   const { asked } = await reviewed({ object }, none);
   t.ok(asked.length <= 5, `${asked.length}`);
 });
 
-t.test('more rights than can be reviewed are refused unasked', async (t) => {
+t.test('a policy that grants more rights than can be reviewed is refused without a review', async (t) => {
   const resources = Array.from({ length: 60 }, (_, at) => `kind${at}`);
   const spec = {
     namespaces: Array.from({ length: 5 }, (_, at) => `n${at}`),
@@ -101,7 +101,7 @@ t.test('only Stonegate writes the status', async (t) => {
   t.match(await reviewed({ ...update, subresource: 'status', user: provisioner }, none), { allowed: true });
 });
 
-t.test('an administrator of the system holds no more than RBAC says', async (t) => {
+t.test('an administrator of the system has no more rights than RBAC grants', async (t) => {
   t.match(await reviewed({ user: ADMIN }, none), { allowed: false });
   t.match(await reviewed({ user: ADMIN }, all), {
     allowed: true,
@@ -117,44 +117,47 @@ t.test('no policy lets users into the system tenant', async (t) => {
     });
 });
 
-t.test('whose name only begins like the system tenant’s is a tenant’s user', async (t) => {
-  const user = { username: 'system-x:eve', groups: ['system:authenticated'] };
-  t.match(await reviewed({ user, object: policy({}, { tenant: 'system-x' }) }, none), {
-    allowed: false,
-    asked: [{ tenant: 'system-x' }],
-  });
-});
+t.test(
+  'a user whose name only begins with the name of the system tenant is a user of another tenant',
+  async (t) => {
+    const user = { username: 'system-x:eve', groups: ['system:authenticated'] };
+    t.match(await reviewed({ user, object: policy({}, { tenant: 'system-x' }) }, none), {
+      allowed: false,
+      asked: [{ tenant: 'system-x' }],
+    });
+  },
+);
 
-t.test('a service account’s rights cannot be reviewed: its name does not tell its tenant', async (t) => {
+t.test('a service account’s rights cannot be reviewed: its name does not show its tenant', async (t) => {
   const user = { username: 'system:serviceaccount:kube-system:tenant-controller', groups: [] };
   t.match(await reviewed({ user }, all), { allowed: false, asked: [], message: /service account/ });
 });
 
-t.test('stonegate:manage does not include policies: an admin of a project lets no guests in', async (t) => {
-  for (const roles of [CLUSTER_ROLES, TENANT_CLUSTER_ROLES])
-    for (const [name, rules] of roles)
-      for (const verb of ['get', 'create', 'update', 'patch', 'escalate']) {
-        const question = { verb, apiGroup: POLICIES.group, resource: POLICIES.resource, subresource: '' };
-        t.notOk(
-          rules.some((rule) => ruleAllows(rule, { ...question, namespace: '', name: 'p', tenant: 'acme' })),
-          `${name} ${verb}`,
-        );
-      }
-});
-
 t.test(
-  'a policy that every replica would have to read for long is refused, but not what is there',
+  'stonegate:manage does not include policies, so an admin of a project cannot let guests in',
   async (t) => {
-    const annotated = (length: number) => policy({}, { annotations: { note: 'x'.repeat(length) } });
-    t.equal((await reviewed({ object: annotated(60_000) }, all)).allowed, true);
-    const large = annotated(70_000);
-    t.match(await reviewed({ object: large }, all), {
-      allowed: false,
-      message: /metadata: .* larger than 65536/,
-    });
-    const update = { operation: 'UPDATE', oldObject: policy() } as const;
-    t.equal((await reviewed({ ...update, object: large }, all)).allowed, false, 'by an annotation alone');
-    t.equal((await reviewed({ ...update, object: large, oldObject: large }, all)).allowed, true);
-    t.equal((await reviewed({ ...update, object: annotated(66_000), oldObject: large }, all)).allowed, true);
+    for (const roles of [CLUSTER_ROLES, TENANT_CLUSTER_ROLES])
+      for (const [name, rules] of roles)
+        for (const verb of ['get', 'create', 'update', 'patch', 'escalate']) {
+          const question = { verb, apiGroup: POLICIES.group, resource: POLICIES.resource, subresource: '' };
+          t.notOk(
+            rules.some((rule) => ruleAllows(rule, { ...question, namespace: '', name: 'p', tenant: 'acme' })),
+            `${name} ${verb}`,
+          );
+        }
   },
 );
+
+t.test('a policy that is too large is refused, unless the stored one is at least as large', async (t) => {
+  const annotated = (length: number) => policy({}, { annotations: { note: 'x'.repeat(length) } });
+  t.equal((await reviewed({ object: annotated(60_000) }, all)).allowed, true);
+  const large = annotated(70_000);
+  t.match(await reviewed({ object: large }, all), {
+    allowed: false,
+    message: /metadata: .* larger than 65536/,
+  });
+  const update = { operation: 'UPDATE', oldObject: policy() } as const;
+  t.equal((await reviewed({ ...update, object: large }, all)).allowed, false, 'by an annotation alone');
+  t.equal((await reviewed({ ...update, object: large, oldObject: large }, all)).allowed, true);
+  t.equal((await reviewed({ ...update, object: annotated(66_000), oldObject: large }, all)).allowed, true);
+});

@@ -71,7 +71,7 @@ for (const [format, content, expected] of CASES)
   });
 
 t.test(
-  'both versions, both forms of the path and the subresource concern it, in tenants alone',
+  'the rule applies to both versions, both forms of the path and the subresource, except in the system tenant',
   async (t) => {
     for (const path of [
       CRDS,

@@ -31,7 +31,7 @@ for (const [what, spec, paths] of [
   ],
   ['affinity by allowed labels', required(allowed), []],
   [
-    'affinity by another one',
+    'affinity by another label',
     required(allowed, { matchExpressions: [{ ...hostname, operator: 'NotIn' }] }),
     [`${AT}.nodeSelectorTerms[1].matchExpressions[0].key`],
   ],
@@ -50,7 +50,7 @@ for (const [what, spec, paths] of [
     { tolerations: [{ key: 'a' }, { operator: 'Exists' }, { key: '' }, null] },
     ['spec.tolerations[1]', 'spec.tolerations[2]', 'spec.tolerations[3]'],
   ],
-  ['a priority of the system', { priorityClassName: 'system-x' }, ['spec.priorityClassName']],
+  ['a priority class of the system', { priorityClassName: 'system-x' }, ['spec.priorityClassName']],
 ] as const)
   t.test(`D236: ${what}`, async (t) => {
     t.strictSame(pathsOf(spec), paths);

@@ -1,4 +1,4 @@
-/** In which versions each check forbids a field. */
+/** In which versions of the Pod Security Standards each check forbids a field. */
 import t from 'tap';
 import { podPartOf } from '../../../../src/features/admission/pod-part.ts';
 import { podSecurityViolations } from '../../../../src/features/admission/pod-security.ts';
@@ -35,7 +35,7 @@ const SECCOMP = 'seccomp.security.alpha.kubernetes.io';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/c';
 const annotated = (annotations: Fields) => ({ metadata: { annotations }, ...inContainer({}) });
 
-/** Check, pod, field; the versions that forbid it, all of them if none is given. */
+/** Check, pod and field; the first and last version that forbid the field, every version by default. */
 type Case = readonly [check: string, spec: Fields, at: string, since?: number, last?: number];
 
 const BASELINE: readonly Case[] = [
@@ -141,7 +141,7 @@ for (const [level, cases] of Object.entries({ baseline: BASELINE, restricted: RE
       t.strictSame(pathsIn(since), [at]);
     });
 
-t.test('a field of a wrong type is refused: the API server would not decode it', async (t) => {
+t.test('a field of the wrong type is refused, as the API server could not decode it', async (t) => {
   const wrong: readonly [unknown, string][] = [
     [{ spec: { hostNetwork: 'true' } }, 'spec.hostNetwork must be a boolean'],
     [{ spec: one({ runAsUser: '0' }) }, `${CONTEXT}.runAsUser must be an integer`],
@@ -155,7 +155,7 @@ t.test('a field of a wrong type is refused: the API server would not decode it',
     );
 });
 
-t.test('inherited properties are no fields', async (t) => {
+t.test('inherited properties are not fields', async (t) => {
   const inherited = Object.create({ hostNetwork: true, containers: 7 });
   t.strictSame(violationsOf({ spec: inherited }, 'baseline'), []);
   const named: unknown = JSON.parse(
@@ -172,13 +172,13 @@ t.test('an update is judged by what it changes', async (t) => {
   const host = (path: string) => ({ volumes: [{ name: 'v', hostPath: { path, type: 'Directory' } }] });
   const both = { containers: [privileged, plain] };
 
-  await t.test('a violation at the same field with the same value is no new one', async (t) => {
+  await t.test('a violation at the same field with the same value is not new', async (t) => {
     t.strictSame(paths('baseline', both, { spec: { containers: [privileged], hostPID: true } }), []);
     const reordered = { volumes: [{ hostPath: { type: 'Directory', path: '/a' }, name: 'v' }] };
     t.strictSame(paths('baseline', reordered, { spec: host('/a') }), []);
   });
 
-  await t.test('one with another value, or at another field, is', async (t) => {
+  await t.test('a violation with another value, or at another field, is new', async (t) => {
     t.strictSame(paths('baseline', host('/'), { spec: host('/a') }), ['spec.volumes[0].hostPath']);
     t.strictSame(paths('baseline', { containers: [plain, privileged] }, { spec: both }), [
       'spec.containers[1].securityContext.privileged',

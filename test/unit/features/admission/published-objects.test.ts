@@ -49,7 +49,7 @@ t.test('setting, changing and removing the annotations needs the right to publis
     });
 });
 
-t.test('an empty annotation is one, and so is one that is no text', async (t) => {
+t.test('an empty annotation counts, and so does one that is not a string', async (t) => {
   for (const value of ['', null, 1])
     t.match(
       await reviewed({ object: object({ [PUBLISHED]: value }) }, false),
@@ -58,7 +58,7 @@ t.test('an empty annotation is one, and so is one that is no text', async (t) =>
     );
 });
 
-t.test('every kind that can be published, through subresources too', async (t) => {
+t.test('objects of every kind need the right to be published, also through subresources', async (t) => {
   const set = object({ [PUBLISHED]: 'all' });
   const kinds = [{ group: 'batch', version: 'v1', resource: 'cronjobs', namespaced: true }];
   for (const [group, resource] of [
@@ -87,19 +87,22 @@ t.test('every kind that can be published, through subresources too', async (t) =
   t.match(await reviewed({ resource: 'services', object: set }, false), { allowed: true, asked: [] });
 });
 
-t.test('on Arktos tenants publish nothing, so the annotation means nothing there', async (t) => {
+t.test('on Arktos tenants cannot publish, so the annotation has no effect on their objects', async (t) => {
   const own = object({ [PUBLISHED]: 'all' }, { tenant: 'acme' });
   t.match(await reviewed({ object: own, user: ALICE }, false), { allowed: true, asked: [] });
 });
 
-t.test('shared: in every namespace, since one may become a publishing one later', async (t) => {
-  const set = object({ [PUBLISHED]: 'all' });
-  for (const user of [ADMIN, ALICE])
-    t.match(await reviewed({ object: set, user, namespace: 'acme' }, false, { mode: 'shared' }), {
-      allowed: false,
-      asked: [{ tenant: undefined, verb: 'publish', namespace: 'acme' }],
-    });
-});
+t.test(
+  'in shared mode the right is needed in every namespace, since any may become a publishing namespace',
+  async (t) => {
+    const set = object({ [PUBLISHED]: 'all' });
+    for (const user of [ADMIN, ALICE])
+      t.match(await reviewed({ object: set, user, namespace: 'acme' }, false, { mode: 'shared' }), {
+        allowed: false,
+        asked: [{ tenant: undefined, verb: 'publish', namespace: 'acme' }],
+      });
+  },
+);
 
 t.test('copies belong to Stonegate', async (t) => {
   const marks = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/published-from': 'd' };
@@ -110,7 +113,7 @@ t.test('copies belong to Stonegate', async (t) => {
   const paths = (changes: Partial<AdmissionRequest>, mode: 'arktos' | 'shared' = 'arktos') =>
     refusedPaths(decisionOf({ mode })(admissionRequest({ ...stored, ...changes })));
 
-  await t.test('a tenant’s user does not change or delete them', async (t) => {
+  await t.test('a user of a tenant may not change or delete copies', async (t) => {
     for (const mode of ['arktos', 'shared'] as const) {
       t.same(paths({ operation: 'UPDATE', object: copyIn('acme', { a: 'c' }) }, mode), ['data']);
       t.same(paths({ operation: 'DELETE' }, mode), ['metadata.name']);
@@ -124,16 +127,28 @@ t.test('copies belong to Stonegate', async (t) => {
     }
   });
 
-  await t.test('controllers that delete may; the controller of quotas writes the status', async (t) => {
-    for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
-      const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
-      for (const mode of ['arktos', 'shared'] as const)
-        t.same(paths({ operation: 'DELETE', user }, mode), [], name);
-    }
-    const user = { username: 'system:serviceaccount:kube-system:resourcequota-controller', groups: [] };
-    const counted = { ...copyIn('acme', { a: 'b' }), status: { used: { pods: '1' } } };
-    const change = { operation: 'UPDATE', subresource: 'status', resource: 'resourcequotas', user } as const;
-    t.same(paths({ ...change, object: counted }), []);
-    t.same(paths({ ...change, object: copyIn('acme', { a: 'c' }) }), ['data'], 'and nothing else');
-  });
+  await t.test(
+    'controllers that delete objects may delete copies; the quota controller may write their status',
+    async (t) => {
+      for (const name of ['namespace-controller', 'generic-garbage-collector', 'tenant-controller']) {
+        const user = { username: `system:serviceaccount:kube-system:${name}`, groups: [] };
+        for (const mode of ['arktos', 'shared'] as const)
+          t.same(paths({ operation: 'DELETE', user }, mode), [], name);
+      }
+      const user = { username: 'system:serviceaccount:kube-system:resourcequota-controller', groups: [] };
+      const counted = { ...copyIn('acme', { a: 'b' }), status: { used: { pods: '1' } } };
+      const change = {
+        operation: 'UPDATE',
+        subresource: 'status',
+        resource: 'resourcequotas',
+        user,
+      } as const;
+      t.same(paths({ ...change, object: counted }), []);
+      t.same(
+        paths({ ...change, object: copyIn('acme', { a: 'c' }) }),
+        ['data'],
+        'the quota controller may change nothing else',
+      );
+    },
+  );
 });

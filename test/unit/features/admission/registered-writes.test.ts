@@ -1,6 +1,7 @@
 /**
- * Arktos calls a URL of the webhook five times a second, and what is not registered is not judged: so exactly
- * those kinds and operations of its API are registered of which some request is refused.
+ * Arktos calls each URL of the webhook at most five times a second, and writes that are not registered are
+ * not judged. So exactly those kinds and operations of its API are registered of which some request is
+ * refused.
  */
 import t from 'tap';
 import {
@@ -26,17 +27,17 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   patch: 'UPDATE',
   delete: 'DELETE',
 };
-/** The stand-in serves no more of that group than deployments. */
+/** Of this group the stand-in serves only deployments. */
 const EXTENSIONS = ['daemonsets', 'replicasets'].map((resource) => ({
   group: 'extensions',
   resource,
   verbs: ['create', 'update', 'delete'],
   subresources: [STATUS],
 }));
-/** A review of these says CONNECT. */
+/** A review of these subresources has the operation CONNECT. */
 const CONNECTIONS = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** `OPERATION group/resource/subresource` of all that Arktos stores. */
+/** `OPERATION group/resource/subresource` of every write that Arktos serves. */
 function servedWrites(): Set<string> {
   type Served = Pick<Kind, 'group' | 'resource' | 'verbs'> & {
     readonly subresources: readonly Pick<Kind['subresources'][number], 'name' | 'verbs'>[];
@@ -61,7 +62,7 @@ function servedWrites(): Set<string> {
 
 const POD = { nodeName: 'n1', hostNetwork: true, containers: [{ name: 'c', image: 'i' }] };
 const TEMPLATE = { metadata: {}, spec: POD };
-/** What no tenant's user may store, of whatever kind it is. */
+/** Fields that a user of a tenant may not store, whatever the kind. */
 const WORST = {
   spec: {
     ...POD,
@@ -77,7 +78,7 @@ const WORST = {
 const metadata = { name: 'x', tenant: 'acme' };
 const marked = { ...metadata, labels: { 'stonegate.dev/managed-by': 'stonegate' } };
 
-/** What a tenant's user stores or deletes that should not be, as far as the subresource stores it. */
+/** A write by a user of a tenant that should be refused, with the fields that the subresource stores. */
 function worstRequest(operation: Operation, subresource: string) {
   if (operation === 'DELETE') return { oldObject: { metadata: marked } };
   const oldObject = operation === 'UPDATE' ? { oldObject: { metadata, spec: {} } } : {};
@@ -94,7 +95,7 @@ function worstRequest(operation: Operation, subresource: string) {
   }
 }
 
-t.test('exactly the writes are registered that can be refused', async (t) => {
+t.test('exactly the writes that can be refused are registered', async (t) => {
   const decide = decisionOf({ systemKinds: SYSTEM_KINDS, publishing: PUBLISHING });
   const refused = [...servedWrites()].filter((write) => {
     const [operation, group = '', resource = '', subresource = ''] = write.split(/[ /]/);

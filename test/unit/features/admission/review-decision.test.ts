@@ -37,7 +37,7 @@ t.test('on Arktos the tenant of the object decides, not the user', async (t) => 
 });
 
 t.test(
-  'in shared mode the user decides: the tenant’s group, or a service account of its namespace',
+  'in shared mode the user decides: by the group of a tenant, or the namespace of a service account',
   async (t) => {
     const object = { spec: { nodeName: 'n1' } };
     const account = (namespace: string) => ({ username: `system:serviceaccount:${namespace}:x`, groups: [] });
@@ -61,7 +61,7 @@ t.test(
   },
 );
 
-t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t) => {
+t.test('a user of a tenant may not bind a pod to a node; the scheduler may', async (t) => {
   const object = { metadata: { name: 'x' }, target: { kind: 'Node', name: 'n1' } };
   const scheduler = { username: 'system:kube-scheduler', groups: [] };
   for (const decide of [arktos, shared])
@@ -69,11 +69,11 @@ t.test('a tenant’s user binds no pod to a node; the scheduler does', async (t)
       t.same(paths({ ...place, object }, decide), ['target']);
       t.same(paths({ ...place, object, user: scheduler }, decide), []);
     }
-  // On Arktos a service account does not tell its tenant.
+  // On Arktos the name of a service account does not show its tenant.
   t.same(paths({ resource: 'pods', subresource: 'binding', object, user: CONTROLLER }), ['target']);
 });
 
-t.test('kinds of the system', async (t) => {
+t.test('kinds of the system are refused to tenants', async (t) => {
   const set = { group: 'apps', resource: 'daemonsets' };
   const object = of('acme', { spec: { template: { spec: {} } } });
   for (const user of [ALICE, ADMIN]) t.same(paths({ ...set, user, object }), ['kind'], user.username);
@@ -81,13 +81,13 @@ t.test('kinds of the system', async (t) => {
   t.same(paths({ ...set, object: { spec: {} }, user: ADMIN }, shared), []);
   t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object }), ['kind']);
   t.same(paths({ ...set, operation: 'UPDATE', object, oldObject: object, user: ADMIN }), []);
-  t.same(paths({ ...set, operation: 'DELETE', oldObject: object }), [], 'it may go');
+  t.same(paths({ ...set, operation: 'DELETE', oldObject: object }), [], 'it may be deleted');
 
   const node = { resource: 'nodes', namespace: '', object: { metadata: { name: 'n' } } };
   for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const)
     for (const decide of [arktos, shared]) t.same(paths({ ...node, operation }, decide), ['kind']);
   const forged = { ...node, object: of('system') };
-  t.same(paths(forged), ['kind'], 'what a node says of its tenant proves nothing');
+  t.same(paths(forged), ['kind'], 'the tenant that a node states proves nothing');
   t.same(paths({ ...node, user: { username: 'system:node:n1', groups: ['system:nodes'] } }), []);
   t.same(paths({ ...node, user: CONTROLLER }), ['kind'], 'every tenant can have an account of that name');
   t.same(paths({ ...node, user: CONTROLLER }, shared), []);
@@ -96,8 +96,8 @@ t.test('kinds of the system', async (t) => {
     decide(admissionRequest(changes)).violations.map(({ message }) => message);
   t.match(messages({ ...set, object: { spec: {} } }, shared), [/admission\.systemUsers/]);
   const operator = decisionOf({ mode: 'shared', systemUsers: [ALICE.username] });
-  t.same(paths({ ...set, object: { spec: {} } }, operator), [], 'whom the operator has named');
-  t.notMatch(messages({ ...set, object }, arktos), [/systemUsers/], 'there it would not help');
+  t.same(paths({ ...set, object: { spec: {} } }, operator), [], 'the operator has named the user');
+  t.notMatch(messages({ ...set, object }, arktos), [/systemUsers/], 'on Arktos that option would not help');
 
   const configured = decisionOf({ systemKinds: ['ingresses.networking.k8s.io'] });
   const ingress = { group: 'networking.k8s.io', resource: 'ingresses' };
@@ -105,7 +105,7 @@ t.test('kinds of the system', async (t) => {
   t.same(paths({ ...ingress, object: of('system'), user: ADMIN }, configured), []);
 });
 
-t.test('definitions of scope Cluster', async (t) => {
+t.test('a tenant may not define kinds of scope Cluster', async (t) => {
   const definition = (tenant: string, scope?: string) => ({
     group: 'apiextensions.k8s.io',
     resource: 'customresourcedefinitions',
@@ -120,7 +120,7 @@ t.test('definitions of scope Cluster', async (t) => {
   t.same(paths({ ...definition('acme', 'Cluster'), operation: 'UPDATE', oldObject: object }), []);
 });
 
-t.test('files of nodes as volumes', async (t) => {
+t.test('a tenant may not use files of nodes as volumes', async (t) => {
   for (const source of ['hostPath', 'local']) {
     const object = of('acme', { spec: { [source]: { path: '/' } } });
     t.same(paths({ resource: 'persistentvolumes', namespace: '', object }), [`spec.${source}`]);
@@ -138,7 +138,7 @@ t.test('files of nodes as volumes', async (t) => {
 });
 
 t.test('Pod Security', async (t) => {
-  await t.test('a level for each tenant, and the words of the standards', async (t) => {
+  await t.test('each tenant has its level, and messages use the words of the standards', async (t) => {
     const decide = decisionOf({
       exceptions: { acme: { level: 'privileged' }, globex: { level: 'restricted' } },
     });
@@ -150,30 +150,36 @@ t.test('Pod Security', async (t) => {
     t.match(violations, [{ message: `${PRIVILEGED}: violates PodSecurity "baseline:v1.15": privileged` }]);
   });
 
-  await t.test('shared: a service account shows no tenant, so the strictest level counts', async (t) => {
-    const user = { username: 'system:serviceaccount:acme:x', groups: [] };
-    const decide = decisionOf({
-      mode: 'shared',
-      exceptions: { acme: { level: 'baseline' }, globex: { level: 'restricted', mode: 'warn' } },
-    });
-    t.same(paths({ object: { spec: privileged }, user }, decide), [PRIVILEGED]);
-    t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
-    const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
-    t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
-    const plain = { containers: [{ name: 'c' }] };
-    t.same(paths({ object: { spec: plain }, user }, decide), [], 'what only a rule that warns refuses');
-  });
+  await t.test(
+    'in shared mode a service account shows no tenant, so the strictest level applies',
+    async (t) => {
+      const user = { username: 'system:serviceaccount:acme:x', groups: [] };
+      const decide = decisionOf({
+        mode: 'shared',
+        exceptions: { acme: { level: 'baseline' }, globex: { level: 'restricted', mode: 'warn' } },
+      });
+      t.same(paths({ object: { spec: privileged }, user }, decide), [PRIVILEGED]);
+      t.same(paths({ object: { spec: privileged } }, decide), [PRIVILEGED]);
+      const bob = { username: 'initech:bob', groups: ['stonegate:tenant:initech'] };
+      t.same(paths({ object: { spec: privileged }, user: bob }, decide), []);
+      const plain = { containers: [{ name: 'c' }] };
+      t.same(paths({ object: { spec: plain }, user }, decide), [], 'a level that only warns does not count');
+    },
+  );
 
-  await t.test('annotations that the API server could not store are not judged but refused', async (t) => {
-    const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
-    const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
-    const object = of('acme', { spec: {} }, { annotations: many });
-    t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
-    const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
-    t.same(paths({ object: stored }), []);
-  });
+  await t.test(
+    'annotations that the API server could not store are refused without being judged',
+    async (t) => {
+      const key = (at: number) => `container.apparmor.security.beta.kubernetes.io/${at}`;
+      const many = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [key(at), 'x']));
+      const object = of('acme', { spec: {} }, { annotations: many });
+      t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
+      const stored = of('acme', { spec: {} }, { annotations: { a: 'x'.repeat(256 * 1024 - 1) } });
+      t.same(paths({ object: stored }), []);
+    },
+  );
 
-  await t.test('a pod of too many values is not judged but refused', async (t) => {
+  await t.test('a pod with too many values is refused without being judged', async (t) => {
     const object = of('acme', { spec: { containers: Array.from({ length: 25_000 }, () => ({})) } });
     t.match(arktos(admissionRequest({ object })), { violations: [{ rule: 'size' }] });
     t.match(arktos(admissionRequest({ operation: 'UPDATE', object: of('acme'), oldObject: object })), {
@@ -182,39 +188,43 @@ t.test('Pod Security', async (t) => {
   });
 });
 
-t.test('what Stonegate writes', async (t) => {
+t.test('users of tenants may not change what Stonegate writes', async (t) => {
   const label = 'metadata.labels[stonegate.dev/project-id]';
   const marked = (value?: string) =>
     of('acme', {}, { labels: { app: 'x', ...(value && { 'stonegate.dev/project-id': value }) } });
 
-  await t.test('D234 D235 labels of a namespace, by every way', async (t) => {
+  await t.test('D234 D235 labels of a namespace cannot be added, changed or removed', async (t) => {
     const update = { resource: 'namespaces', name: 'x', operation: 'UPDATE' } as const;
     t.same(paths({ ...update, oldObject: marked(), object: marked('p') }), [label], 'adopted');
     t.same(paths({ ...update, oldObject: marked('p'), object: marked('q') }), [label], 'moved');
     t.same(paths({ ...update, oldObject: marked('p'), object: marked() }), [label], 'released');
     t.same(paths({ ...update, oldObject: marked('p'), object: marked('p') }), []);
-    t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p') }), [label], 'made');
+    t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p') }), [label], 'created');
     const provisioner = { username: 'stonegate-provisioner', groups: ['system:authenticated'] };
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: marked('p'), user: provisioner }), []);
     const annotated = of('acme', {}, { annotations: { 'stonegate.dev/purpose': 'p' } });
     t.same(paths({ resource: 'namespaces', namespace: 'x', object: annotated }), [
       'metadata.annotations[stonegate.dev/purpose]',
     ]);
-    t.same(paths({ resource: 'services', object: marked('p') }), [], 'other kinds are the tenant’s');
+    t.same(
+      paths({ resource: 'services', object: marked('p') }),
+      [],
+      'on other kinds the labels are the tenant’s own',
+    );
   });
 
-  await t.test('D234 shared: namespaces of the system are not touched at all', async (t) => {
+  await t.test('D234 in shared mode namespaces of the system cannot be changed at all', async (t) => {
     for (const name of ['kube-system', 'stonegate', 'kube-new']) {
       const namespace = { resource: 'namespaces', namespace: name, object: { metadata: { name } } };
       t.same(paths(namespace, shared), ['metadata.name'], name);
       t.same(paths({ ...namespace, operation: 'DELETE', name }, shared), ['metadata.name']);
     }
     const made = { resource: 'namespaces', namespace: '', object: { metadata: { generateName: 'kube-' } } };
-    t.same(paths(made, shared), ['metadata.name'], 'before the API server has made a name');
+    t.same(paths(made, shared), ['metadata.name'], 'before the API server has generated the name');
     t.same(paths({ resource: 'namespaces', namespace: 'kube-system', object: of('acme') }), []);
   });
 
-  await t.test('its bindings and roles are not changed or deleted', async (t) => {
+  await t.test('bindings of Stonegate cannot be changed, and their names are reserved', async (t) => {
     const name = `stonegate-${'a'.repeat(40)}`;
     const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'r' };
     const binding = { group: RBAC, resource: 'rolebindings' };
@@ -224,11 +234,11 @@ t.test('what Stonegate writes', async (t) => {
     const labelled = of('acme', { roleRef, subjects }, { name, labels: { a: 'b' } });
     t.same(paths({ ...update, object: labelled }), ['metadata.labels']);
     const later = of('acme', { roleRef, subjects }, { name, resourceVersion: '2', managedFields: [] });
-    t.same(paths({ ...update, object: later }), [], 'nothing but what the API server sets');
+    t.same(paths({ ...update, object: later }), [], 'only fields that the API server sets have changed');
     t.same(paths({ ...binding, object: own }), ['metadata.name'], 'its names are reserved');
   });
 
-  await t.test('no name of what policies become is taken by a tenant’s user', async (t) => {
+  await t.test('the names of objects that are made from policies are reserved', async (t) => {
     const { policies } = resolvedPolicies({
       abac: abacPolicies(ALICE_READS_PODS, { ...ALICE_READS_PODS, name: 'web', namespace: 'web' }),
     });
@@ -245,6 +255,6 @@ t.test('what Stonegate writes', async (t) => {
   });
 });
 
-t.test('connections into pods are not this webhook’s matter', async (t) => {
+t.test('connections into pods are not judged by this webhook', async (t) => {
   t.same(paths({ operation: 'CONNECT', subresource: 'exec', object: { command: ['ls'] } }), []);
 });

@@ -43,10 +43,14 @@ t.test('the review names the tenant, and the user as the API server knows them',
   t.equal(await answer, true);
   t.same(asked, [{ resourceAttributes: { ...get, name: 'p', tenant: 'acme' } }]);
   t.same(users, [user]);
-  t.same(accounts, [{ kind: 'stonegate' }], 'not with connections that the write itself may hold');
+  t.same(
+    accounts,
+    [{ kind: 'stonegate' }],
+    'the review does not use connections that the write itself may occupy',
+  );
 });
 
-t.test('a right without a name is one on every object: no rule of RBAC holds the name', async (t) => {
+t.test('a right on every object is reviewed with a name that no RBAC rule contains', async (t) => {
   const names = [site(), site()].map(({ isAllowed, asked }) => {
     void isAllowed(alice, get, { tenant: undefined }, caller);
     return asked;
@@ -56,11 +60,11 @@ t.test('a right without a name is one on every object: no rule of RBAC holds the
     first !== undefined && 'resourceAttributes' in first ? first.resourceAttributes : {},
   );
   t.match(one?.name, /^[0-9a-f-]{36}$/);
-  t.not(one?.name, other?.name, 'no author of a rule knows it before');
+  t.not(one?.name, other?.name, 'the author of a rule cannot predict the name');
   t.notOk(one !== undefined && 'tenant' in one, 'an ordinary API server has no tenants');
 });
 
-t.test('a denial is none, whatever else is allowed', async (t) => {
+t.test('a right that is denied, or not allowed, is not granted', async (t) => {
   const { isAllowed, responses } = site();
   const answers = [{ allowed: true, denied: true }, { allowed: false }].map(async (response, at) => {
     const answer = isAllowed(alice, get, acme, caller);
@@ -71,12 +75,12 @@ t.test('a denial is none, whatever else is allowed', async (t) => {
   t.same(await Promise.all(answers), [false, false]);
 });
 
-t.test('one tenant has a part of the reviews and of the queue, at each address', async (t) => {
+t.test('a tenant at one address gets only a share of the reviews and of the queue', async (t) => {
   const { isAllowed, asked } = site();
   const ask = (tenant: typeof acme, source = caller.source) =>
     isAllowed(alice, get, tenant, { ...caller, source }).catch((error: unknown) => error);
   const flood = Array.from({ length: 21 }, () => ask(acme));
-  t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'a tenant has a bounded part');
+  t.match(await flood.at(-1), { code: 'AdmissionRateExceeded' }, 'the share of a tenant is bounded');
   t.equal(asked.length, 2);
   void ask(globex);
   void ask(acme, '198.51.100.1');
@@ -84,7 +88,7 @@ t.test('one tenant has a part of the reviews and of the queue, at each address',
   t.equal(asked.length, 4, 'neither another tenant nor another address is held up');
 });
 
-t.test('a wait ends with the request', async (t) => {
+t.test('waiting ends when the request ends', async (t) => {
   const { isAllowed } = site();
   const request = new AbortController();
   for (let at = 0; at < 4; at += 1) void isAllowed(alice, get, acme, caller);
@@ -93,14 +97,17 @@ t.test('a wait ends with the request', async (t) => {
   await t.rejects(waiting, { code: 'UpstreamTimeout' });
 });
 
-t.test('without an API server to ask nothing is allowed, and the message says what is missing', async (t) => {
-  const isAllowed = createRightsReview({
-    clock: createFakeClock(),
-    random: systemRandom,
-    reviewer: undefined,
-  });
-  await t.rejects(isAllowed(alice, get, acme, caller), {
-    code: 'UpstreamUnavailable',
-    message: /no section `upstream`/,
-  });
-});
+t.test(
+  'without an API server to ask, nothing is allowed, and the message says what is missing',
+  async (t) => {
+    const isAllowed = createRightsReview({
+      clock: createFakeClock(),
+      random: systemRandom,
+      reviewer: undefined,
+    });
+    await t.rejects(isAllowed(alice, get, acme, caller), {
+      code: 'UpstreamUnavailable',
+      message: /no section `upstream`/,
+    });
+  },
+);

@@ -41,7 +41,7 @@ async function admit(content: unknown, options: Options = {}) {
 
 const binding = (roleRef: unknown) => ({ metadata: { name: 'b' }, subjects, roleRef });
 
-t.test('a binding goes on as it came if the user may bind its role in the tenant', async (t) => {
+t.test('a binding is forwarded unchanged if the user may bind its role in the tenant', async (t) => {
   const { forwarded, reviewed, asked } = await admit(binding(view), { allowed: true });
   t.strictSame([forwarded, asked], [undefined, []]);
   t.strictSame(reviewed, [
@@ -49,7 +49,7 @@ t.test('a binding goes on as it came if the user may bind its role in the tenant
   ]);
 });
 
-t.test('it is refused without that right', async (t) => {
+t.test('a binding is refused without that right', async (t) => {
   await t.rejects(admit(binding(view)), {
     ...REFUSED,
     message:
@@ -57,7 +57,7 @@ t.test('it is refused without that right', async (t) => {
   });
 });
 
-t.test('a binding in the whole tenant is reviewed without a namespace', async (t) => {
+t.test('a binding for the whole tenant is reviewed without a namespace', async (t) => {
   const { reviewed } = await admit(binding(view), { allowed: true, path: CLUSTER_WIDE });
   t.strictSame(reviewed, [
     { verb: 'bind', group: RBAC, version: 'v1', resource: 'clusterroles', name: 'view' },
@@ -66,14 +66,14 @@ t.test('a binding in the whole tenant is reviewed without a namespace', async (t
 });
 
 for (const [what, roleRef] of [
-  ['none', undefined],
-  ['a text', 'view'],
-  ['one without a name', { kind: 'ClusterRole' }],
-  ['one of an unknown kind', { kind: 'clusterrole', name: 'view' }],
-  ['one whose name is a path', { ...view, name: '../view' }],
-  ['one with a second spelling of the name', { ...view, Name: 'admin' }],
+  ['no role', undefined],
+  ['a role that is a string', 'view'],
+  ['a role without a name', { kind: 'ClusterRole' }],
+  ['a role of an unknown kind', { kind: 'clusterrole', name: 'view' }],
+  ['a role whose name is a path', { ...view, name: '../view' }],
+  ['a role with a second spelling of the name', { ...view, Name: 'admin' }],
 ] as const)
-  t.test(`a binding whose role is ${what} is refused unread`, async (t) => {
+  t.test(`a binding with ${what} is refused without a review`, async (t) => {
     await t.rejects(admit(binding(roleRef), { allowed: true }), MALFORMED);
   });
 
@@ -92,7 +92,7 @@ for (const [format, patch, forwarded] of [
     ],
   ],
 ] as const)
-  t.test(`a ${format} is reviewed for the stored role, which it then states`, async (t) => {
+  t.test(`a ${format} is reviewed for the stored role, and forwarded with that role`, async (t) => {
     const admitted = await admit(patch, { ...patching, format, allowed: true });
     t.strictSame(admitted.forwarded, forwarded);
     t.strictSame(admitted.asked, [{ method: 'GET', path: `${BINDINGS}/b` }]);
@@ -113,7 +113,7 @@ for (const [format, patch] of [
     await t.rejects(admit(patch, { ...patching, format, allowed: true }), MALFORMED);
   });
 
-t.test('a patch of a binding that is not there: 404', async (t) => {
+t.test('a patch of a binding that does not exist gets 404', async (t) => {
   await t.rejects(
     admit({}, { ...patching, format: 'merge-patch', answer: () => ({ status: 404, content: {} }) }),
     {
@@ -123,12 +123,12 @@ t.test('a patch of a binding that is not there: 404', async (t) => {
   );
 });
 
-t.test('a patch of a binding that the user may not read: 403', async (t) => {
+t.test('a patch of a binding that the user may not read gets 403', async (t) => {
   const answer = () => ({ status: 403, content: {} });
   await t.rejects(admit({}, { ...patching, format: 'merge-patch', answer }), REFUSED);
 });
 
-t.test('users of the system tenant are left to the API server', async (t) => {
+t.test('bindings by users of the system tenant are left to the API server', async (t) => {
   const admission = createRoleBindingsRule({
     isConfined: (tenant) => tenant !== 'system',
     review: async () => ({ allowed: true }),
@@ -140,7 +140,7 @@ t.test('users of the system tenant are left to the API server', async (t) => {
   t.notOk(admission.appliesTo(roles.info, toTenantName('acme')));
 });
 
-t.test('at the webhook', async (t) => {
+t.test('the webhook requires the right to bind the role', async (t) => {
   const object = { metadata: { name: 'b', tenant: 'acme' }, roleRef: view, subjects };
   const changed = { ...object, subjects: [] };
   const update = { operation: 'UPDATE', object, oldObject: object } as const;
@@ -161,21 +161,25 @@ t.test('at the webhook', async (t) => {
     return required.flatMap(({ rights }) => rights.map(({ right }) => `${right.resource}/${right.name}`));
   };
   for (const [what, changes, expected] of [
-    ['a tenant’s user must hold bind on the role', {}, ['clusterroles/view']],
+    ['a user of a tenant must have bind on a ClusterRole', {}, ['clusterroles/view']],
     ['on a Role too', { object: { ...object, roleRef: own } }, ['roles/own']],
-    ['an update that gives it to others', { ...update, object: changed }, ['clusterroles/view']],
+    ['an update of the subjects', { ...update, object: changed }, ['clusterroles/view']],
     ['any other update', { ...update, object: { ...object, metadata: { name: 'b', labels: {} } } }, []],
     ['a deletion', { operation: 'DELETE', object: undefined, oldObject: object }, []],
-    ['a role that cannot be told', { object: { ...object, roleRef: 'view' } }, 'refused'],
+    ['a role that cannot be read', { object: { ...object, roleRef: 'view' } }, 'refused'],
     ['users of the system', { user: { username: 'system:stonegate:dora', groups: [] } }, []],
     ['the first binding of a tenant', byController, []],
     [
-      'another of its controller',
+      'another binding by the same controller',
       { ...byController, object: { ...first, subjects } },
       ['clusterroles/admin-role'],
     ],
-    ['the first of another account', { ...byController, user: controller('x') }, ['clusterroles/admin-role']],
+    [
+      'the first binding by another account',
+      { ...byController, user: controller('x') },
+      ['clusterroles/admin-role'],
+    ],
   ] as const)
     t.strictSame(judge(changes), expected, what);
-  t.strictSame(judge({}, 'shared'), [], 'an ordinary API server compares bindings itself');
+  t.strictSame(judge({}, 'shared'), [], 'an ordinary API server checks bindings itself');
 });

@@ -1,4 +1,4 @@
-/** The words are those of `ValidateListOptions` in k8s.io/apimachinery v0.36.3 with the feature off. */
+/** The messages are those of `ValidateListOptions` in k8s.io/apimachinery v0.36.3 with the feature off. */
 import t from 'tap';
 import { watchListAdmission } from '../../../../src/features/admission/watch-list.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
@@ -11,7 +11,7 @@ const admit = (target: string): void =>
     readRequestInfo('GET', target, { readsTenantFromPath: true }),
   );
 
-t.test('a watch that begins with a list is refused as by a server without the feature', async (t) => {
+t.test('a watch that begins with a list is refused, as by a server without the feature', async (t) => {
   for (const options of ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan', 'sendInitialEvents'])
     t.throws(() => admit(`${PODS}?watch=1&${options}`), {
       code: 'ListOptionsInvalid',
@@ -21,7 +21,7 @@ t.test('a watch that begins with a list is refused as by a server without the fe
     });
 });
 
-t.test('other watches, and lists, are the API server’s business', async () => {
+t.test('other watches, and lists, are left to the API server', async () => {
   admit(`${PODS}?watch=1&allowWatchBookmarks=true&resourceVersion=5`);
   admit(`${PODS}?resourceVersion=5&resourceVersionMatch=NotOlderThan`);
   admit(`${PODS}/web?watch=1&sendInitialEvents=true`);

@@ -78,20 +78,28 @@ t.test('the first namespace chooses the revision, and all others are listed at i
   );
 });
 
-t.test('if the API server lists at no exact revision, the list has the lowest of its parts', async (t) => {
-  const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
-  const revisions: Record<string, string> = { a: '100', b: '99', c: '1000' };
-  const options = { namespaces: ['a', 'b', 'c'], limit: undefined, from: undefined, listsAtRevision: false };
-  const asked: (string | undefined)[] = [];
-  const page = await collectPage(options, async (part) => {
-    asked.push(part.revision);
-    return readListPart(listBody(contents, part, revisions[part.namespace] ?? ''));
-  });
-  t.match(page, { revision: '99' });
-  t.same(asked, [undefined, undefined, undefined]);
-});
+t.test(
+  'if the API server cannot list at an exact revision, the list has the lowest revision of its parts',
+  async (t) => {
+    const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
+    const revisions: Record<string, string> = { a: '100', b: '99', c: '1000' };
+    const options = {
+      namespaces: ['a', 'b', 'c'],
+      limit: undefined,
+      from: undefined,
+      listsAtRevision: false,
+    };
+    const asked: (string | undefined)[] = [];
+    const page = await collectPage(options, async (part) => {
+      asked.push(part.revision);
+      return readListPart(listBody(contents, part, revisions[part.namespace] ?? ''));
+    });
+    t.match(page, { revision: '99' });
+    t.same(asked, [undefined, undefined, undefined]);
+  },
+);
 
-t.test('never more than eight requests at a time, and one while a page is full after one', async (t) => {
+t.test('at most eight requests run at a time, and only one if it fills the page', async (t) => {
   const contents = new Map(
     Array.from({ length: 40 }, (_, at) => [`ns-${String(at).padStart(2, '0')}`, ['x', 'y']]),
   );
@@ -114,7 +122,7 @@ t.test('never more than eight requests at a time, and one while a page is full a
   t.equal(most, 1);
 });
 
-t.test('a page that begins in a namespace that is gone meanwhile goes on with the next', async (t) => {
+t.test('a page that begins in a namespace deleted in the meantime continues with the next one', async (t) => {
   const contents = new Map([...'ac'].map((name) => [name, ['x']] as const));
   const asked: PartRequest[] = [];
   const from = { namespace: 'b', more: 'token', revision: '7' };
@@ -129,7 +137,7 @@ t.test('a page that begins in a namespace that is gone meanwhile goes on with th
   t.ok(page !== 'expired' && page.next === undefined);
 });
 
-t.test('an API server that takes no limit makes a longer page, not an endless one', async (t) => {
+t.test('an API server that ignores the limit causes longer pages, not an endless list', async (t) => {
   const contents = new Map([...'ab'].map((name) => [name, ['x', 'y', 'z']] as const));
   const pages = await allPages(contents, 2, async (part) =>
     readListPart(listBody(contents, { ...part, limit: undefined }, '7')),

@@ -1,4 +1,4 @@
-/** Lists of all namespaces, of a user who may list in some. */
+/** Lists of all namespaces by a user who may list in some of them. */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
@@ -32,7 +32,7 @@ function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: 
   return JSON.parse(String(response?.body)).metadata;
 }
 
-t.test('D021 a user who may list nowhere, and one who may list everywhere, are forwarded', async (t) => {
+t.test('D021 the request of a user who may list nowhere, or everywhere, is forwarded', async (t) => {
   const nowhere = allNamespacesSite({ objects: [namespace('a')] });
   t.equal(await nowhere.get(), undefined);
   const everywhere = allNamespacesSite({
@@ -42,19 +42,22 @@ t.test('D021 a user who may list nowhere, and one who may list everywhere, are f
   t.same([...nowhere.asked, ...everywhere.asked], []);
 });
 
-t.test('D029 what is no list of all namespaces of a namespaced kind is forwarded at once', async (t) => {
-  const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-  const site = allNamespacesSite({
-    objects: [
-      namespace('a'),
-      clusterRole('all', rules),
-      roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
-    ],
-  });
-  t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
-  t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
-  t.same(site.asked, []);
-});
+t.test(
+  'D029 any request but a list of a namespaced kind in all namespaces is forwarded at once',
+  async (t) => {
+    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+    const site = allNamespacesSite({
+      objects: [
+        namespace('a'),
+        clusterRole('all', rules),
+        roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
+      ],
+    });
+    t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
+    t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
+    t.same(site.asked, []);
+  },
+);
 
 t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
   const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
@@ -66,10 +69,14 @@ t.test('if other authorizers may allow more, the API server is asked first', asy
   t.equal(instead?.status, 200);
   t.same(site.requested(), ['a', 'b']);
   t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
-  t.equal(await answer('watch=1&resourceVersion=500'), undefined, 'its list was not filtered');
+  t.equal(
+    await answer('watch=1&resourceVersion=500'),
+    undefined,
+    'the list before the watch was not filtered',
+  );
 });
 
-t.test('D024 after a change of the user’s access a list goes on with 410', async (t) => {
+t.test('D024 after a change of the user’s access the next page of a list gets 410', async (t) => {
   const objects = podReader(['a', 'b']);
   const site = allNamespacesSite({ objects, contents: CONTENTS });
   const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
@@ -82,7 +89,7 @@ t.test('D024 after a change of the user’s access a list goes on with 410', asy
 });
 
 t.test(
-  'D025 a token of another user, path or selector, and a changed one, are refused with 400',
+  'D025 a continue token of another user, path or selector, and an altered one, are refused with 400',
   async (t) => {
     const alice = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
     const { continue: more } = metadataOf(await alice.get('/api/v1/pods?limit=2'));
@@ -107,7 +114,7 @@ t.test(
 );
 
 t.test(
-  'D026 a revision that the API server no longer has is 410, after one restart of a first page',
+  'D026 a revision that the API server no longer has causes a 410; a first page is tried twice',
   async (t) => {
     const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
     const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
@@ -116,26 +123,29 @@ t.test(
     site.faults.set('b', { status: 410 });
     const before = site.asked.length;
     await t.rejects(site.get(`/api/v1/pods?limit=2&continue=${more}`), expired);
-    t.equal(site.asked.length, before + 1, 'no repetition');
+    t.equal(site.asked.length, before + 1, 'a later page is not tried again');
     site.faults.delete('a');
     await t.rejects(site.get('/api/v1/pods'), expired);
     t.equal(site.asked.length, before + 5, 'a and b, twice');
   },
 );
 
-t.test('D028 more namespaces than the limit are refused in words that say what to do', async (t) => {
-  const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
-  const site = allNamespacesSite({ objects: podReader(names) });
-  await t.rejects(site.get(), {
-    code: 'TooManyNamespaces',
-    http: 403,
-    message:
-      'pods is forbidden: User "acme:alice" can list resource "pods" in 300 namespaces, but one request is sent to 200 at most: request one namespace (-n NAMESPACE)',
-  });
-  t.same(site.asked, []);
-});
+t.test(
+  'D028 a list of more namespaces than the limit is refused with a message that says what to do',
+  async (t) => {
+    const names = Array.from({ length: 300 }, (_, at) => `ns-${at}`);
+    const site = allNamespacesSite({ objects: podReader(names) });
+    await t.rejects(site.get(), {
+      code: 'TooManyNamespaces',
+      http: 403,
+      message:
+        'pods is forbidden: User "acme:alice" can list resource "pods" in 300 namespaces, but one request is sent to 200 at most: request one namespace (-n NAMESPACE)',
+    });
+    t.same(site.asked, []);
+  },
+);
 
-t.test('a namespace that the API server refuses is left out, and the client is told', async (t) => {
+t.test('a namespace that the API server refuses is left out, and a warning says so', async (t) => {
   const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
   site.faults.set('b', { status: 403 });
   const response = await site.get();
@@ -148,27 +158,30 @@ t.test('a namespace that the API server refuses is left out, and the client is t
   t.equal(await site.get(), undefined, 'all refused: the API server’s own 403');
 });
 
-t.test('a namespace that is gone is empty; one that fails, or sends no list, fails the list', async (t) => {
-  const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
-  site.faults.set('b', { status: 404 });
-  t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3']);
-  site.faults.set('b', { status: 500, body: '{"kind":"Status","code":500}' });
-  const failed = await site.get();
-  t.match([failed?.status, String(failed?.body)], [500, '{"kind":"Status","code":500}']);
-  t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
-  site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
-  await t.rejects(site.get(), { code: 'UpstreamTimeout' });
-  for (const body of [
-    'garbage',
-    '{"kind":"PodList","items":[',
-    '{"rows":[],"metadata":{"resourceVersion":"5"}}',
-  ]) {
-    site.faults.set('b', { status: 200, body });
-    await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
-  }
-});
+t.test(
+  'a deleted namespace counts as empty; a failure, or a response that is not a list, fails the list',
+  async (t) => {
+    const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+    site.faults.set('b', { status: 404 });
+    t.same(namesOf(await site.get()), ['a/p1', 'a/p2', 'a/p3']);
+    site.faults.set('b', { status: 500, body: '{"kind":"Status","code":500}' });
+    const failed = await site.get();
+    t.match([failed?.status, String(failed?.body)], [500, '{"kind":"Status","code":500}']);
+    t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
+    site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
+    await t.rejects(site.get(), { code: 'UpstreamTimeout' });
+    for (const body of [
+      'garbage',
+      '{"kind":"PodList","items":[',
+      '{"rows":[],"metadata":{"resourceVersion":"5"}}',
+    ]) {
+      site.faults.set('b', { status: 200, body });
+      await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
+    }
+  },
+);
 
-t.test('a list that is too large for memory is refused with the way out', async (t) => {
+t.test('a list that is too large for memory is refused with advice to request pages', async (t) => {
   const tooLarge = { code: 'ListTooLarge', http: 413, message: /request it in pages/ };
   const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
   const cause = new TooLarge('the response is over 16 MB');
@@ -190,12 +203,12 @@ t.test('a list that is too large for memory is refused with the way out', async 
     changes: { memory: enough },
   });
   const response = await served.get();
-  t.ok(enough.reserved > 0, 'a list counts until the client has taken it');
+  t.ok(enough.reserved > 0, 'a list occupies memory until the client has received it');
   response?.release?.();
   t.equal(enough.reserved, 0);
 });
 
-t.test('in arktos mode the tenant’s own namespaces are listed, by its full path', async (t) => {
+t.test('in arktos mode the tenant’s own namespaces are listed, by their full paths', async (t) => {
   const mode = createArktosMode({ systemTenant: 'system', domains: {} });
   const site = allNamespacesSite({
     objects: [...podReader(['a', 'b'], 'acme'), ...podReader(['a', 'z'], 'globex', 'acme:alice')],
@@ -215,7 +228,7 @@ t.test('in arktos mode the tenant’s own namespaces are listed, by its full pat
   );
 });
 
-t.test('in arktos mode a client’s own token is sent for its tenant’s namespaces alone', async (t) => {
+t.test('a client’s own token is sent for each namespace, without impersonation', async (t) => {
   const name = 'system:serviceaccount:a:robot';
   for (const mode of [createArktosMode({ systemTenant: 'system', domains: {} }), undefined]) {
     const site = allNamespacesSite({

@@ -4,7 +4,7 @@ import { isBelow, mergeParts, readListPart } from '../../../../src/features/all-
 
 const part = (text: string) => readListPart(Buffer.from(text));
 
-t.test('rows of Tables are merged under the first one’s columns', async (t) => {
+t.test('rows of Tables are merged under the columns of the first Table', async (t) => {
   const table = (rows: string) =>
     part(
       `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[{"name":"Name"}],"rows":${rows}}`,
@@ -26,7 +26,7 @@ t.test('rows of Tables are merged under the first one’s columns', async (t) =>
   });
 });
 
-t.test('what is no list is refused', async (t) => {
+t.test('a response that is not a list is refused', async (t) => {
   for (const text of [
     '',
     '{}',

@@ -22,7 +22,7 @@ function merged(namespaces: readonly string[], options: Partial<MergedWatchOptio
   });
 }
 
-/** What the client gets, and the revision of a bookmark behind it. */
+/** The lines that the client gets, and the revision of the bookmark that follows them. */
 function passed(watch: MergedWatch, namespace: string, one: WatchEvent): (string | undefined)[] {
   const lines = watch.take(namespace, line(one)).lines.map(String);
   return [...lines, bookmarked(watch)].filter((text) => text !== undefined);
@@ -42,7 +42,7 @@ const history = fc.array(fc.record({ isBookmark: fc.boolean(), step: fc.integer(
 });
 
 t.test(
-  'the merged watch has every event of each namespace in its order, and no bookmark ahead of one',
+  'the merged watch has the events of each namespace in order, and no bookmark is ahead of an event',
   async (t) => {
     fc.assert(
       fc.property(
@@ -78,8 +78,8 @@ t.test(
                 received.get(got.object.metadata?.namespace ?? '')?.push(got);
                 continue;
               }
-              t.ok(Number(mark) <= Math.min(...reached), 'not ahead');
-              t.ok(Number(mark) >= last, 'never back');
+              t.ok(Number(mark) <= Math.min(...reached), 'a bookmark is not ahead');
+              t.ok(Number(mark) >= last, 'bookmarks never go back');
               last = Number(mark);
             }
           }
@@ -91,7 +91,7 @@ t.test(
   },
 );
 
-t.test('objects that a watch begins with say nothing about how far it is', async (t) => {
+t.test('the initial objects of a watch say nothing about its revision', async (t) => {
   const watch = merged(['a'], { revision: undefined });
   t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 90)).length, 1);
   t.same(passed(watch, 'a', bookmark(95)), ['BOOKMARK 95']);
@@ -103,17 +103,20 @@ t.test('a client that has not asked for bookmarks gets none', async (t) => {
   t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
 });
 
-t.test('an error of the API server passes and ends the watch; other lines are refused', async (t) => {
-  const watch = merged(['a']);
-  const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
-  t.same(watch.take('a', error), { lines: [error], isOver: true });
-  for (const text of [
-    '',
-    'x',
-    '{}',
-    '{"type":"OTHER","object":{}}',
-    '{"type":"BOOKMARK","object":{}}',
-    '[1]',
-  ])
-    t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
-});
+t.test(
+  'an error from the API server is passed on and ends the watch; malformed lines are refused',
+  async (t) => {
+    const watch = merged(['a']);
+    const error = Buffer.from('{"type":"ERROR","object":{"kind":"Status","code":410}}');
+    t.same(watch.take('a', error), { lines: [error], isOver: true });
+    for (const text of [
+      '',
+      'x',
+      '{}',
+      '{"type":"OTHER","object":{}}',
+      '{"type":"BOOKMARK","object":{}}',
+      '[1]',
+    ])
+      t.throws(() => watch.take('a', Buffer.from(text)), { name: 'MalformedJSON' }, text);
+  },
+);

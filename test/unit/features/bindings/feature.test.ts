@@ -18,7 +18,7 @@ t.test('a domain has the tenant of its users', async (t) => {
   t.match(arktos.tenantOf(domain('Default')), { refused: /no tenant belongs/ });
 });
 
-t.test("the system's tenant is never provisioned: what is bound there counts everywhere", async (t) => {
+t.test('the system tenant is never provisioned: a binding there counts everywhere', async (t) => {
   t.match(arktos.tenantOf(domain('Admins')), { refused: /count in every other/ });
 });
 
@@ -29,6 +29,6 @@ t.test('users have the names that their tokens give them', async (t) => {
   t.match(shared.userNameOf(user('alice ', 'acme'), domain('acme')), { refused: /blank/ });
 });
 
-t.test('what is provisioned on a user’s request uses the connections of the user’s tenant', async (t) => {
+t.test('provisioning on a user’s request uses the connections of the user’s tenant', async (t) => {
   t.same(accountOf(arktosMode, domain('acme')), { kind: 'tenant', tenant: 'acme' });
 });

@@ -6,27 +6,27 @@ import { createProjectNamespace, namespaceOf } from '../../../../src/features/bi
 const project = { id: '3f', name: 'web', domainID: 'd1' };
 const rules = (namespaceFormat: string, projects = {}) => ({ namespaceFormat, projects });
 
-t.test('a namespace is made of the id, the name and the domain id', async (t) => {
+t.test('a namespace can be named by the id, the name and the domain id of its project', async (t) => {
   t.same(namespaceOf(project, rules('%n-%i-%d')), { namespace: 'web-3f-d1', configured: false });
 });
 
-t.test('what a project is called is never read as a placeholder', async (t) => {
+t.test('the name of a project is never read as a placeholder', async (t) => {
   t.match(namespaceOf({ ...project, name: '%i' }, rules('%n')), { refused: /"%i"/ });
 });
 
-t.test('C237 a name that is no DNS label is refused, never changed', async (t) => {
+t.test('C237 a name that is not a DNS label is refused, never changed', async (t) => {
   for (const name of ['My Project_1', 'Web', '-web', 'web-', 'web.shop', 'wéb', 'web\n', ''])
     t.match(namespaceOf({ ...project, name }, rules('%n')), { refused: /is no DNS-1123 label/ }, name);
 });
 
-t.test('an operator may write down the namespace of one project', async (t) => {
+t.test('an operator may configure the namespace of one project', async (t) => {
   const written = rules('%i', { '3f': { namespace: 'shop' } });
   t.same(namespaceOf(project, written), { namespace: 'shop', configured: true });
   t.match(namespaceOf({ ...project, id: 'constructor' }, written), { namespace: 'constructor' });
 });
 
 t.test(
-  'whatever a project is called: its namespace is a label that is not reserved, or there is none',
+  'whatever the name of a project, its namespace is a label that is not reserved, or there is none',
   async () => {
     const format = fc.constantFrom('%n', '%i', 'p-%n', '%n-%d');
     fc.assert(
@@ -41,16 +41,19 @@ t.test(
   },
 );
 
-t.test('users are told a namespace only if Stonegate makes it and its name is certain', async (t) => {
-  const projects = { '4a': { namespace: 'shop' } };
-  const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>
-    createProjectNamespace(bindingsSchema.parse({ namespaceFormat, projects, provision }))({
-      ...project,
-      ...of,
-    });
-  t.equal(told('%n', {}), 'web');
-  t.equal(told('%n', {}, 'none'), undefined);
-  t.equal(told('%n', { id: '4a' }, 'none'), 'shop', 'the operator names it');
-  t.equal(told('%n', { name: 'My Project' }), undefined);
-  t.equal(told('%n-%d', {}), 'web-d1');
-});
+t.test(
+  'users see a namespace only if it is configured, or if Stonegate is certain to create it',
+  async (t) => {
+    const projects = { '4a': { namespace: 'shop' } };
+    const told = (namespaceFormat: string, of: Partial<typeof project>, provision = 'onRequest') =>
+      createProjectNamespace(bindingsSchema.parse({ namespaceFormat, projects, provision }))({
+        ...project,
+        ...of,
+      });
+    t.equal(told('%n', {}), 'web');
+    t.equal(told('%n', {}, 'none'), undefined);
+    t.equal(told('%n', { id: '4a' }, 'none'), 'shop', 'the operator names it');
+    t.equal(told('%n', { name: 'My Project' }), undefined);
+    t.equal(told('%n-%d', {}), 'web-d1');
+  },
+);

@@ -45,10 +45,10 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
   return { ...provisioning, clock, claims, work };
 }
 
-/** Lets everything happen that waits for no timer. */
-const resolveNamespaces = () => new Promise((resolve) => setImmediate(resolve));
+/** Runs everything that does not wait for a timer. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('nothing is provisioned for a token without project and domain', async (t) => {
+t.test('nothing is provisioned for a token without a project and its domain', async (t) => {
   const { ensure, claims } = setUp();
   const { scope: _scope, ...unscoped } = as(web);
   const identities: Identity[] = [
@@ -70,7 +70,7 @@ t.test('concurrent requests share one provisioning run, and later requests do no
   t.equal(ensure(as(web, 'u4'), never), undefined);
 });
 
-t.test('after the interval provisioning runs again, and no request waits for it', async (t) => {
+t.test('after the interval, provisioning runs again, and no request waits for it', async (t) => {
   const { ensure, claims, clock } = setUp();
   await ensure(as(web), never);
   clock.advance(INTERVAL - 1);
@@ -78,11 +78,11 @@ t.test('after the interval provisioning runs again, and no request waits for it'
   t.equal(claims.length, 1);
   clock.advance(1);
   t.equal(ensure(as(web), never), undefined);
-  await resolveNamespaces();
+  await settle();
   t.equal(claims.length, 2);
 });
 
-t.test('requests wait a few seconds from when it was begun, and no longer', async (t) => {
+t.test('requests wait a few seconds from the start of provisioning, and no longer', async (t) => {
   const { ensure, work, clock } = setUp();
   work.plan = () => new Promise(() => {});
   const first = ensure(as(web), never);
@@ -104,7 +104,7 @@ t.test('a client that disconnects waits no longer', async (t) => {
   t.equal(clock.pending, 0);
 });
 
-t.test('after a failure provisioning is tried again some seconds later', async (t) => {
+t.test('after a failure, provisioning is tried again some seconds later', async (t) => {
   const { ensure, work, claims, clock } = setUp();
   work.plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
   await t.resolves(Promise.resolve(ensure(as(web), never)));
@@ -117,15 +117,15 @@ t.test('after a failure provisioning is tried again some seconds later', async (
   t.equal(claims.length, 2);
 });
 
-t.test('a few projects at a time: the others wait in line, and in order', async (t) => {
+t.test('a few projects are provisioned at a time; the others wait in order', async (t) => {
   const { ensure, work, claims } = setUp();
   const ends: (() => void)[] = [];
   work.plan = () => new Promise((resolve) => ends.push(() => resolve(NOTHING)));
   for (let index = 0; index < 8; index += 1) void ensure(as({ ...web, id: `p${index}` }), never);
-  await resolveNamespaces();
+  await settle();
   t.equal(claims.length, 4);
   ends.shift()?.();
-  await resolveNamespaces();
+  await settle();
   t.same(
     claims.map(({ project }) => project?.id),
     ['p0', 'p1', 'p2', 'p3', 'p4'],
@@ -142,11 +142,11 @@ t.test('with subjects `users`, each user is provisioned, and again if their role
   t.equal(claims.length, 3);
 });
 
-t.test('closing ends what is under way, begins nothing that waits, and lets requests go on', async (t) => {
+t.test('closing ends running provisioning, starts none that waits, and lets requests proceed', async (t) => {
   const { ensure, work, claims, close } = setUp();
   work.plan = () => new Promise(() => {});
   const waiting = Array.from({ length: 6 }, (_, index) => ensure(as({ ...web, id: `p${index}` }), never));
-  await resolveNamespaces();
+  await settle();
   await close();
   await t.resolves(Promise.all(waiting));
   t.equal(claims.length, 4);

@@ -16,7 +16,7 @@ import {
 
 const shared = { mode: 'shared' } as const;
 
-/** Whom which role is bound to, by namespace, `*` for a whole tenant. */
+/** Which role is bound to which subject, by namespace; `*` stands for a whole tenant. */
 function bound(cluster: MemoryCluster): string[] {
   return [...cluster.objects.values()]
     .flatMap(({ object, place }) =>
@@ -42,7 +42,7 @@ function namespace(name: string, labels: Record<string, string> = {}): Kubernete
 }
 
 t.test(
-  'a Role that the operator maintains in each namespace is bound there, for roles on the domain too',
+  'a Role that the operator maintains in each namespace is bound there, also for roles on the domain',
   async (t) => {
     const rules = bindingRules({ roles: { ops: { role: 'operators' } } });
     const holders = { kind: 'groups', roleNames: ['ops'] } as const;
@@ -55,7 +55,7 @@ t.test(
 );
 
 t.test(
-  'exceptions: of a project before those of its domain before those for all; ignored roles are none',
+  'the rules of a project override those of its domain, and these the general ones; ignored roles are not bound',
   async (t) => {
     const rules = bindingRules({
       projects: { 'p-web': { roles: { member: 'a' } } },
@@ -70,7 +70,7 @@ t.test(
   },
 );
 
-t.test('an ignored project keeps what it has and gets nothing', async (t) => {
+t.test('an ignored project keeps what it has and gets nothing new', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   for (const ignored of [
     { projects: { 'p-web': { ignore: true } } },
@@ -90,7 +90,7 @@ t.test('an ignored project keeps what it has and gets nothing', async (t) => {
 });
 
 t.test(
-  'C239 a user who has lost an assignment has no binding, with or without a further request',
+  'C239 a user who has lost an assignment loses the binding, with or without a further request',
   async (t) => {
     const holders = asUsers([onWeb('member'), onWeb('reader')]);
     const cluster = await synchronised(smallKeystone({ holders }), shared);
@@ -111,11 +111,14 @@ t.test('a user who may not log in, or is ignored, has no binding', async (t) => 
   t.same(bound(await synchronised(held, { ...shared, rules })), []);
 });
 
-t.test('a user whose name can be none in the cluster is refused by name', async (t) => {
-  const holders = asUsers([onWeb('member', { ...alice, name: ' ' })]);
-  const plan = await planFor(createMemoryCluster(), smallKeystone({ holders }), shared);
-  t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
-});
+t.test(
+  'a user whose name cannot be used in the cluster is refused, and the refusal says who it is',
+  async (t) => {
+    const holders = asUsers([onWeb('member', { ...alice, name: ' ' })]);
+    const plan = await planFor(createMemoryCluster(), smallKeystone({ holders }), shared);
+    t.match(refusalsOf(plan), [/^user {3}\(u-alice\): the user name is empty/]);
+  },
+);
 
 t.test('a project that is renamed keeps its namespace', async (t) => {
   const rules = bindingRules({ namespaceFormat: '%n' });
@@ -128,7 +131,7 @@ t.test('a project that is renamed keeps its namespace', async (t) => {
   }
 });
 
-t.test('a namespace that is being deleted is left to go', async (t) => {
+t.test('a namespace that is being deleted is left alone', async (t) => {
   const cluster = await synchronised(smallKeystone(), shared);
   const found = cluster.objects.get('Namespace///p-web');
   if (found === undefined) throw new Error('no namespace');
@@ -194,7 +197,7 @@ t.test('ids that cannot be a label value are distinguished by their digest', asy
   t.ok(labels.every((label) => /^[A-Za-z0-9][A-Za-z0-9_.-]{0,61}[A-Za-z0-9]$/.test(label)));
 });
 
-t.test('of a Keystone that lists nothing no plan is made', async (t) => {
+t.test('no plan is made from a Keystone that lists nothing', async (t) => {
   const cluster = createMemoryCluster();
   for (const empty of [
     { domains: [] },

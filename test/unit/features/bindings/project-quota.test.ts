@@ -36,7 +36,7 @@ t.test("a project's namespace has a quota before anyone has rights in it", async
   t.same((await run(cluster)).changes, [], 'nothing is left to do');
 });
 
-t.test('D232 while no limits are known, nothing is made that they would not bound', async (t) => {
+t.test('D232 while limits are unknown, nothing is created without them', async (t) => {
   const cluster = createMemoryCluster();
   await run(cluster);
   const unread = async () => {
@@ -56,7 +56,7 @@ t.test('the quota of a project that is disabled or gone stays', async (t) => {
   }
 });
 
-t.test('a quota of that name that another client made is put right', async (t) => {
+t.test('a quota of that name that another client created is corrected', async (t) => {
   const cluster = createMemoryCluster();
   const theirs = { metadata: { name: 'stonegate-project', ...IN_WEB }, spec: { hard: { pods: '99' } } };
   cluster.put({ apiVersion: 'v1', kind: 'ResourceQuota', ...theirs }, IN_WEB);

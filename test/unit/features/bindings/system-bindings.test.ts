@@ -27,7 +27,7 @@ for (const [kind, name] of [
   ['Group', 'keystone:system:role:admin'],
   ['Group', 'system:authenticated'],
 ] as const)
-  t.test(`a role binding of the system tenant for the ${kind} ${name} is warned about`, async (t) => {
+  t.test(`a role binding of the system tenant for the ${kind} ${name} causes a warning`, async (t) => {
     t.strictSame(await warningsFor(kind, name), [
       'the RoleBinding default/ops of the tenant system counts in the namespace default of every tenant',
     ]);
@@ -37,10 +37,10 @@ for (const [kind, name] of [
   ['User', 'system:kube-scheduler'],
   ['ServiceAccount', 'default'],
 ] as const)
-  t.test(`one for the ${kind} ${name} is not`, async (t) => {
+  t.test(`a role binding of the system tenant for the ${kind} ${name} causes no warning`, async (t) => {
     t.strictSame(await warningsFor(kind, name), []);
   });
 
-t.test('a role binding of another tenant is not', async (t) => {
+t.test('a role binding of another tenant causes no warning', async (t) => {
   t.strictSame(await warningsFor('User', 'acme:alice', 'acme'), []);
 });

@@ -31,14 +31,14 @@ function problemsOf(changes: Readonly<Record<string, unknown>>): string[] {
 
 const events = { ...ALICE_READS_PODS, user: '*', resource: 'events' };
 
-t.test('D301 a read-only line for every user lets them read, not update', async (t) => {
+t.test('D301 a read-only line for every user lets users read, not update', async (t) => {
   const may = permitted(events);
   for (const verb of ['get', 'list', 'watch']) t.ok(may(entry('chuck'), verb, 'events'), verb);
   for (const verb of ['create', 'update', 'patch', 'delete'])
     t.notOk(may(entry('chuck'), verb, 'events'), verb);
 });
 
-t.test('D302 user *, group * and neither let no user in who has no tenant, or another one', async (t) => {
+t.test('D302 neither user * nor group * lets in users of no tenant, or of another one', async (t) => {
   const { user: _, ...withoutUser } = ALICE_READS_PODS;
   for (const spec of [events, { ...withoutUser, group: '*' }]) {
     const may = permitted(spec);
@@ -85,23 +85,29 @@ t.test('D307 a line without apiVersion and kind is refused', async (t) => {
     t.not(readAbacFile(JSON.stringify({ ...given, spec: ALICE_READS_PODS })).problems.length, 0);
 });
 
-t.test('D309 a namespace is matched alone, and not by a list over all namespaces', async (t) => {
-  const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
-  t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
-  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
-  t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
-});
+t.test(
+  'D309 a line for one namespace allows requests in it alone, not lists of all namespaces',
+  async (t) => {
+    const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
+    t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
+    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
+    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
+  },
+);
 
-t.test('D310 an empty API group is the core group, a name itself, and * every one', async (t) => {
-  const ask = (apiGroup: string, asked: string) =>
-    permitted({ ...ALICE_READS_PODS, apiGroup, resource: '*' })(entry('alice'), 'get', 'deployments', {
-      apiGroup: asked,
-    });
-  t.notOk(ask('', 'apps'));
-  t.ok(ask('apps', 'apps'));
-  t.ok(ask('*', 'apps'));
-  t.notOk(ask('*', 'other.example.com'));
-});
+t.test(
+  'D310 an empty API group is the core group, a name that group, and * all that policies may grant',
+  async (t) => {
+    const ask = (apiGroup: string, asked: string) =>
+      permitted({ ...ALICE_READS_PODS, apiGroup, resource: '*' })(entry('alice'), 'get', 'deployments', {
+        apiGroup: asked,
+      });
+    t.notOk(ask('', 'apps'));
+    t.ok(ask('apps', 'apps'));
+    t.ok(ask('*', 'apps'));
+    t.notOk(ask('*', 'other.example.com'));
+  },
+);
 
 t.test('D311 nonResourcePath is refused: policies are about resources', async (t) => {
   t.match(problemsOf({ nonResourcePath: '/root/*' }), [
@@ -119,7 +125,7 @@ t.test('D313 a resource does not include its subresources', async (t) => {
   t.notOk(exec(entry('alice'), 'create', 'pods'));
 });
 
-t.test('D314 comments, blank lines and a missing line break at the end are fine', async (t) => {
+t.test('D314 comments, blank lines and a missing line break at the end are accepted', async (t) => {
   const text = `# a comment\n\n  \t\r\n${abacLine()}\r\n   # another\n${abacLine({ ...ALICE_READS_PODS, name: 'two' })}`;
   const { policies, problems } = readAbacFile(text);
   t.same(problems, []);
@@ -131,7 +137,7 @@ t.test('D314 comments, blank lines and a missing line break at the end are fine'
     t.same(readAbacFile(empty), { policies: [], problems: [] }, JSON.stringify(empty));
 });
 
-t.test('the tenants must be two, each by name, and no user enters the system tenant', async (t) => {
+t.test('a line must name two tenants, and no user may enter the system tenant', async (t) => {
   for (const space of ['system', 'all', '*', 'acme', 'Globex'])
     t.match(problemsOf({ space }), [/^spec\.space \(line 1\): expected /], space);
   for (const tenant of ['*', 'Acme'])
@@ -139,7 +145,7 @@ t.test('the tenants must be two, each by name, and no user enters the system ten
   t.same(problemsOf({ tenant: 'system' }), [], 'users of the system tenant may enter another');
 });
 
-t.test('names that no user brings are refused', async (t) => {
+t.test('names that no user can have are refused', async (t) => {
   for (const user of ['system:admin', 'guest:initech:bob', ''])
     t.match(problemsOf({ user }), [/^spec\.user \(line 1\): expected /], user);
   for (const group of ['system:authenticated', 'stonegate:guest'])
@@ -147,7 +153,7 @@ t.test('names that no user brings are refused', async (t) => {
   t.same(problemsOf({ user: undefined, group: 'keystone:group:abc' }), []);
 });
 
-t.test('a namespace, a group, a resource and a name must be ones', async (t) => {
+t.test('namespaces, groups, resources and names must be valid', async (t) => {
   for (const namespace of ['', 'kube-*'])
     t.match(problemsOf({ namespace }), [/^spec\.namespace \(line 1\): expected /], namespace);
   for (const apiGroup of ['*.io', 'apps/v1'])
@@ -167,14 +173,14 @@ t.test('a line that selects nothing that policies may grant is refused', async (
     t.match(problemsOf(changes), [/^spec\.resource \(line 1\): expected something that policies may grant/]);
 });
 
-t.test('what opens a connection cannot be read-only', async (t) => {
+t.test('a resource that opens connections cannot be read-only', async (t) => {
   for (const resource of ['pods/exec', 'services/proxy']) {
     t.match(problemsOf({ resource }), [/^spec\.readonly \(line 1\): expected false/], resource);
     t.same(problemsOf({ resource, readonly: false }), [], resource);
   }
 });
 
-t.test('text that is no strict JSON object is refused', async (t) => {
+t.test('text that is not a strict JSON object is refused', async (t) => {
   const double = abacLine().replace('"user":"alice"', '"user":"alice","user":"*"');
   const cases = [
     [double, /a key occurs twice/],
@@ -199,7 +205,7 @@ t.test('lines and files have a maximum length', async (t) => {
   t.match(readAbacFile('\n'.repeat(10_001)).problems, [{ message: /^expected at most 10000 lines/ }]);
 });
 
-t.test('two lines of one name are refused, and every problem is reported with its line', async (t) => {
+t.test('two lines with the same name are refused, and every problem is reported with its line', async (t) => {
   const { policies, problems } = readAbacFile(
     [abacLine(), '{', abacLine(), abacLine({ ...ALICE_READS_PODS, name: 'x', space: 'all' })].join('\n'),
   );
@@ -230,7 +236,7 @@ t.test('access.grantable widens what * selects, except secrets of any group', as
   ]);
 });
 
-t.test('the sample file is a good one', async (t) => {
+t.test('the sample file is valid', async (t) => {
   const { policies, problems } = readAbacFile(
     readFileSync('config/samples/cross-tenant-policies.jsonl', 'utf8'),
   );

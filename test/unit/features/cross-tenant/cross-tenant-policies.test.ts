@@ -16,23 +16,26 @@ function policy(spec: object = {}, metadata: object = {}): object {
   };
 }
 
-t.test('what would grant nothing is refused when it is written, with the field', async (t) => {
-  const policyProblem = createPolicyProblem({ ...options, grantable: [] });
-  for (const [object, field] of [
-    [policy({}, { name: 'a.b' }), 'metadata.name'],
-    [policy({ subjects: [{ kind: 'User', tenant: 'acme', name: 'x' }] }), 'spec.subjects[0].tenant'],
-    [policy({ rules: [{ ...readPods, resources: ['nodes'] }] }), 'spec.rules[0]'],
-    [policy({ notAfter: '2026-05-31T00:00:00Z' }), 'it ended'],
-    [policy({ until: 'never' }), 'spec'],
-  ] as const)
-    t.ok(policyProblem(object, 'acme')?.startsWith(field), field);
-  t.equal(policyProblem(policy(), 'acme'), undefined);
-  t.type(policyProblem({ ...policy(), apiVersion: 'tenancy.stonegate.dev/v2' }, 'acme'), 'string');
-  t.type(policyProblem(policy(), 'system'), 'string');
-});
+t.test(
+  'a policy that would grant nothing is refused when it is written, and the message names the field',
+  async (t) => {
+    const policyProblem = createPolicyProblem({ ...options, grantable: [] });
+    for (const [object, field] of [
+      [policy({}, { name: 'a.b' }), 'metadata.name'],
+      [policy({ subjects: [{ kind: 'User', tenant: 'acme', name: 'x' }] }), 'spec.subjects[0].tenant'],
+      [policy({ rules: [{ ...readPods, resources: ['nodes'] }] }), 'spec.rules[0]'],
+      [policy({ notAfter: '2026-05-31T00:00:00Z' }), 'it ended'],
+      [policy({ until: 'never' }), 'spec'],
+    ] as const)
+      t.ok(policyProblem(object, 'acme')?.startsWith(field), field);
+    t.equal(policyProblem(policy(), 'acme'), undefined);
+    t.type(policyProblem({ ...policy(), apiVersion: 'tenancy.stonegate.dev/v2' }, 'acme'), 'string');
+    t.type(policyProblem(policy(), 'system'), 'string');
+  },
+);
 
 t.test(
-  'what the operator has made grantable may be granted; if it is not known, that is no reason',
+  'rights that the operator has made grantable may be granted; while they are unknown, none is refused',
   async (t) => {
     const gadgets = { verbs: ['get'], apiGroups: ['example.com'], resources: ['gadgets'] };
     const object = policy({ rules: [gadgets] });

@@ -19,7 +19,7 @@ function desired(
   return desiredRBAC(policies, { tenants: new Set(tenants), systemTenant: 'system', grantable: [] });
 }
 
-t.test('a policy of the file is a role and a binding of its group in the entered tenant', async (t) => {
+t.test('a policy of the file becomes a role and a binding of its group in the entered tenant', async (t) => {
   const objects = desired({ abac: abacPolicies(ALICE_READS_PODS) });
   const labels = {
     'stonegate.dev/managed-by': 'stonegate',
@@ -50,7 +50,7 @@ t.test('a policy of the file is a role and a binding of its group in the entered
   t.equal(objects.length, 3);
 });
 
-t.test('a policy of some namespaces is bound in each of them alone', async (t) => {
+t.test('a policy for some namespaces is bound only in those', async (t) => {
   const policies = [crossTenantPolicy({ namespaces: ['web', 'db'] })];
   const objects = desired({ facts: policyFacts({ crossTenantPolicies: policies }) });
   t.match(
@@ -59,7 +59,7 @@ t.test('a policy of some namespaces is bound in each of them alone', async (t) =
   );
 });
 
-t.test('for each name the system tenant has a role that nothing binds, and it holds all', async (t) => {
+t.test('for each name the system tenant has an unbound role with all that policies may grant', async (t) => {
   const other = crossTenantPolicy({ rules: [{ ...POD_READER, verbs: ['get'] }] }, { tenant: 'initech' });
   const facts = policyFacts({
     crossTenantPolicies: [crossTenantPolicy(), other],

@@ -23,7 +23,7 @@ function createSite() {
   const memory = createMemoryObjects();
   const memberships: MembershipEvent[] = [];
   const conditions: (readonly Condition[])[] = [];
-  /** What is done to which object, as `create ClusterRole in acme`. */
+  /** Reconciles once; lists each change, such as `create ClusterRole in acme`. */
   const run = async (facts: Parameters<typeof policyFacts>[0], { forms = FORMS } = {}) => {
     const all = policyFacts(facts);
     const { policies, statuses } = resolvedPolicies({ facts: all });
@@ -66,7 +66,7 @@ function createSite() {
 const POLICY = { crossTenantPolicies: [crossTenantPolicy()] };
 const ADMINISTRATION = { administrations: [administration()] };
 
-t.test('a policy becomes a role and a binding, and its author is told', async (t) => {
+t.test('a policy becomes a role and a binding, and its status is Ready', async (t) => {
   const { run, memory, conditions } = createSite();
   const { changes, failures } = await run(POLICY);
   t.same(changes, [
@@ -115,7 +115,7 @@ t.test('another client’s change of rules or subjects is undone', async (t) => 
   ]);
 });
 
-t.test('objects of forms that are not known stay as they are', async (t) => {
+t.test('objects of policy forms that are not known stay unchanged', async (t) => {
   const { run } = createSite();
   await run(POLICY);
   const forms: ReadonlySet<PolicyForm> = new Set(['abac']);
@@ -123,7 +123,7 @@ t.test('objects of forms that are not known stay as they are', async (t) => {
   t.same((await run(ADMINISTRATION, { forms })).changes, []);
 });
 
-t.test('an object that only looks like Stonegate’s stays as it is', async (t) => {
+t.test('an object that only looks like Stonegate’s stays unchanged', async (t) => {
   const { run, memory } = createSite();
   await run(POLICY);
   for (const { kind, place, object } of memory.all())
@@ -132,7 +132,7 @@ t.test('an object that only looks like Stonegate’s stays as it is', async (t) 
   t.equal(memory.all().length, 3);
 });
 
-t.test('a tenant that joins an administration or leaves it is told once', async (t) => {
+t.test('a tenant that joins or leaves an administration is reported once', async (t) => {
   const { run, memberships } = createSite();
   await run(ADMINISTRATION);
   await run(ADMINISTRATION);

@@ -24,7 +24,7 @@ function setOf(...given: Parameters<typeof resolvedPolicies>) {
 const setOfOne = (spec: Parameters<typeof crossTenantPolicy>[0]) =>
   setOf({ facts: policyFacts({ crossTenantPolicies: [crossTenantPolicy(spec)] }) });
 
-t.test('each form lets users in, and says which policy did', async (t) => {
+t.test('policies of each form let users in, and a permit names its policy', async (t) => {
   const facts = policyFacts({
     crossTenantPolicies: [crossTenantPolicy()],
     administrations: [administration()],
@@ -58,7 +58,7 @@ t.test('the same name or group in another tenant matches nothing', async (t) => 
   t.same(set.admitting(entry('dana', { home: 'initech', groups: ['devs'] }), NOW), []);
 });
 
-t.test('D339 of two policies for one user the first that allows the request counts', async (t) => {
+t.test('D339 if several policies admit a user, the first that allows the request counts', async (t) => {
   const secrets = { ...POD_READER, resources: ['secrets'] };
   const facts = policyFacts({
     crossTenantPolicies: [
@@ -80,7 +80,7 @@ t.test('D339 of two policies for one user the first that allows the request coun
   );
 });
 
-t.test('D337 a user whose group is gone is no guest any more', async (t) => {
+t.test('D337 a user who has left the group is no longer a guest', async (t) => {
   const set = setOf({ facts: policyFacts({ administrations: [administration()] }) });
   t.not(set.permits(SUPPORT, attributes('list', 'namespaces', { namespace: '' }), NOW), undefined);
   t.equal(
@@ -90,7 +90,7 @@ t.test('D337 a user whose group is gone is no guest any more', async (t) => {
   t.same(set.admitting({ ...SUPPORT, groups: [] }, NOW), []);
 });
 
-t.test('a policy of some namespaces covers neither others nor what has no namespace', async (t) => {
+t.test('a policy for some namespaces covers neither other namespaces nor requests without one', async (t) => {
   const set = setOfOne({ namespaces: ['web', 'db'] });
   for (const namespace of ['web', 'db'])
     t.ok(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);

@@ -54,7 +54,7 @@ function start(t: { teardown(end: () => void): unknown }) {
     state,
     updates,
     callbacks,
-    /** The facts were read anew. */
+    /** Reports that the facts were read anew. */
     tell() {
       for (const call of callbacks) call();
       clock.advance(1_000);
@@ -69,7 +69,7 @@ function start(t: { teardown(end: () => void): unknown }) {
   };
 }
 
-t.test('a policy is in force at once, and its removal within a second', async (t) => {
+t.test('a policy takes effect at once, and its removal within a second', async (t) => {
   const site = start(t);
   t.ok(site.isAdmitted());
   site.state.policies = [];
@@ -78,7 +78,7 @@ t.test('a policy is in force at once, and its removal within a second', async (t
   t.equal(site.changes, 2);
 });
 
-t.test('a proof without a change is told to no one', async (t) => {
+t.test('reading the facts without a change is not reported', async (t) => {
   const site = start(t);
   const { changes } = site;
   site.tell();
@@ -86,14 +86,14 @@ t.test('a proof without a change is told to no one', async (t) => {
   t.equal(site.changes, changes);
 });
 
-t.test('facts that are not current any more grant nothing, without any event', async (t) => {
+t.test('facts that are no longer current grant nothing, even without an event', async (t) => {
   const site = start(t);
   site.clock.advance(HOUR);
   t.notOk(site.isAdmitted());
   t.same(site.updates.snapshot?.policies, []);
 });
 
-t.test('a policy ends at its end, and what follows is told', async (t) => {
+t.test('a policy ends at its notAfter, and the change is reported', async (t) => {
   const site = start(t);
   site.state.policies = [crossTenantPolicy({ notAfter: new Date(NOW + 60_000).toISOString() })];
   site.tell();
@@ -104,7 +104,7 @@ t.test('a policy ends at its end, and what follows is told', async (t) => {
   t.equal(site.changes, changes + 1);
 });
 
-t.test('a tenant that changes its policies all the time takes a bounded part of the process', async (t) => {
+t.test('a tenant that changes its policies constantly takes a bounded share of the process', async (t) => {
   const site = start(t);
   const { resolutions } = site;
   for (let change = 0; change < 1_000; change += 1) {
@@ -119,7 +119,7 @@ t.test('a tenant that changes its policies all the time takes a bounded part of 
   t.notOk(site.isAdmitted(), 'and yet the removal of a policy takes effect within a second');
 });
 
-t.test('a clock that is set back holds up no change', async (t) => {
+t.test('a clock that is set back does not delay a change', async (t) => {
   const site = start(t);
   site.clock.advance(-HOUR);
   site.state.policies = [];
@@ -127,7 +127,7 @@ t.test('a clock that is set back holds up no change', async (t) => {
   t.notOk(site.isAdmitted());
 });
 
-t.test('nothing happens after the end', async (t) => {
+t.test('nothing runs after the updates are stopped', async (t) => {
   const site = start(t);
   site.updates.stop();
   t.equal(site.clock.pending, 0);

@@ -17,7 +17,7 @@ const registration = (webhook: object, metadata: object = {}) => ({
   webhooks: [{ name: 'other' }, { failurePolicy: 'Fail', rules: [RULE], ...webhook }],
 });
 
-t.test('the webhook counts since its configuration was created', async (t) => {
+t.test('the webhook counts from the creation of its configuration', async (t) => {
   t.same(readRegistration(registration({})), { registered: true, since: Date.UTC(2026, 0, 1) });
   t.same(readRegistration(registration({ namespaceSelector: {}, objectSelector: {}, matchConditions: [] })), {
     registered: true,
@@ -49,12 +49,12 @@ for (const [name, webhook] of Object.entries(UNCHECKED))
     t.same(readRegistration(registration(webhook)), { registered: false });
   });
 
-t.test('a configuration of another name, or without a time, checks nothing', async (t) => {
+t.test('a configuration with another name, or without a creation time, checks nothing', async (t) => {
   t.equal(readRegistration(registration({}, { name: 'other' })), undefined);
   t.same(readRegistration(registration({}, { creationTimestamp: 'soon' })), { registered: false });
 });
 
-t.test('what is no object of its kind is none', async (t) => {
+t.test('a value that is not an object of the kind is ignored', async (t) => {
   for (const value of [null, 'text', {}, { metadata: {} }, { kind: 'Role', metadata: { name: 'a' } }]) {
     t.equal(readCrossTenantPolicy(value), undefined);
     t.equal(readClusterRole(value), undefined);
@@ -66,13 +66,13 @@ t.test('what is no object of its kind is none', async (t) => {
   ]);
 });
 
-t.test('roles that tenants cause in the system tenant take no room', async (t) => {
+t.test('roles that policies of tenants cause in the system tenant are not stored', async (t) => {
   const role = (name: string) => readClusterRole({ metadata: { name }, rules: [] });
   t.equal(role('stonegate:policy:tenant:x'), undefined);
   t.same(role('stonegate-like'), ['stonegate-like', []]);
 });
 
-t.test('a tenant that is being deleted is none', async (t) => {
+t.test('a tenant that is being deleted is ignored', async (t) => {
   t.same(readTenant({ metadata: { name: 'acme' } }), { name: 'acme', labels: {} });
   t.equal(readTenant({ metadata: { name: 'acme', deletionTimestamp: '2026-01-01T00:00:00Z' } }), undefined);
 });

@@ -57,7 +57,7 @@ t.test('a policy of a tenant is in force, and its status says so', async (t) => 
   });
 });
 
-t.test('a policy that is not what it should be grants nothing, and says why', async (t) => {
+t.test('an invalid policy grants nothing, and its status says why', async (t) => {
   const user = (name: string, tenant = 'acme') => ({ subjects: [{ kind: 'User', tenant, name }] });
   const group = (name: string) => ({ subjects: [{ kind: 'Group', tenant: 'acme', name }] });
   const cases: readonly (readonly [spec: Readonly<Record<string, unknown>>, message: RegExp])[] = [
@@ -86,7 +86,7 @@ t.test('a policy that is not what it should be grants nothing, and says why', as
     t.match(statusOf(spec), REFUSED('Invalid', message), JSON.stringify(spec));
 });
 
-t.test('a rule beyond what policies may grant is refused, with the part that is', async (t) => {
+t.test('a rule beyond what policies may grant is refused, and the status names the rule', async (t) => {
   const rule = (verb: string, full: string, apiGroup = '') => ({
     rules: [POD_READER, { verbs: ['get', verb], resources: ['pods', full], apiGroups: [apiGroup] }],
   });
@@ -104,7 +104,7 @@ t.test('a rule beyond what policies may grant is refused, with the part that is'
     );
 });
 
-t.test('a rule within names needs no more than those names', async (t) => {
+t.test('a rule for named objects is allowed if those names are grantable', async (t) => {
   const grantable = [{ apiGroups: [''], resources: ['nodes'], resourceNames: ['n1', 'n2'], verbs: ['get'] }];
   const ready = (resourceNames?: readonly string[]) => {
     const rules = [
@@ -132,14 +132,14 @@ t.test('a policy counts only if the webhook checked it when it was created', asy
   );
 });
 
-t.test('no policy lets users into the system tenant, and names are labels', async (t) => {
+t.test('no policy lets users into the system tenant, and names must be labels', async (t) => {
   for (const tenant of ['system', 'all'])
     t.match(statusOf({}, { tenant }), REFUSED('Invalid', /lets users into this tenant/), tenant);
   for (const name of ['a.b', 'x'.repeat(64)])
     t.match(statusOf({}, { name }), REFUSED('Invalid', /^metadata\.name /), name);
 });
 
-t.test('D336 a policy that has ended says so, one that will end says when', async (t) => {
+t.test('D336 a policy that has ended says so, and the next end of a policy is known', async (t) => {
   t.match(
     statusOf({ notAfter: new Date(NOW).toISOString() }),
     REFUSED('Ended', /^it ended at 2026-07-01T00:00:00\.000Z/),
@@ -189,18 +189,21 @@ t.test('D331 an administration follows the labels of tenants', async (t) => {
   t.match(administrationStatus(selection, facts({})), { tenants: [], ready: true });
 });
 
-t.test('D333 a tenant that left the set cannot be entered, whatever still names the set', async (t) => {
-  const tenants = { names: ['globex', 'initech'], matchLabels: { region: 'eu' } };
-  const facts = {
-    tenants: [
-      { name: 'globex', labels: {} },
-      { name: 'initech', labels: { region: 'eu' } },
-    ],
-  };
-  t.same(administrationStatus({ tenants }, facts).tenants, ['initech']);
-});
+t.test(
+  'D333 a tenant that no longer matches the labels cannot be entered, even if it is still named',
+  async (t) => {
+    const tenants = { names: ['globex', 'initech'], matchLabels: { region: 'eu' } };
+    const facts = {
+      tenants: [
+        { name: 'globex', labels: {} },
+        { name: 'initech', labels: { region: 'eu' } },
+      ],
+    };
+    t.same(administrationStatus({ tenants }, facts).tenants, ['initech']);
+  },
+);
 
-t.test('all conditions of a selection must hold; none selects nothing', async (t) => {
+t.test('all conditions of a selection must hold; a selection without conditions is refused', async (t) => {
   const eu = { region: 'eu' };
   const facts = { tenants: ['acme', 'globex', 'initech'].map((name) => ({ name, labels: eu })) };
   const selected = (tenants: Spec<typeof administration>['tenants']) =>
@@ -237,7 +240,7 @@ t.test('administrators enter neither the system tenant nor their own', async (t)
   );
 });
 
-t.test('an administration that is not what it should be grants nothing, and says why', async (t) => {
+t.test('an invalid administration grants nothing, and its status says why', async (t) => {
   const cases: readonly (readonly [spec: object, reason: 'Invalid' | 'NotGrantable', message: RegExp])[] = [
     [{ groups: [] }, 'Invalid', /^spec\.groups is empty/],
     [{ groups: ['system:masters'] }, 'Invalid', /^spec\.groups\[0\] begins with system:/],
@@ -273,7 +276,7 @@ t.test('an administration that is not what it should be grants nothing, and says
     t.match(administrationStatus(spec, { clusterRoles }), REFUSED(reason, message), JSON.stringify(spec));
 });
 
-t.test('the role is one of Stonegate, whatever the system tenant has, or its own', async (t) => {
+t.test('the role of an administration is Stonegate’s own, or else one of the system tenant', async (t) => {
   const clusterRoles = new Map([
     ['stonegate:read', [{ ...POD_READER, resources: ['secrets'] }]],
     ['pod-reader', [POD_READER]],
@@ -306,43 +309,49 @@ const CONFIGURED = {
   reason: 'operations',
 };
 
-t.test('the configuration comes before an object of the same name, even if it has ended', async (t) => {
-  const facts = policyFacts({ administrations: [administration(), administration({}, 'other')] });
-  for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
-    const { policies, statuses } = resolvedPolicies({
-      facts,
-      administrations: [{ ...CONFIGURED, notAfter: new Date(notAfter).toISOString() }],
-    });
-    t.match(statuses, [
-      { name: 'support', object: undefined, ready: notAfter > NOW },
-      { name: 'support', object: { kind: 'TenantAdministration' }, ready: false, message: /has this name/ },
-      { name: 'other', object: { kind: 'TenantAdministration' }, ready: true },
-    ]);
-    t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
-  }
-});
+t.test(
+  'the configuration takes precedence over an object of the same name, even after it has ended',
+  async (t) => {
+    const facts = policyFacts({ administrations: [administration(), administration({}, 'other')] });
+    for (const notAfter of [NOW + HOUR, NOW - HOUR]) {
+      const { policies, statuses } = resolvedPolicies({
+        facts,
+        administrations: [{ ...CONFIGURED, notAfter: new Date(notAfter).toISOString() }],
+      });
+      t.match(statuses, [
+        { name: 'support', object: undefined, ready: notAfter > NOW },
+        { name: 'support', object: { kind: 'TenantAdministration' }, ready: false, message: /has this name/ },
+        { name: 'other', object: { kind: 'TenantAdministration' }, ready: true },
+      ]);
+      t.notOk(policies.some(({ source }) => source === 'tenantadministrations/support'));
+    }
+  },
+);
 
-t.test('an administration that is no object of the system tenant does not count', async (t) => {
+t.test('an administration outside the system tenant does not count', async (t) => {
   const { metadata, ...rest } = administration();
   const administrations = [{ ...rest, metadata: { ...metadata, tenant: 'initech' } }];
   t.match(resolvedPolicies({ facts: policyFacts({ administrations }) }), { policies: [], statuses: [] });
 });
 
-t.test('the policies of one tenant name so many namespaces, each of which costs a binding', async (t) => {
-  const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
-  const policyOf = (at: number, tenant = 'globex') =>
-    crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
-  const crossTenantPolicies = [
-    ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
-    policyOf(0, 'initech'),
-  ];
-  const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
-  t.equal(policies.length, 11);
-  t.match(
-    statuses.filter(({ ready }) => !ready),
-    [{ name: 'p9', object: { metadata: { tenant: 'globex' } }, message: /more than 1000 namespaces/ }],
-  );
-});
+t.test(
+  'the policies of one tenant may name a thousand namespaces, each of which costs a binding',
+  async (t) => {
+    const namespaces = Array.from({ length: 100 }, (_, at) => `n${at}`);
+    const policyOf = (at: number, tenant = 'globex') =>
+      crossTenantPolicy({ namespaces }, { name: `p${at}`, tenant });
+    const crossTenantPolicies = [
+      ...Array.from({ length: 11 }, (_, at) => policyOf(at)),
+      policyOf(0, 'initech'),
+    ];
+    const { policies, statuses } = resolvedPolicies({ facts: policyFacts({ crossTenantPolicies }) });
+    t.equal(policies.length, 11);
+    t.match(
+      statuses.filter(({ ready }) => !ready),
+      [{ name: 'p9', object: { metadata: { tenant: 'globex' } }, message: /more than 1000 namespaces/ }],
+    );
+  },
+);
 
 t.test('without current facts only the policy file lets users in', async (t) => {
   const abac = abacPolicies(ALICE_READS_PODS);

@@ -24,7 +24,7 @@ const definition = {
 };
 const definitions = said({ kind: 'CustomResourceDefinitionList', items: [definition] });
 
-/** An API server that says this of definitions, of the system tenant's resources, and of acme's. */
+/** An API server with these responses for definitions, the system tenant's resources and acme's. */
 function discovered(given: { definitions: Said; system: Said; own: Said }) {
   const clock = createFakeClock();
   const saying = { ...given };
@@ -50,7 +50,7 @@ function discovered(given: { definitions: Said; system: Said; own: Said }) {
   };
 }
 
-t.test('a resource of which all tenants share the objects is found', async (t) => {
+t.test('a resource whose objects all tenants share is found', async (t) => {
   const { resource } = discovered({ definitions, system: list(GADGETS), own: absent });
   t.strictSame(await resource(), GADGETS);
 });
@@ -64,13 +64,13 @@ for (const [what, broken] of [
     ['has no such group', absent],
     ['has defined its own', list({ name: 'gadgets', namespaced: true })],
   ] as const)
-    t.test(`without ${what} nothing is known of a resource of a tenant that ${whose}: 503`, async (t) => {
+    t.test(`without ${what} a lookup for a tenant that ${whose} fails with 503`, async (t) => {
       const { resource } = discovered({ definitions, system: list(GADGETS), own, ...broken });
       await t.rejects(resource(), { code: 'UpstreamUnavailable' });
       await t.rejects(resource(), { code: 'UpstreamUnavailable' }, 'nor a moment later');
     });
 
-t.test('a document that was shown without them decides nothing later', async (t) => {
+t.test('a document that was shown without the definitions does not affect later lookups', async (t) => {
   const own = list({ name: 'gadgets', namespaced: true });
   const { saying, clock, resource, shown } = discovered({ definitions: fault, system: list(GADGETS), own });
   t.equal((await shown()).status, 200, 'the document itself is shown');
@@ -82,7 +82,7 @@ t.test('a document that was shown without them decides nothing later', async (t)
 });
 
 t.test(
-  'a version that the system tenant does not have shares nothing, and is not asked for each time',
+  'a version that the system tenant does not have shares nothing, and is not requested each time',
   async (t) => {
     const own = { name: 'gadgets', namespaced: true };
     const { asked, resource } = discovered({ definitions, system: absent, own: list(own) });
@@ -103,7 +103,7 @@ t.test(
     saying.own = absent;
     clock.advance(5_000);
     t.equal(await preferredVersion('example.com'), undefined, 'the tenant has no such group');
-    t.equal(await preferredVersion('a/b'), undefined, 'nothing but a group is asked for');
+    t.equal(await preferredVersion('a/b'), undefined, 'only a group is requested');
   },
 );
 
@@ -128,6 +128,6 @@ t.test('guests whose own tenant is slow do not delay the discovery of the tenant
   const guests = { kind: 'tenant', tenant: toTenantName('globex'), guests: true } as const;
   void ask('/api', guests);
   for (let count = 0; count < 300; count += 1) void ask('/healthz', guests).catch(() => {});
-  t.equal((await ask('/api')).status, 200, 'nor the same document');
+  t.equal((await ask('/api')).status, 200, 'the same document is not delayed');
   t.equal((await ask('/healthz')).status, 200);
 });

@@ -14,12 +14,12 @@ for (const [path, accept, form] of [
   ['/openapi/v2', `${V2};q=0, */*`, 'application/json'],
   ['/openapi/v3/apis/apps/v1', V2, 'application/json'],
 ] as const) {
-  t.test(`${path} for Accept: ${accept} is asked for as ${form}`, async (t) => {
+  t.test(`${path} for Accept: ${accept} is requested as ${form}`, async (t) => {
     t.equal(discoveryForm(path, accept), form);
   });
 }
 
-t.test('whatever clients accept, there are few forms of a document', async (t) => {
+t.test('whatever clients accept, a document is requested in few forms', async (t) => {
   const range = fc.tuple(
     fc.oneof(fc.string(), fc.constantFrom(V2, V2.replace('@', '.'), 'application/json', '*/*')),
     fc.oneof(

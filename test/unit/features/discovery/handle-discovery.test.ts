@@ -15,7 +15,7 @@ const list = {
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 
-/** An handler before an API server that says what `answer` says, with a clock that stands still. */
+/** A handler in front of an API server that responds with `answer`, with a clock that stands still. */
 function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
   const fetcher = fakeFetcher(answer);
   const clock = { now: () => 0, after: () => ({ cancel() {} }) };
@@ -48,12 +48,12 @@ t.test('a document is fetched as Stonegate itself: without an impersonated user'
   ]);
 });
 
-t.test('what the tenant cannot have is not shown', async (t) => {
+t.test('resources that the tenant cannot have are not shown', async (t) => {
   t.strictSame(bodyOf(await discovery().get('/api/v1')), { ...list, resources: [{ name: 'pods' }] });
 });
 
 t.test(
-  'a group of which the tenant can have nothing is not shown: kubectl takes an empty one for broken',
+  'a group without resources for the tenant is not shown: kubectl takes an empty one for broken',
   async (t) => {
     const groups = ['apps', 'node.k8s.io'].map((name) => ({ name, versions: [] }));
     const { get } = discovery(() => ({ status: 200, body: { kind: 'APIGroupList', groups } }));
@@ -70,14 +70,17 @@ t.test('Stonegate’s own group is listed once, whatever the tenant defines in i
   t.equal(bodyOf(await get('/apis')).groups.length, 1);
 });
 
-t.test('a document that is not reduced arrives byte for byte, in the form the client chose', async (t) => {
-  const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
-  const answer = await get('/openapi/v2', { accept: PROTOBUF });
-  t.equal(String(answer?.body), '\u0000protobuf');
-  t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
-});
+t.test(
+  'a document that is not reduced is delivered byte for byte, in the form that the client chose',
+  async (t) => {
+    const { asked, get } = discovery(() => ({ status: 200, body: '\u0000protobuf', type: PROTOBUF }));
+    const answer = await get('/openapi/v2', { accept: PROTOBUF });
+    t.equal(String(answer?.body), '\u0000protobuf');
+    t.match(asked, [{ target: '/openapi/v2', headers: [['Accept', PROTOBUF]] }]);
+  },
+);
 
-t.test('tenants and forms share nothing, and a query makes no other document', async (t) => {
+t.test('tenants and forms share no cached document, and a query does not make another one', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: '' }));
   await get('/openapi/v2');
   await get('/openapi/v2?timeout=1s&k=1');
@@ -86,7 +89,7 @@ t.test('tenants and forms share nothing, and a query makes no other document', a
   t.equal(asked.length, 3);
 });
 
-t.test('health is asked anew each time', async (t) => {
+t.test('health is requested anew each time', async (t) => {
   const { asked, get } = discovery(() => ({ status: 200, body: 'ok', type: 'text/plain' }));
   await get('/healthz');
   await get('/healthz?verbose');
@@ -103,7 +106,7 @@ t.test('C073 a refusal of the API server is relayed unchanged, and not cached', 
 });
 
 for (const [what, given] of [
-  ['no JSON', { status: 200, body: '{"half' }],
+  ['not JSON', { status: 200, body: '{"half' }],
   ['another type', { status: 200, body: list, type: 'application/vnd.kubernetes.protobuf' }],
 ] as const) {
   t.test(`a list that cannot be reduced (${what}) is not shown at all: 503`, async (t) => {
@@ -153,23 +156,26 @@ t.test('groups and versions that the system tenant has for itself are not shown'
   t.match(await get('/apis/ops.io'), { status: 404 });
 });
 
-t.test('what the system tenant shares is shown, and nothing else of it', async (t) => {
+t.test('resources that the system tenant shares are shown, and nothing else of it', async (t) => {
   const { resources } = bodyOf(await withSystem().get('/apis/shared.io/v1'));
   t.same(resources, [{ name: 'requests' }, { name: 'requests/status' }]);
 });
 
-t.test('if the definitions cannot be read, discovery is what the API server says of it', async (t) => {
-  for (const status of [403, 500]) {
-    const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
-    t.equal(bodyOf(await get('/apis')).groups.length, 4);
-    t.match(await get('/apis/shared.io/v1'), { status: 404 });
-    const lists = asked.filter(({ target }) => target === DEFINITIONS);
-    t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
-    t.equal(lists.length, 1, 'they are not asked for at once again');
-  }
-});
+t.test(
+  'if the definitions cannot be read, the tenant gets discovery as the API server serves it',
+  async (t) => {
+    for (const status of [403, 500]) {
+      const { asked, get } = withSystem({ [DEFINITIONS]: { status, body: {} } });
+      t.equal(bodyOf(await get('/apis')).groups.length, 4);
+      t.match(await get('/apis/shared.io/v1'), { status: 404 });
+      const lists = asked.filter(({ target }) => target === DEFINITIONS);
+      t.match(lists, [{ account: { kind: 'stonegate' }, sender: { kind: 'stonegate' } }]);
+      t.equal(lists.length, 1, 'they are not requested again at once');
+    }
+  },
+);
 
-t.test('a version of which nothing is known because of a fault stays listed', async (t) => {
+t.test('a version that cannot be read because of a fault stays listed', async (t) => {
   const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
   t.match(bodyOf(await get('/apis')).groups, [
     { name: 'apps' },
@@ -179,7 +185,7 @@ t.test('a version of which nothing is known because of a fault stays listed', as
   ]);
 });
 
-t.test('the API server’s refusal of discovery is about Stonegate: 503', async (t) => {
+t.test('if the API server refuses discovery to Stonegate, the client gets 503', async (t) => {
   const { get } = discovery(() => ({ status: 403, body: {} }));
   await t.rejects(get('/apis'), { code: 'UpstreamRefusedCredential', http: 503 });
 });

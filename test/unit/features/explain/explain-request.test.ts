@@ -58,7 +58,7 @@ function decisions({ stages }: Explanation['status']): Partial<Record<StageName,
   return Object.fromEntries(stages.map(({ name, decision }) => [name, decision]));
 }
 
-t.test('a request that would go through passes every stage, and none is sent', async (t) => {
+t.test('a request that would be forwarded passes every stage, and nothing is sent', async (t) => {
   const { status, sent, events, asked } = await explain();
   t.equal(status.outcome, 'forwarded');
   t.same(new Set(status.stages.map(({ decision }) => decision)), new Set(['passed']));
@@ -75,7 +75,7 @@ t.test('a request that would go through passes every stage, and none is sent', a
 });
 
 t.test(
-  'values are shown of the identity’s headers and of Stonegate’s own, of others the names alone',
+  'the headers of the identity and of Stonegate are shown with values, others by name only',
   async (t) => {
     const hush: [string, string][] = [
       ['X-Custom', 'session=hush'],
@@ -96,7 +96,7 @@ t.test(
   },
 );
 
-t.test('whom a request is made as is told beside who sends it, and RBAC is asked about them', async (t) => {
+t.test('the impersonated user is shown beside the sender, and RBAC is asked about the former', async (t) => {
   const { status, asked } = await explain({
     request: { ...PODS, headers: [['Impersonate-User', 'zoë']] },
   });
@@ -143,7 +143,7 @@ const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
 ];
 
 for (const [stage, code, options] of REFUSALS) {
-  t.test(`${code} is a refusal of ${stage}; what comes after is not reached`, async (t) => {
+  t.test(`${code} is a refusal of ${stage}; later stages are not reached`, async (t) => {
     const { status, asked } = await explain(options);
     t.equal(status.outcome, 'refused');
     t.match(status.refusal, { stage, code });
@@ -157,7 +157,7 @@ for (const [stage, code, options] of REFUSALS) {
   });
 }
 
-t.test('the operator is told the cause that the client is not', async (t) => {
+t.test('the operator is told the cause, which is withheld from the client', async (t) => {
   const { status } = await explain({
     pipeline: {
       authenticators: [
@@ -215,12 +215,12 @@ const CREDENTIALS: readonly (readonly [string | undefined, RegExp])[] = [
   ['abc', /opaque, 3 characters/],
 ];
 for (const [token, words] of CREDENTIALS) {
-  t.test(`the kind of credential is told: ${words}`, async (t) => {
+  t.test(`the explanation names the kind of credential: ${words}`, async (t) => {
     t.match((await explain({ token })).status.credential, words);
   });
 }
 
-t.test('what RBAC would refuse is told, though Stonegate forwards it', async (t) => {
+t.test('a refusal by RBAC is shown, though Stonegate would forward the request', async (t) => {
   const { status } = await explain({ rbac: { allowed: false, reason: '' } });
   t.equal(status.outcome, 'forwarded');
   t.match(
@@ -229,7 +229,7 @@ t.test('what RBAC would refuse is told, though Stonegate forwards it', async (t)
   );
 });
 
-t.test('an API server that cannot be asked leaves that open', async (t) => {
+t.test('if the API server cannot be asked, its decision is unknown', async (t) => {
   const { status } = await explain({
     rbac: new StatusError('UpstreamUnavailable', 'down', { cause: 'refused' }),
   });
@@ -267,35 +267,35 @@ const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegEx
   ],
 ];
 for (const [method, path, deliver, impersonate] of ANSWERED) {
-  t.test(`${method} ${path}: what Stonegate would ask the API server is told as it is`, async (t) => {
-    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-    const { status, asked } = await explain({ request: { method, path }, pipeline: { mode } });
-    const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
-    t.equal(status.outcome, 'answered');
-    t.match(reasonOf('deliver'), deliver);
-    t.match(reasonOf('impersonate'), impersonate);
-    t.same(asked, [], 'RBAC is not asked');
-    t.equal(
-      status.headers !== undefined,
-      impersonate !== NOT_AS_THEM,
-      'headers only where any would be sent',
-    );
-  });
+  t.test(
+    `${method} ${path}: the explanation says what Stonegate itself would ask the API server`,
+    async (t) => {
+      const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+      const { status, asked } = await explain({ request: { method, path }, pipeline: { mode } });
+      const reasonOf = (stage: StageName) => status.stages.find(({ name }) => name === stage)?.reason;
+      t.equal(status.outcome, 'answered');
+      t.match(reasonOf('deliver'), deliver);
+      t.match(reasonOf('impersonate'), impersonate);
+      t.same(asked, [], 'RBAC is not asked');
+      t.equal(
+        status.headers !== undefined,
+        impersonate !== NOT_AS_THEM,
+        'headers are shown only where any would be sent',
+      );
+    },
+  );
 }
 
-t.test(
-  'resources of the whole cluster are asked about in no tenant, a path’s own tenant in that',
-  async (t) => {
-    const mode = createArktosMode({ systemTenant: 'system', domains: {} });
-    const about = async (path: string) =>
-      (await explain({ request: { method: 'GET', path }, pipeline: { mode } })).asked;
-    t.notMatch(await about('/api/v1/nodes'), [{ resourceAttributes: { tenant: /./ } }]);
-    t.match(await about('/api/v1/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
-    t.match(await about('/api/v1/tenants/acme/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
-  },
-);
+t.test('RBAC is asked about cluster-wide resources in no tenant, and about others in theirs', async (t) => {
+  const mode = createArktosMode({ systemTenant: 'system', domains: {} });
+  const about = async (path: string) =>
+    (await explain({ request: { method: 'GET', path }, pipeline: { mode } })).asked;
+  t.notMatch(await about('/api/v1/nodes'), [{ resourceAttributes: { tenant: /./ } }]);
+  t.match(await about('/api/v1/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+  t.match(await about('/api/v1/tenants/acme/pods'), [{ resourceAttributes: { tenant: 'acme' } }]);
+});
 
-t.test('a path that names no resource is asked about as such', async (t) => {
+t.test('RBAC is asked about a path that names no resource as a path', async (t) => {
   const { asked } = await explain({ request: { method: 'GET', path: '/metrics' } });
   t.match(asked, [{ nonResourceAttributes: { path: '/metrics', verb: 'get' } }]);
 });
@@ -309,7 +309,7 @@ t.test('D139: an answer with fields of a later release is shown as unknown, not 
   });
 });
 
-t.test('what the API server says beside yes or no is told', async (t) => {
+t.test('the explanation includes what the API server says besides yes or no', async (t) => {
   const last = async (rbac: ReviewedStatus) => (await explain({ rbac })).status.stages.at(-1)?.reason;
   t.equal(await last({ allowed: true }), 'the API server allows it');
   t.equal(
@@ -318,11 +318,11 @@ t.test('what the API server says beside yes or no is told', async (t) => {
   );
 });
 
-t.test('a mistake of ours in asking is not taken for an answer', async (t) => {
+t.test('an error inside Stonegate is not taken for a decision of the API server', async (t) => {
   await t.rejects(explain({ rbac: new TypeError('a bug') }), { message: 'a bug' });
 });
 
-t.test('a pass-through user is described as such, and reviewed with the own token', async (t) => {
+t.test('a pass-through user is described as such, and reviewed with their own token', async (t) => {
   const robot = upstreamIdentity('system:serviceaccount:default:robot');
   const { status, asked } = await explain({
     pipeline: { authenticators: [{ name: 'token-review', authenticate: async () => robot }] },
@@ -334,7 +334,7 @@ t.test('a pass-through user is described as such, and reviewed with the own toke
   t.match(status.stages.at(-2), { reason: /with the very token of/ });
 });
 
-t.test('a request that Stonegate answers with a filtered list is not told to be refused', async (t) => {
+t.test('a request that Stonegate answers with a filtered list is not shown as refused', async (t) => {
   const seen: unknown[] = [];
   const { status, asked } = await explain({
     request: { method: 'GET', path: '/api/v1/namespaces' },
@@ -354,11 +354,11 @@ t.test('a request that Stonegate answers with a filtered list is not told to be 
   );
   t.match(seen, [{ verb: 'list', group: '', version: 'v1', resource: 'namespaces', namespace: '' }]);
   t.same(asked, [], 'what the API server would say does not matter');
-  t.equal(status.headers, undefined, 'nothing is sent as it is');
+  t.equal(status.headers, undefined, 'the request itself is not sent');
 });
 
 t.test(
-  'a list of more namespaces than one request may have is refused, as the request would be',
+  'a list of more namespaces than one request may cover is refused, as the request would be',
   async (t) => {
     const { status, asked } = await explain({
       request: { method: 'GET', path: '/api/v1/pods' },
@@ -370,7 +370,7 @@ t.test(
   },
 );
 
-t.test('warnings are told of a request that would be sent, without the credential', async (t) => {
+t.test('a request that would be sent gets warnings, without the credential', async (t) => {
   const warningsOn = async () => [`there is no namespace "${TOKEN}"`];
   t.same((await explain({ warningsOn })).status.warnings, ['there is no namespace "[redacted]"']);
   t.equal((await explain({ warningsOn: async () => [] })).status.warnings, undefined);
@@ -378,18 +378,15 @@ t.test('warnings are told of a request that would be sent, without the credentia
   t.equal(refused.status.warnings, undefined);
 });
 
-t.test(
-  'a list that the scope of an access token allows nowhere as a whole is told to be refused',
-  async (t) => {
-    const identity = { ...alice, accessToken: tokenScope('namespace/web/read') };
-    const authenticators = [{ name: 'access-token', authenticate: async () => identity }];
-    const request = { method: 'GET', path: '/api/v1/pods' };
-    const { status, asked } = await explain({ request, pipeline: { authenticators } });
-    t.equal(status.outcome, 'refused');
-    t.match(status.refusal, { stage: 'deliver', code: 'AccessDenied', message: /its scopes are namespace/ });
-    t.same(asked, [], 'the API server would be asked about the owner');
-    const filteredReason = async () => 'the list is filtered';
-    const filtered = await explain({ request, pipeline: { authenticators }, filteredReason });
-    t.equal(filtered.status.outcome, 'answered');
-  },
-);
+t.test('a list that the scopes of an access token do not allow as a whole is shown as refused', async (t) => {
+  const identity = { ...alice, accessToken: tokenScope('namespace/web/read') };
+  const authenticators = [{ name: 'access-token', authenticate: async () => identity }];
+  const request = { method: 'GET', path: '/api/v1/pods' };
+  const { status, asked } = await explain({ request, pipeline: { authenticators } });
+  t.equal(status.outcome, 'refused');
+  t.match(status.refusal, { stage: 'deliver', code: 'AccessDenied', message: /its scopes are namespace/ });
+  t.same(asked, [], 'the API server would be asked about the owner');
+  const filteredReason = async () => 'the list is filtered';
+  const filtered = await explain({ request, pipeline: { authenticators }, filteredReason });
+  t.equal(filtered.status.outcome, 'answered');
+});

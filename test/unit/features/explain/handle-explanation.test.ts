@@ -39,7 +39,7 @@ async function post(body: string, headers: readonly (readonly [string, string])[
 const question = (spec: unknown) =>
   JSON.stringify({ kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec });
 
-t.test('a token is not needed: what becomes of a request without one?', async (t) => {
+t.test('an explanation needs no token: it also explains a request without one', async (t) => {
   const { asked } = await post(question({ request: { method: 'GET', path: '/x' } }));
   t.notOk('token' in (asked[0]?.spec ?? {}));
 });
@@ -54,7 +54,7 @@ for (const body of [
   question({ request, token: ['secret'] }),
   question({ request: { ...request, headers: [['A', 'secret', 'c']] } }),
 ]) {
-  t.test(`no explanation can be made of ${body}, and the refusal repeats nothing of it`, async (t) => {
+  t.test(`the body ${body} is refused, and the refusal repeats nothing of it`, async (t) => {
     const { asked, response } = await post(body);
     t.same(asked, []);
     t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
@@ -62,7 +62,7 @@ for (const body of [
   });
 }
 
-t.test('a body of another kind or size is refused', async (t) => {
+t.test('a body of another media type, or one that is too large, is refused', async (t) => {
   t.equal((await post(question({ request }), [['Content-Type', 'text/yaml']])).response.status, 415);
   t.equal((await post(question({ request, token: 'x'.repeat(1_000) }))).response.status, 413);
   t.equal(

@@ -22,7 +22,7 @@ async function whoIs(identity = alice, headers: HeaderList = []) {
   return { response: exchange.response, sent: pipeline.sent };
 }
 
-t.test('who one is, is answered by Stonegate alone', async (t) => {
+t.test('Stonegate tells users who they are, without asking the API server', async (t) => {
   const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
   const { response, sent } = await whoIs({ ...alice, scope, expiresAt: Date.UTC(2030, 0, 1) + 999 });
   t.equal(response.status, 200);
@@ -48,7 +48,7 @@ t.test('who one is, is answered by Stonegate alone', async (t) => {
 });
 
 t.test(
-  'with impersonation the response shows the impersonated user and no facts of the own credential',
+  'with impersonation the response shows the impersonated user and no facts of the sender’s credential',
   async (t) => {
     const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
     const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
@@ -58,7 +58,7 @@ t.test(
   },
 );
 
-t.test('a credential that never ends is told as the last instant there is', async (t) => {
+t.test('a credential that never expires is shown with the latest possible timestamp', async (t) => {
   const { response } = await whoIs({ ...alice, expiresAt: Number.MAX_SAFE_INTEGER });
   t.match(response.json(), { status: { expirationTimestamp: '9999-12-31T23:59:59Z' } });
 });

@@ -1,4 +1,4 @@
-/** What `stonegate explain` warns of: what does not exist, and an index that does not count. */
+/** What `stonegate explain` warns of: resources that do not exist, and an index that is not current. */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createWarnings } from '../../../../src/features/explain/warnings.ts';
@@ -33,7 +33,7 @@ async function warningsOn(target: string, site: Site = {}) {
   return warnings(namespaces.outgoing('alice', target));
 }
 
-t.test('a request for what exists has no warning', async (t) => {
+t.test('a request for existing resources has no warning', async (t) => {
   for (const target of ['/api/v1/namespaces/web/pods', '/api/v1/namespaces', '/api/v1/pods', '/version'])
     t.same(await warningsOn(target), [], target);
 });
@@ -52,14 +52,14 @@ t.test('a namespace that does not exist is named, if a current index knows it', 
   t.same(await warningsOn(target, { hasIndex: false }), []);
 });
 
-t.test('of lists that would be filtered it says that they are not, and why', async (t) => {
+t.test('while the index is stale, a warning says that lists are not filtered, and why', async (t) => {
   for (const target of ['/api/v1/namespaces', '/api/v1/pods', '/api/v1/namespaces?watch=true']) {
     t.match(await warningsOn(target, { isStale: true }), [/^nothing is filtered at the moment.*no news/]);
   }
   t.same(await warningsOn('/api/v1/namespaces/web/pods', { isStale: true }), []);
 });
 
-t.test('if discovery cannot be read there is no warning about the resource', async (t) => {
+t.test('if discovery cannot be read, there is no warning about the resource', async (t) => {
   const found = new StatusError('UpstreamUnavailable', 'down');
   t.same(await warningsOn('/api/v1/namespaces/web/pods', { found }), []);
 });

@@ -1,4 +1,4 @@
-/** Of which requests a 403 is shown as a 404, to whom, and in which words. */
+/** Which requests get a 404 in place of a 403, and for which users. */
 import t from 'tap';
 import { createHideForbidden } from '../../../../src/features/hide-forbidden/feature.ts';
 import type { Question } from '../../../../src/kubernetes/authorizer-attributes.ts';
@@ -35,7 +35,7 @@ function site({ access } = accessIndexOf(), username = 'acme:alice') {
   return { sampled, hookFor, isHidden };
 }
 
-t.test('only requests for a named object', async (t) => {
+t.test('only requests for a named object can get a 404 in place of a 403', async (t) => {
   const { hookFor } = site();
   const pods = '/api/v1/namespaces/n/pods';
   const upgrade = { protocol: 'spdy/3.1', socket: process.stdout, head: Buffer.alloc(0) };
@@ -62,43 +62,46 @@ t.test('an object is hidden if the user has neither the verb nor `get` on it', a
   const hidden = (verbs: readonly string[], method: string) =>
     site(accessIndexOf(...objects(...verbs))).isHidden(method);
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) t.ok(hidden([], method), method);
-  t.ok(hidden(['list', 'watch', 'create'], 'GET'), 'a list names it, but does not count');
+  t.ok(hidden(['list', 'watch', 'create'], 'GET'), 'the right to list does not count');
   t.notOk(hidden(['get'], 'DELETE'), 'the user may read it');
-  t.notOk(hidden(['delete'], 'DELETE'), 'the refusal is of another cause, as of an admission webhook');
+  t.notOk(hidden(['delete'], 'DELETE'), 'the refusal has another cause, such as an admission webhook');
   t.ok(hidden(['patch'], 'DELETE'));
   const reader = site(accessIndexOf(...objects('get')));
-  t.notOk(reader.isHidden('PATCH', `${CONFIG_MAP}/status`), 'of a subresource `get` on the object counts');
+  t.notOk(reader.isHidden('PATCH', `${CONFIG_MAP}/status`), 'for a subresource, `get` on the object counts');
   t.ok(reader.isHidden('PATCH', '/api/v1/namespaces/n/configmaps/y/status'));
 });
 
-t.test('nothing is hidden while the index may lack something', async (t) => {
+t.test('nothing is hidden while the index may be incomplete', async (t) => {
   t.notOk(site(unsyncedAccessIndex()).isHidden('GET'));
   const index = accessIndexOf();
   const stale = site(index);
   t.ok(stale.isHidden('GET'));
   index.becomeStale();
   t.notOk(stale.isHidden('GET'));
-  t.notOk(site(boundedAccessIndexOf(1, ...objects())).isHidden('GET'), 'it is off');
+  t.notOk(site(boundedAccessIndexOf(1, ...objects())).isHidden('GET'), 'the index is off');
   const large = { ...role('n', 'large', []), isTooLarge: true as const };
   const { isHidden } = site(accessIndexOf(large));
   t.notOk(isHidden('GET'));
   t.ok(isHidden('GET', '/api/v1/namespaces/other/configmaps/x'));
 });
 
-t.test('that the user may not get the object is sampled', async (t) => {
+t.test('the finding that the user may not get the object is sampled for verification', async (t) => {
   const { isHidden, sampled } = site();
   isHidden('DELETE', `${CONFIG_MAP}/status`);
   t.strictSame(sampled, [[question('get', 'configmaps', 'n', { name: 'x' }), false]]);
 });
 
-t.test('what the owner of an access token may get is hidden if the token may not', async (t) => {
-  const { access } = accessIndexOf(...objects('get'));
-  const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];
-  const isHidden = (scopes: string) => {
-    const identity = { ...claimIdentity('alice'), accessToken: tokenScope(scopes) };
-    const outgoing = outgoingOf(openMode, identity, { method: 'DELETE', target: CONFIG_MAP });
-    return hook?.(outgoing)?.onForbidden?.(REFUSAL) !== undefined;
-  };
-  t.notOk(isHidden('namespace/n/edit'));
-  t.ok(isHidden('namespace/other/edit'));
-});
+t.test(
+  'an object that the owner of an access token may get is hidden if the token may not get it',
+  async (t) => {
+    const { access } = accessIndexOf(...objects('get'));
+    const [hook] = createHideForbidden(openMode, { access, verifier: { sample() {} } }).responseHooks ?? [];
+    const isHidden = (scopes: string) => {
+      const identity = { ...claimIdentity('alice'), accessToken: tokenScope(scopes) };
+      const outgoing = outgoingOf(openMode, identity, { method: 'DELETE', target: CONFIG_MAP });
+      return hook?.(outgoing)?.onForbidden?.(REFUSAL) !== undefined;
+    };
+    t.notOk(isHidden('namespace/n/edit'));
+    t.ok(isHidden('namespace/other/edit'));
+  },
+);

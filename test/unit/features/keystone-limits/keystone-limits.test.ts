@@ -37,7 +37,7 @@ const podsOf = (quota: QuotaOfLimits) => quota.ofProject(web).pods;
 const podsOfAll = (quota: QuotaOfLimits) => quota.ofDomain(acme, PROJECTS).pods;
 
 t.test(
-  'D226 flat: a project has its own limit, else the registered one; -1 is none, 0 is nothing',
+  'D226 flat: a project has its own limit, else the registered one; -1 means unlimited, 0 means nothing',
   async (t) => {
     t.equal(podsOf(quotaOf({})), '10');
     t.equal(podsOf(quotaOf({ web: { pods: 20 } })), '20');
@@ -46,21 +46,24 @@ t.test(
   },
 );
 
-t.test('flat: a tenant may use what its projects may together, unless its domain has a limit', async (t) => {
-  t.equal(podsOfAll(quotaOf({})), '20');
-  t.equal(podsOfAll(quotaOf({ web: { pods: 20 }, shop: { pods: 0 } })), '20');
-  t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: 20 } })), '5');
-  t.equal(podsOfAll(quotaOf({ web: { pods: -1 } })), undefined, 'a project is unlimited');
-  t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: -1 } })), '5');
-  t.equal(quotaOf({}).ofDomain(acme, []).pods, '10', 'a domain without projects');
-});
+t.test(
+  'flat: a tenant may use what its projects may use together, unless its domain has a limit',
+  async (t) => {
+    t.equal(podsOfAll(quotaOf({})), '20');
+    t.equal(podsOfAll(quotaOf({ web: { pods: 20 }, shop: { pods: 0 } })), '20');
+    t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: 20 } })), '5');
+    t.equal(podsOfAll(quotaOf({ web: { pods: -1 } })), undefined, 'a project is unlimited');
+    t.equal(podsOfAll(quotaOf({ acme: { pods: 5 }, web: { pods: -1 } })), '5');
+    t.equal(quotaOf({}).ofDomain(acme, []).pods, '10', 'a domain without projects');
+  },
+);
 
 t.test('D228 strict_two_level: the limit of the domain bounds the sum of its projects', async (t) => {
   const model = 'strict_two_level';
   const quota = quotaOf({ model, acme: { pods: 20 }, web: { pods: 8 }, shop: { pods: 8 } });
   t.equal(podsOfAll(quota), '20');
   t.equal(podsOf(quota), '8');
-  t.equal(podsOfAll(quotaOf({ model, web: { pods: 8 }, shop: { pods: 8 } })), '10', 'the registered one');
+  t.equal(podsOfAll(quotaOf({ model, web: { pods: 8 }, shop: { pods: 8 } })), '10', 'the registered limit');
 });
 
 t.test('strict_two_level: -1 is unlimited at its own level only', async (t) => {
@@ -71,7 +74,7 @@ t.test('strict_two_level: -1 is unlimited at its own level only', async (t) => {
   t.same([podsOf(unlimitedDomain), podsOfAll(unlimitedDomain)], ['8', undefined]);
 });
 
-t.test('D227 nothing may be used of a resource without a registered limit', async (t) => {
+t.test('D227 a resource without a registered limit may not be used at all', async (t) => {
   const resources = { resources: { pods: 'pods', 'requests.cpu': 'cores' } };
   const quota = quotaOf({}, resources);
   t.match(quota.ofProject(web), { pods: '10', 'requests.cpu': '0' });
@@ -98,15 +101,18 @@ t.test('limits are quantities in the unit of the configuration, as the API serve
   t.equal(memory(5, 'G'), '5G');
 });
 
-t.test('the roles and role bindings in a project are bounded, which no limit of Keystone does', async (t) => {
-  const counts = {
-    roles: 'count/roles.rbac.authorization.k8s.io',
-    bindings: 'count/rolebindings.rbac.authorization.k8s.io',
-  };
-  t.match(quotaOf({}).ofProject(web), { [counts.roles]: '200', [counts.bindings]: '200' });
-  t.match(quotaOf({}, { roles: 20, roleBindings: 30 }).ofProject(web), {
-    [counts.roles]: '20',
-    [counts.bindings]: '30',
-  });
-  t.notOk(counts.roles in quotaOf({}).ofDomain(acme, PROJECTS));
-});
+t.test(
+  'roles and role bindings in a project are bounded, though Keystone has no limit for them',
+  async (t) => {
+    const counts = {
+      roles: 'count/roles.rbac.authorization.k8s.io',
+      bindings: 'count/rolebindings.rbac.authorization.k8s.io',
+    };
+    t.match(quotaOf({}).ofProject(web), { [counts.roles]: '200', [counts.bindings]: '200' });
+    t.match(quotaOf({}, { roles: 20, roleBindings: 30 }).ofProject(web), {
+      [counts.roles]: '20',
+      [counts.bindings]: '30',
+    });
+    t.notOk(counts.roles in quotaOf({}).ofDomain(acme, PROJECTS));
+  },
+);

@@ -7,7 +7,7 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 
 const MINUTE = 60_000;
 
-/** A Keystone that gives this answer, or is away. */
+/** A Keystone that gives this response, or is unavailable. */
 function setUp(keystone: { answer?: number }) {
   const clock = createFakeClock();
   const asked = { times: 0 };
@@ -24,7 +24,7 @@ function setUp(keystone: { answer?: number }) {
   return { last, clock, asked };
 }
 
-t.test('D232 while Keystone is away, the last answer stays in use, and its age grows', async (t) => {
+t.test('D232 while Keystone is unavailable, the last response stays in use, and its age grows', async (t) => {
   const keystone: { answer?: number } = { answer: 10 };
   const { last, clock } = setUp(keystone);
   t.equal(last.age(), undefined, 'not needed yet');
@@ -43,7 +43,7 @@ t.test('D232 while Keystone is away, the last answer stays in use, and its age g
   t.equal(last.age(), 0);
 });
 
-t.test('D232 there is no answer while Keystone is away from the first start on', async (t) => {
+t.test('D232 while Keystone has been unavailable since the start, reading fails', async (t) => {
   const keystone: { answer?: number } = {};
   const { last, clock } = setUp(keystone);
   await t.rejects(last.get(), { code: 'KeystoneUnavailable' });
@@ -55,14 +55,14 @@ t.test('D232 there is no answer while Keystone is away from the first start on',
   t.equal(await last.get(), 10, 'it is read as soon as it is needed');
 });
 
-t.test('a controller that must not wait has the answer of a reading that it began before', async (t) => {
+t.test('a controller that must not wait gets the response to a read that it began earlier', async (t) => {
   const { last, asked } = setUp({ answer: 10 });
   t.equal(last.latest(), undefined);
   await eventually(async () => last.latest() === 10);
   t.equal(asked.times, 1);
 });
 
-t.test('many projects that are provisioned at once make one request', async (t) => {
+t.test('many projects that are provisioned at once cause one request', async (t) => {
   const { last, asked } = setUp({ answer: 10 });
   await Promise.all(Array.from({ length: 50 }, () => last.get()));
   await last.get();

@@ -49,7 +49,7 @@ function stateOf(world: InvitationWorld) {
   return world.stored().map(({ ended }) => ended?.state ?? 'open');
 }
 
-t.test('the invited user sees who invites to what, and gets it', async (t) => {
+t.test('the invited user sees who invites them to what, and gets it by accepting', async (t) => {
   const { world, invitations, invite, accept, show } = setUp();
   const made = await invite();
   t.match(made, { spec: EDIT, status: { state: 'open', inviter: 'acme:alice' } });
@@ -70,12 +70,12 @@ t.test('an invitation gives either a role in a namespace or a place in a team', 
     t.match(await refusal(invite(spec)), { code: 'ObjectInvalid' });
 });
 
-t.test('only who can be found again at an acceptance invites', async (t) => {
+t.test('only users who can be looked up again at an acceptance may invite', async (t) => {
   const { invite } = setUp();
   t.match(await refusal(invite(EDIT, upstreamIdentity('acme:alice'))), { code: 'OwnerUnusable' });
 });
 
-t.test('D437 every other acceptance is the same 404, and changes nothing', async (t) => {
+t.test('D437 every other acceptance gets the same 404, and changes nothing', async (t) => {
   const { world, invite, accept, show } = setUp();
   const forBob = secretOf(await invite({ ...EDIT, email: 'bob@EXAMPLE.com' }));
   const forAnyone = secretOf(await invite());
@@ -92,7 +92,7 @@ t.test('D437 every other acceptance is the same 404, and changes nothing', async
     'an account of another tenant with the address': [GINA, forBob],
     'another tenant': [GINA, forAnyone],
     'a second use': [BOB, used],
-    'an invitation that never was': [BOB, unknown],
+    'an invitation that never existed': [BOB, unknown],
     'another secret with the same id': [BOB, `sgi_${forAnyone.slice(4, 12)}${unknown.slice(12)}`],
     'a typo': [BOB, `${forAnyone}x`],
     'no secret': [BOB, ''],
@@ -111,7 +111,7 @@ t.test('D437 every other acceptance is the same 404, and changes nothing', async
   t.equal(world.gifts.length, 1);
 });
 
-t.test('an invitation waits while the API server cannot be asked about the inviter', async (t) => {
+t.test('an invitation stays open while the API server cannot be asked about the inviter', async (t) => {
   const { world, invite, accept } = setUp();
   const secret = secretOf(await invite());
   world.objects.before = (verb) => {
@@ -125,7 +125,7 @@ t.test('an invitation waits while the API server cannot be asked about the invit
   t.match(await accept(BOB, secret), { accepted: true });
 });
 
-t.test('an invitation that was claimed is not given back', async (t) => {
+t.test('an invitation that was claimed does not become open again', async (t) => {
   const { world, invitations, invite, accept } = setUp();
   const secret = secretOf(await invite());
   world.outage = 'after';
@@ -136,7 +136,7 @@ t.test('an invitation that was claimed is not given back', async (t) => {
   t.match(listed?.status, { state: 'refused', reason: /acme:bob accepted it, .*invite again/ });
 });
 
-t.test('a sign-in of the inviter meanwhile does not disturb an acceptance', async (t) => {
+t.test('a sign-in of the inviter at the same time does not disturb an acceptance', async (t) => {
   const { world, invite, accept } = setUp();
   const secret = secretOf(await invite());
   let isFirst = true;
@@ -149,7 +149,7 @@ t.test('a sign-in of the inviter meanwhile does not disturb an acceptance', asyn
   t.equal(world.gifts.length, 1);
 });
 
-t.test('the inviter, and who may give the same, see and withdraw it', async (t) => {
+t.test('the inviter, and users who may give the same role, can see and withdraw an invitation', async (t) => {
   for (const identity of [ALICE, MANAGER]) {
     const { world, invitations, invite, accept } = setUp();
     const made = await invite();
@@ -170,7 +170,7 @@ t.test('the inviter, and who may give the same, see and withdraw it', async (t) 
   }
 });
 
-t.test('a user makes twenty invitations an hour', async (t) => {
+t.test('a user may make twenty invitations an hour', async (t) => {
   const { world, invite } = setUp();
   for (let made = 1; made <= 20; made += 1) await invite();
   const { details, ...found } = { details: {}, ...(await refusal(invite())) };
@@ -181,7 +181,7 @@ t.test('a user makes twenty invitations an hour', async (t) => {
   t.match(await invite(), { status: { state: 'open' } });
 });
 
-t.test('an invitation by an access token ends with the token', async (t) => {
+t.test('an invitation made with an access token expires with the token', async (t) => {
   const { world, invitations } = setUp();
   const expiresAt = world.clock.now() + 3_600_000;
   const accessToken = createTokenScope('abcd1234', { scopes: ['session'] }, '');

@@ -50,7 +50,7 @@ function site(...objects: readonly StoredObject[]) {
 const spec = (name: string, role: string) => ({ type: 'User', name, role }) as const;
 const BOB = memberID({ type: 'User', name: 'acme:bob' });
 
-t.test('where the API server has tenants only the four roles can be given', async (t) => {
+t.test('where the API server has tenants, only the four roles can be given', async (t) => {
   const { service, sent } = site();
   const given = service.add(ALICE, 'web', spec('bob', 'cluster-admin'), CHANGE);
   await t.rejects(given, { code: 'ObjectInvalid', message: /read, control, edit and manage/ });
@@ -60,7 +60,7 @@ t.test('where the API server has tenants only the four roles can be given', asyn
   t.same(sent, ['POST ']);
 });
 
-t.test('a binding that names another tenant’s user makes no member: it gives nothing', async (t) => {
+t.test('a binding for another tenant’s user does not make a member, since it grants nothing', async (t) => {
   const { service } = site(
     roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('globex:eve'), group('ops')], 'acme'),
   );
@@ -71,7 +71,7 @@ t.test('a binding that names another tenant’s user makes no member: it gives n
   );
 });
 
-t.test('the new role is given before the old one is taken', async (t) => {
+t.test('the new role is given before the old one is taken away', async (t) => {
   const { service, sent } = site(
     roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('acme:bob')], 'acme'),
   );
@@ -79,7 +79,7 @@ t.test('the new role is given before the old one is taken', async (t) => {
   t.same(sent, ['GET /b', 'POST ', 'DELETE /b']);
 });
 
-t.test('what the API server calls invalid is said to be so, in its words', async (t) => {
+t.test('a binding that the API server calls invalid is refused with its message', async (t) => {
   const { options } = site();
   const send = async () => jsonResponse(422, { message: 'RoleBinding is invalid' });
   const service = createMembersService({ ...options, requests: { ...options.requests, send } });
@@ -101,7 +101,7 @@ t.test('without a current index nothing is shown and nothing is changed', async 
 });
 
 t.test(
-  'a search finds members of own namespaces and teams, or all of the tenant if that is set',
+  'a search finds members of the user’s namespaces and teams, or of the whole tenant if configured',
   async (t) => {
     const { options } = site(
       namespace('lab', { tenant: 'acme' }),

@@ -45,7 +45,7 @@ t.test('each subject is one member with the highest of its roles', (t) => {
   t.end();
 });
 
-t.test('a role that is none of the four is shown by its name, never as one of them', (t) => {
+t.test('a role other than the four is shown by its name, never as one of them', (t) => {
   const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
   const members = membersOf([
     clusterRole('edit', rules),
@@ -61,23 +61,26 @@ t.test('a role that is none of the four is shown by its name, never as one of th
   t.end();
 });
 
-t.test('a subject with a role in the whole cluster is a member, but parts of the cluster are not', (t) => {
-  const members = membersOf([
-    clusterRoleBinding('a', 'ClusterRole/stonegate:read', [
-      user('acme:alice'),
-      user('system:kube-scheduler'),
-      serviceAccount('controller', 'kube-system'),
-    ]),
-    clusterRoleBinding('b', 'ClusterRole/stonegate:basic-user', [user('acme:bob')]),
-  ]);
-  t.same(
-    members.map(({ name }) => name),
-    ['acme:alice'],
-  );
-  t.end();
-});
+t.test(
+  'a subject with a role in the whole cluster is a member, but components of the cluster are not',
+  (t) => {
+    const members = membersOf([
+      clusterRoleBinding('a', 'ClusterRole/stonegate:read', [
+        user('acme:alice'),
+        user('system:kube-scheduler'),
+        serviceAccount('controller', 'kube-system'),
+      ]),
+      clusterRoleBinding('b', 'ClusterRole/stonegate:basic-user', [user('acme:bob')]),
+    ]);
+    t.same(
+      members.map(({ name }) => name),
+      ['acme:alice'],
+    );
+    t.end();
+  },
+);
 
-t.test('a user has the role of a team beside those of their own', (t) => {
+t.test('a user has the roles of their teams besides their own', (t) => {
   const members = membersOf(
     [
       roleBinding('web', 'a', 'ClusterRole/stonegate:read', [user('acme:alice')]),

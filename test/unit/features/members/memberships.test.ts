@@ -1,4 +1,4 @@
-/** From when on and how long a team counts for its members. */
+/** When a team begins to count for its members, and for how long. */
 import t from 'tap';
 import { openMemberships } from '../../../../src/features/members/memberships.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
@@ -20,7 +20,7 @@ function team(members: readonly string[], revision: number) {
   };
 }
 
-t.test('a team counts from its event on, and not longer than it is known to be so', async (t) => {
+t.test('a team counts from its event on, as long as its state is known', async (t) => {
   const clock = createFakeClock(1_000_000);
   const teams = scriptedResource();
   teams.listWith({ items: [team(['acme:bob'], 3)], revision: '10' });
@@ -34,7 +34,7 @@ t.test('a team counts from its event on, and not longer than it is known to be s
   t.teardown(() => memberships.informers.stop());
   const watch = await teams.watch(1);
   t.same(groups('acme:bob'), ['stonegate:team:acme:web']);
-  t.same(groups('acme:alice'), [], 'a manager is no member by that');
+  t.same(groups('acme:alice'), [], 'a manager is not a member by that alone');
   watch.send({ type: 'MODIFIED', object: team(['acme:carol'], 11) });
   await eventually(() => groups('acme:carol').length === 1);
   t.same(groups('acme:bob'), []);

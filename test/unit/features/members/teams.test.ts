@@ -1,4 +1,4 @@
-/** What the users of a tenant may do with its teams, and what is stored then. */
+/** What the users of a tenant may do with its teams, and what is stored. */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { TeamIndex } from '../../../../src/features/members/team-index.ts';
@@ -80,37 +80,43 @@ async function codeOf(action: Promise<unknown>): Promise<string> {
   }
 }
 
-t.test('who creates a team manages it, and a user may be named as the tenant names them', async (t) => {
-  const { create, stored } = site();
-  const { spec, status, metadata } = await create({
-    members: ['bob', 'acme:bob', 'oidc-carol@acme.example', 'globex:gina'],
-  });
-  const members = ['acme:bob', 'globex:gina', 'oidc-carol@acme.example'];
-  t.strictSame(
-    { spec, status },
-    { spec: { members, managers: ['acme:alice'] }, status: { group: 'stonegate:team:acme:web' } },
-  );
-  t.equal(metadata.name, 'web');
-  t.match(stored(), { kind: 'Team', spec: { tenant: 'acme', name: 'web', members } });
-});
+t.test(
+  'the creator of a team manages it, and members may be given by their names in the tenant',
+  async (t) => {
+    const { create, stored } = site();
+    const { spec, status, metadata } = await create({
+      members: ['bob', 'acme:bob', 'oidc-carol@acme.example', 'globex:gina'],
+    });
+    const members = ['acme:bob', 'globex:gina', 'oidc-carol@acme.example'];
+    t.strictSame(
+      { spec, status },
+      { spec: { members, managers: ['acme:alice'] }, status: { group: 'stonegate:team:acme:web' } },
+    );
+    t.equal(metadata.name, 'web');
+    t.match(stored(), { kind: 'Team', spec: { tenant: 'acme', name: 'web', members } });
+  },
+);
 
-t.test('no team has the cluster’s own users, too many users, too long names, or no manager', async (t) => {
-  const { create, memory } = site();
-  for (const members of [
-    ['system:admin'],
-    ['system:serviceaccount:shop:bot'],
-    ['stonegate:x'],
-    [' bob'],
-    [''],
-  ])
-    t.equal(await codeOf(create({ members })), 'ObjectInvalid', `${members[0]}`);
-  t.equal(await codeOf(create({ members: ['a', 'b', 'c', 'd'] })), 'ObjectInvalid');
-  t.equal(await codeOf(create({ managers: [] })), 'ObjectInvalid');
-  t.equal(await codeOf(create({ members: ['x'.repeat(400)] })), 'ObjectInvalid');
-  t.strictSame(memory.writes, []);
-});
+t.test(
+  'a team with the cluster’s own users, too many users, too long names or no manager is refused',
+  async (t) => {
+    const { create, memory } = site();
+    for (const members of [
+      ['system:admin'],
+      ['system:serviceaccount:shop:bot'],
+      ['stonegate:x'],
+      [' bob'],
+      [''],
+    ])
+      t.equal(await codeOf(create({ members })), 'ObjectInvalid', `${members[0]}`);
+    t.equal(await codeOf(create({ members: ['a', 'b', 'c', 'd'] })), 'ObjectInvalid');
+    t.equal(await codeOf(create({ managers: [] })), 'ObjectInvalid');
+    t.equal(await codeOf(create({ members: ['x'.repeat(400)] })), 'ObjectInvalid');
+    t.strictSame(memory.writes, []);
+  },
+);
 
-t.test('a manager changes the team without a right to, and does not delete it', async (t) => {
+t.test('a manager may change the team without further rights, but not delete it', async (t) => {
   const { teams, as, change, create } = site();
   const { metadata } = await create({ members: ['carol'], managers: ['bob'] });
   const joined = change({ members: ['carol', 'dave'] }, metadata.resourceVersion);
@@ -119,7 +125,7 @@ t.test('a manager changes the team without a right to, and does not delete it', 
   t.equal(await codeOf(teams.delete(as('acme:bob'), 'web', false)), 'AccessDenied');
 });
 
-t.test('what the operator has added to the stored object stays', async (t) => {
+t.test('fields that the operator has added to the stored object stay', async (t) => {
   const { teams, as, change, create, memory, stored } = site();
   await create({ members: ['bob'] });
   const object = stored();
@@ -128,7 +134,7 @@ t.test('what the operator has added to the stored object stays', async (t) => {
   t.match(stored(), { metadata: { labels: { of: 'operator' } }, spec: { members: [] } });
 });
 
-t.test('of two changes of one state the second is a conflict', async (t) => {
+t.test('the second of two changes of the same state is a conflict', async (t) => {
   const { teams, as, change, create, memory, stored } = site();
   const { metadata } = await create({});
   await teams.update(as('acme:alice'), change({ members: ['bob'] }, metadata.resourceVersion));
@@ -158,7 +164,7 @@ t.test('a dry run checks everything and writes nothing', async (t) => {
 });
 
 t.test(
-  'users see the teams that they are in or manage; all with the right to, of their tenant',
+  'users see the teams that they are in or manage, or all of their tenant if they may list them',
   async (t) => {
     const { teams, as, create } = site(['acme:alice *', 'acme:eve list', 'acme:eve get', 'globex:gina *']);
     await create({ members: ['bob'], managers: ['carol'] });
@@ -190,7 +196,7 @@ t.test('a tenant has 1,000 teams at most', async (t) => {
   t.equal(await codeOf(teams.create(as('acme:alice'), change({}))), 'AccessDenied');
 });
 
-t.test('as long as the teams are not known there is no list', async (t) => {
+t.test('while the teams are not known, listing them fails', async (t) => {
   const { teams, as, known } = site();
   known.isCurrent = false;
   t.equal(await codeOf(teams.list(as('acme:alice'))), 'UpstreamUnavailable');

@@ -5,7 +5,7 @@ import { encodeObject } from '../../../support/protobuf.ts';
 
 const json = (metadata: unknown): Buffer => Buffer.from(JSON.stringify({ kind: 'Namespace', metadata }));
 
-t.test('the revision is that of the object, or of the table about it', async (t) => {
+t.test('the revision is that of the object, or of the Table that shows it', async (t) => {
   t.equal(createdRevision(json({ name: 'e', resourceVersion: '4711' })), 4711);
   const table = { kind: 'Table', metadata: { resourceVersion: '12' }, rows: [{ cells: ['e'] }] };
   t.equal(createdRevision(Buffer.from(JSON.stringify(table))), 12);
@@ -25,7 +25,7 @@ t.test('protobuf is read too', async (t) => {
   t.equal(createdRevision(body.subarray(0, body.length - 8)), undefined, 'cut off');
 });
 
-t.test('a response that names no revision is none: there is nothing to wait for', async (t) => {
+t.test('a response without a valid revision gives nothing to wait for', async (t) => {
   for (const body of [
     json({ name: 'dry-run' }),
     json({ resourceVersion: '' }),

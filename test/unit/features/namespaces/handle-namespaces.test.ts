@@ -35,44 +35,50 @@ const status = async (site: NamespacesSite, ...asked: Asked) => (await site.get(
 
 const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
 
-t.test('D002 sets move between users, by name and by group, and no user keeps an old one', async (t) => {
-  const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
-  const [foo, bar] = [namespace('foo'), namespace('bar')];
-  const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
-  const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
-  t.same(await names(site, 'alice'), ['c', 'foo']);
-  t.same(await names(site, 'bob'), ['c']);
-  t.same(await names(site, 'eve'), ['c']);
-  t.same(await names(site, 'frank'), ['bar', 'c']);
-  site.delete(ofAlice);
-  site.put(viewerIn('foo', 'bob'));
-  site.delete(ofFrank);
-  site.put(viewerIn('bar', 'alice'));
-  t.same(await names(site, 'alice'), ['bar', 'c']);
-  t.same(await names(site, 'bob'), ['c', 'foo']);
-  t.same(await names(site, 'eve'), ['c']);
-  t.same(await names(site, 'frank'), ['c']);
-  site.delete(employee);
-  t.same(await names(site, 'eve'), []);
-});
+t.test(
+  'D002 access moves between users, by name and by group, and no user sees a former namespace',
+  async (t) => {
+    const employee = roleBinding('c', 'employees', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
+    const [foo, bar] = [namespace('foo'), namespace('bar')];
+    const [ofAlice, ofFrank] = [viewerIn('foo', 'alice'), viewerIn('bar', 'frank')];
+    const site = namespacesSite([a, b, c, foo, bar, VIEWER, employee, ofAlice, ofFrank]);
+    t.same(await names(site, 'alice'), ['c', 'foo']);
+    t.same(await names(site, 'bob'), ['c']);
+    t.same(await names(site, 'eve'), ['c']);
+    t.same(await names(site, 'frank'), ['bar', 'c']);
+    site.delete(ofAlice);
+    site.put(viewerIn('foo', 'bob'));
+    site.delete(ofFrank);
+    site.put(viewerIn('bar', 'alice'));
+    t.same(await names(site, 'alice'), ['bar', 'c']);
+    t.same(await names(site, 'bob'), ['c', 'foo']);
+    t.same(await names(site, 'eve'), ['c']);
+    t.same(await names(site, 'frank'), ['c']);
+    site.delete(employee);
+    t.same(await names(site, 'eve'), []);
+  },
+);
 
-t.test('D005 a right to names shows the namespaces that exist', async (t) => {
+t.test('D005 a right to named namespaces shows those that exist', async (t) => {
   const named = clusterRole('named', [{ ...GET_NAMESPACES, resourceNames: ['a', 'gone'] }]);
   const bound = clusterRoleBinding('named', 'ClusterRole/named', [user('acme:alice')]);
   t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), ['a']);
 });
 
-t.test('D007 a namespace that is made again is not visible by bindings of the former one', async (t) => {
-  const d = namespace('d');
-  const bound = viewerIn('d', 'alice');
-  const site = namespacesSite([a, d, VIEWER, bound]);
-  t.same(await names(site, 'alice'), ['d']);
-  site.delete(bound);
-  site.delete(d);
-  t.same(await names(site, 'alice'), []);
-  site.put(namespace('d'));
-  t.same(await names(site, 'alice'), []);
-});
+t.test(
+  'D007 a namespace that is created again is not visible through bindings of the former one',
+  async (t) => {
+    const d = namespace('d');
+    const bound = viewerIn('d', 'alice');
+    const site = namespacesSite([a, d, VIEWER, bound]);
+    t.same(await names(site, 'alice'), ['d']);
+    site.delete(bound);
+    site.delete(d);
+    t.same(await names(site, 'alice'), []);
+    site.put(namespace('d'));
+    t.same(await names(site, 'alice'), []);
+  },
+);
 
 t.test('D011 before the index is synced, and while it is stale, requests are forwarded', async (t) => {
   t.equal(await namespacesSiteOf(unsyncedAccessIndex()).get('alice'), undefined);
@@ -82,7 +88,7 @@ t.test('D011 before the index is synced, and while it is stale, requests are for
   t.equal(await site.get('alice'), undefined);
 });
 
-t.test('D013 a selected name is shown if it is the user’s, and no other', async (t) => {
+t.test('D013 a namespace selected by name is shown only if the user may see it', async (t) => {
   const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
   t.same(await names(site, 'alice', 'fieldSelector=metadata.name%3Da'), ['a']);
   t.same(await names(site, 'alice', 'fieldSelector=metadata.name%3Db'), []);
@@ -97,7 +103,7 @@ t.test('D014 labels, which tenants may write, change no user’s list', async (t
   t.same(await names(site, 'alice'), ['a']);
 });
 
-t.test('D015 no page tells how much is hidden, and all are of one revision', async (t) => {
+t.test('D015 no page shows how much is hidden, and all pages are of one revision', async (t) => {
   const site = namespacesSite([a, b, c, VIEWER, viewerIn('a', 'alice'), viewerIn('c', 'alice')]);
   const first = await site.get('alice', 'limit=1');
   const last = await site.get('alice', `limit=1&continue=${first?.continue}`);
@@ -106,14 +112,14 @@ t.test('D015 no page tells how much is hidden, and all are of one revision', asy
   t.equal(first?.resourceVersion, last?.resourceVersion);
 });
 
-t.test('a token that continues a list', async (t) => {
+t.test('a continue token', async (t) => {
   const bound = ['a', 'b', 'c'].map((place) => viewerIn(place, 'alice', 'bob'));
   const objects = [a, b, c, VIEWER, ...bound];
   const site = namespacesSite(objects);
   const first = await site.get('alice', 'limit=1');
   const token = first?.continue ?? '';
 
-  await t.test('is of one user, and of one selection', async (t) => {
+  await t.test('is valid for one user and one selection', async (t) => {
     const others = [
       ['bob', `limit=1&continue=${token}`],
       ['alice', `limit=1&labelSelector=env&continue=${token}`],
@@ -126,11 +132,11 @@ t.test('a token that continues a list', async (t) => {
     t.same(await names(site, 'alice', `limit=5&continue=${token}`), ['b', 'c']);
   });
 
-  await t.test('goes on at another replica', async (t) => {
+  await t.test('is valid at another replica', async (t) => {
     t.same(await names(namespacesSite(objects), 'alice', `limit=5&continue=${token}`), ['b', 'c']);
   });
 
-  await t.test('is expired after the user’s access changed', async (t) => {
+  await t.test('expires when the user’s access changes', async (t) => {
     const changed = namespacesSite(objects);
     const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
     changed.delete(bound[1] ?? VIEWER);
@@ -139,7 +145,7 @@ t.test('a token that continues a list', async (t) => {
     t.match(reply?.message, /The provided continue parameter is too old/);
   });
 
-  await t.test('goes on if only others’ access changed', async (t) => {
+  await t.test('stays valid if only the access of others changes', async (t) => {
     const changed = namespacesSite(objects);
     const { continue: more } = (await changed.get('alice', 'limit=1')) ?? {};
     changed.put(viewerIn('c', 'carol'));
@@ -147,17 +153,20 @@ t.test('a token that continues a list', async (t) => {
   });
 });
 
-t.test('D017 a client that takes protobuf alone gets 406, one that takes JSON too gets JSON', async (t) => {
-  const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
-  const protobuf = 'application/vnd.kubernetes.protobuf';
-  const refused = await site.get('alice', '', [['Accept', protobuf]]);
-  t.equal(refused?.status, 406);
-  t.match(refused?.message, /only the following media types are accepted/);
-  const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
-  t.same(both?.names, ['a']);
-});
+t.test(
+  'D017 a client that accepts only protobuf gets 406, one that accepts JSON too gets JSON',
+  async (t) => {
+    const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const refused = await site.get('alice', '', [['Accept', protobuf]]);
+    t.equal(refused?.status, 406);
+    t.match(refused?.message, /only the following media types are accepted/);
+    const both = await site.get('alice', '', [['Accept', `${protobuf}, application/json`]]);
+    t.same(both?.names, ['a']);
+  },
+);
 
-t.test('revisions', async (t) => {
+t.test('a list is served at or after a requested resourceVersion, or refused', async (t) => {
   const site = namespacesSite([a, VIEWER, viewerIn('a', 'alice')]);
   const { revision } = site.index;
   const shown = (await site.get('alice'))?.resourceVersion;
@@ -193,7 +202,7 @@ t.test('revisions', async (t) => {
   t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
 });
 
-t.test('a user who may do one of list and watch has both filtered', async (t) => {
+t.test('a user who may only list, or only watch, has both filtered', async (t) => {
   for (const verb of ['list', 'watch']) {
     const one = clusterRole('one', [{ ...GET_NAMESPACES, verbs: [verb] }]);
     const bound = clusterRoleBinding('one', 'ClusterRole/one', [user('acme:alice')]);
@@ -221,7 +230,7 @@ t.test('if other authorizers may allow more, the API server is asked first', asy
   t.equal(
     await answer('alice', `watch=1&resourceVersion=${a.revision}`),
     undefined,
-    'that of another is not',
+    'the watch of another list is not',
   );
   t.ok('insteadOfForbidden' in ((await answer('alice', 'watch=1')) ?? {}));
   t.ok('start' in ((await answer('bob', 'watch=1')) ?? {}), 'a right to watch without one to list');
@@ -242,13 +251,13 @@ t.test('D009 a list waits for the namespace that its user has just created', asy
   });
   t.same(await names(site, 'bob'), [], 'no other user waits');
   site.index.put(others);
-  t.notOk(isListed, 'nor does a namespace of another user end it');
+  t.notOk(isListed, 'nor does a namespace of another user end the wait');
   site.put(created);
   site.clock.advance(100);
   t.same((await list)?.names, ['a', 'e', 'of-others']);
 });
 
-t.test('the responses to other requests than those that may create a namespace are not read', async (t) => {
+t.test('only responses to requests that may create a namespace are read', async (t) => {
   const site = namespacesSite([a]);
   const isRead = (method: string, path: string): boolean =>
     site.filtered.hook(site.outgoing('alice', path, [], method)) !== undefined;

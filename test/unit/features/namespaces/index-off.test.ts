@@ -1,4 +1,4 @@
-/** More roles and bindings than the index holds: requests for namespaces are forwarded until they fit. */
+/** While there are more roles and bindings than the index may hold, requests are forwarded. */
 import t from 'tap';
 import { sizeOf } from '../../../../src/rbac/index-bound.ts';
 import { boundedAccessIndexOf } from '../../../support/access-index.ts';
@@ -20,7 +20,7 @@ const OBJECTS = [
 ];
 const SIZE = OBJECTS.reduce((sum, object) => sum + sizeOf(object), 0);
 
-t.test('open watches end without telling that anything is gone, and begin anew later', async (t) => {
+t.test('open watches end without a DELETED event, and lists are filtered again later', async (t) => {
   const site = namespacesSiteOf(boundedAccessIndexOf(SIZE, ...OBJECTS));
   const watch = await site.watch('alice');
   t.same(await watch.read(), ['ADDED a']);
@@ -28,10 +28,10 @@ t.test('open watches end without telling that anything is gone, and begin anew l
   site.index.put({ ...flood, revision: nextRevision() });
   t.same(await watch.read(), ['ERROR']);
   t.ok(watch.ended);
-  t.equal(await site.get('alice'), undefined, 'it is forwarded');
+  t.equal(await site.get('alice'), undefined, 'the list is forwarded');
   listInto(site.index, [
     ...OBJECTS.slice(0, -1),
     roleBinding('b', 'x', 'ClusterRole/viewer', [user('acme:alice')]),
   ]);
-  t.same((await site.get('alice'))?.names, ['b'], 'as it is by now');
+  t.same((await site.get('alice'))?.names, ['b'], 'the list shows the present access');
 });

@@ -1,4 +1,4 @@
-/** Watches of namespaces by clients that read slowly: what they are told, and what they cost. */
+/** Watches of namespaces by clients that read slowly: what they receive, and what they cost. */
 import t from 'tap';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
 import {
@@ -24,14 +24,14 @@ function bigSite() {
   return { ...site, names, namespaces, everywhere };
 }
 
-t.test('a WatchList of any size reaches a client that reads, as fast as it reads', async (t) => {
+t.test('a WatchList of any size reaches a client as fast as the client reads', async (t) => {
   const { watch, names } = bigSite();
   const fast = await watch('alice', LIST);
   const expected = [...names.map((name) => `ADDED ${name}`), 'BOOKMARK'];
   t.same(await fast.read(), expected);
   const slow = await watch('alice', LIST, [], SLOW);
   const pieces: string[] = await slow.read();
-  t.ok(slow.stream.text.length < 128 * 1_024, 'no more is made than the client takes');
+  t.ok(slow.stream.text.length < 128 * 1_024, 'no more is written than the client reads');
   while (pieces.length < expected.length && !slow.ended) {
     slow.stream.readOnce();
     pieces.push(...(await slow.read()));
@@ -39,7 +39,7 @@ t.test('a WatchList of any size reaches a client that reads, as fast as it reads
   t.same(pieces, expected);
 });
 
-t.test('a client that reads so slowly that changes are forgotten lists again, and no other', async (t) => {
+t.test('only a client that reads too slowly for the stored changes has to list again', async (t) => {
   const site = bigSite();
   site.delete(site.everywhere);
   const list = await site.get('alice');

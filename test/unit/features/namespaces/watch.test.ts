@@ -1,6 +1,6 @@
 /**
  * A watch of namespaces by a user who may not list them all: grants and revocations are events, and no event
- * is of a namespace that the user does not see.
+ * shows a namespace that the user may not see.
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
@@ -29,26 +29,29 @@ const inB = viewerIn('b', 'alice');
 
 const BOOKMARKS = 'allowWatchBookmarks=true';
 
-/** From the user's list, as it is now. */
+/** The query of a watch from the user's list, as it is now. */
 async function fromList(site: NamespacesSite, name = 'alice'): Promise<string> {
   const list = await site.get(name);
   return `resourceVersion=${list?.resourceVersion}`;
 }
 
-t.test('D030 a grant is ADDED with the object’s own resourceVersion, then a bookmark', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA]);
-  const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}`);
-  t.same(await watch.read(), []);
-  const granted = site.put(inB);
-  t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
-  const [added, bookmark] = watch.events;
-  t.equal(added?.resourceVersion, String(b.revision));
-  t.same(added?.object, JSON.parse(b.json));
-  t.match(bookmark?.resourceVersion, new RegExp(`^${granted.revision}[0-9]{8}$`));
-  t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
-});
+t.test(
+  'D030 a grant is an ADDED event with the object’s own resourceVersion, followed by a bookmark',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA]);
+    const watch = await site.watch('alice', `${await fromList(site)}&${BOOKMARKS}`);
+    t.same(await watch.read(), []);
+    const granted = site.put(inB);
+    t.same(await watch.read(), ['ADDED b', 'BOOKMARK']);
+    const [added, bookmark] = watch.events;
+    t.equal(added?.resourceVersion, String(b.revision));
+    t.same(added?.object, JSON.parse(b.json));
+    t.match(bookmark?.resourceVersion, new RegExp(`^${granted.revision}[0-9]{8}$`));
+    t.equal(bookmark?.resourceVersion, (await site.get('alice'))?.resourceVersion);
+  },
+);
 
-t.test('D031 a revocation is DELETED with the last state that the user saw', async (t) => {
+t.test('D031 a revocation is a DELETED event with the last state that the user saw', async (t) => {
   const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
   const site = namespacesSite([a, b, c, VIEWER, inA, inB, byGroup]);
   const watch = await site.watch('alice');
@@ -61,7 +64,7 @@ t.test('D031 a revocation is DELETED with the last state that the user saw', asy
   const gone = watch.events.at(-1);
   t.same(gone?.object, JSON.parse(b.json));
   site.put({ ...b, labels: { env: 'secret' } });
-  t.same(await watch.read(), [], 'nothing that happens afterwards is told');
+  t.same(await watch.read(), [], 'later changes are not shown');
   site.delete(byGroup);
   t.same(await watch.read(), ['DELETED c']);
 });
@@ -95,31 +98,34 @@ t.test(
   },
 );
 
-t.test('D034 WatchList: all objects, then a bookmark that says so; without its match 422', async (t) => {
-  const site = namespacesSite([a, b, VIEWER, inA, inB]);
-  const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
-  const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
-  t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
-  t.same(watch.events.at(-1)?.object, {
-    kind: 'Namespace',
-    apiVersion: 'v1',
-    metadata: {
-      resourceVersion: (await site.get('alice'))?.resourceVersion,
-      annotations: { 'k8s.io/initial-events-end': 'true' },
-    },
-    spec: {},
-    status: {},
-  });
-  const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
-  t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
-  await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
-    code: 'ListOptionsInvalid',
-    message:
-      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-  });
-});
+t.test(
+  'D034 a WatchList sends all objects and a bookmark that says so; without resourceVersionMatch it gets 422',
+  async (t) => {
+    const site = namespacesSite([a, b, VIEWER, inA, inB]);
+    const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
+    const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
+    t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
+    t.same(watch.events.at(-1)?.object, {
+      kind: 'Namespace',
+      apiVersion: 'v1',
+      metadata: {
+        resourceVersion: (await site.get('alice'))?.resourceVersion,
+        annotations: { 'k8s.io/initial-events-end': 'true' },
+      },
+      spec: {},
+      status: {},
+    });
+    const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
+    t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
+    await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
+      code: 'ListOptionsInvalid',
+      message:
+        'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    });
+  },
+);
 
-t.test('D035 a watch begins with all objects, or goes on from a list without a gap', async (t) => {
+t.test('D035 a watch begins with all objects, or continues from a list without a gap', async (t) => {
   const site = namespacesSite([a, b, VIEWER, inA]);
   t.same(await (await site.watch('alice')).read(), ['ADDED a']);
   t.same(await (await site.watch('alice', 'resourceVersion=0')).read(), ['ADDED a']);
@@ -129,7 +135,7 @@ t.test('D035 a watch begins with all objects, or goes on from a list without a g
   t.same(await watch.read(), ['ADDED b']);
   site.delete(inB);
   const later = await site.watch('alice', `resourceVersion=${list?.resourceVersion}`);
-  t.same(await later.read(), [], 'what was revoked again is what the client has');
+  t.same(await later.read(), [], 'a grant that was revoked again causes no event');
   const listed = await fromList(site);
   site.delete(inA);
   const revoked = await site.watch('alice', listed);
@@ -137,7 +143,7 @@ t.test('D035 a watch begins with all objects, or goes on from a list without a g
 });
 
 t.test(
-  'D036 a revision that says nothing of what the client has ends with one ERROR event 410',
+  'D036 a watch from a revision that is not of the user’s list ends with one ERROR event 410',
   async (t) => {
     const site = namespacesSite([a, b, VIEWER, inA]);
     for (const revision of ['1', String(a.revision), `${site.index.highestRevision}12345678`]) {
@@ -149,7 +155,7 @@ t.test(
   },
 );
 
-t.test('a watch from a list has what has changed since, up to a thousand changes', async (t) => {
+t.test('a watch from a list gets everything that has changed since, up to a thousand changes', async (t) => {
   const site = namespacesSite([a, b, VIEWER, inA]);
   const from = await fromList(site);
   site.put(clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]));
@@ -181,7 +187,7 @@ t.test('a watch ends at its timeout, when the index is stale, and when it is rep
   t.equal(open.ended, true);
 });
 
-t.test('groups that are looked up are looked at again each minute', async (t) => {
+t.test('groups that are looked up are checked again each minute', async (t) => {
   let lookUp = async (): Promise<string[]> => ['one'];
   const subjectOf = async () =>
     uniformSubject({ tenant: '', username: 'acme:alice', groups: await lookUp() });

@@ -15,7 +15,7 @@ const JSON_TYPE = ['Content-Type', 'application/json'] as const;
 
 type Sent = Parameters<UpstreamFetcher['fetch']>[0];
 
-/** @param answer of the API server */
+/** @param answer the response of the API server */
 async function ask(
   target: string,
   headers: HeaderList,
@@ -74,7 +74,7 @@ t.test('aggregated discovery v2beta1 has the group once, with its resources', as
     },
   );
   t.equal(header('content-type'), type);
-  t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'of the list with the group');
+  t.match(header('etag'), /^"[0-9a-f]{32}"$/, 'the ETag of the list with the group');
   t.equal(header('vary'), 'Accept');
   const { items } = JSON.parse(response.text);
   t.equal(items.length, 2);
@@ -96,22 +96,25 @@ t.test('aggregated discovery v2beta1 has the group once, with its resources', as
   t.notOk(asked[0]?.headers.some(([name]) => /^(accept-encoding|if-none-match)$/i.test(name)));
 });
 
-t.test('the group’s own documents name what is configured, and are never forwarded', async (t) => {
-  const group = await ask('/apis/stonegate.dev', []);
-  t.match(group.response.json(), { kind: 'APIGroup', name: 'stonegate.dev' });
-  const { response, header, asked, forwarded } = await ask(V1, []);
-  t.match(response.json(), { kind: 'APIResourceList', groupVersion: 'stonegate.dev/v1alpha1' });
-  const names = (text: string) => JSON.parse(text).resources.map(({ name }: { name: string }) => name);
-  t.ok(names(response.text).includes('resourceaccessreviews'));
-  t.same([asked.length, forwarded], [0, 0]);
-  const plain = await ask(V1, [], {}, { index: false });
-  t.same(names(plain.response.text), ['selfidentity', 'explanations']);
-  const again = await ask(V1, [['If-None-Match', header('etag') ?? '']]);
-  t.equal(again.response.status, 304);
-  t.equal((await ask(V1, [], {}, { method: 'POST' })).response.status, 405);
-});
+t.test(
+  'the group’s own documents name what is configured, and are never requested from the API server',
+  async (t) => {
+    const group = await ask('/apis/stonegate.dev', []);
+    t.match(group.response.json(), { kind: 'APIGroup', name: 'stonegate.dev' });
+    const { response, header, asked, forwarded } = await ask(V1, []);
+    t.match(response.json(), { kind: 'APIResourceList', groupVersion: 'stonegate.dev/v1alpha1' });
+    const names = (text: string) => JSON.parse(text).resources.map(({ name }: { name: string }) => name);
+    t.ok(names(response.text).includes('resourceaccessreviews'));
+    t.same([asked.length, forwarded], [0, 0]);
+    const plain = await ask(V1, [], {}, { index: false });
+    t.same(names(plain.response.text), ['selfidentity', 'explanations']);
+    const again = await ask(V1, [['If-None-Match', header('etag') ?? '']]);
+    t.equal(again.response.status, 304);
+    t.equal((await ask(V1, [], {}, { method: 'POST' })).response.status, 405);
+  },
+);
 
-t.test('what the API server refuses or cannot say is passed on as it is', async (t) => {
+t.test('a refusal or an unreadable response of the API server is passed on unchanged', async (t) => {
   const refusal = { kind: 'Status', code: 403 };
   const refused = await ask('/apis', [], {
     status: 403,
@@ -138,7 +141,7 @@ t.test('every other request is forwarded as before', async (t) => {
 });
 
 t.test(
-  'the group stands before that of the stored objects, of which kubectl would take the first',
+  'the group is listed before that of the stored objects, since kubectl takes the first match',
   async (t) => {
     const names = ['apps', 'tenancy.stonegate.dev', 'wardle.example.com'];
     const own = ['apps', 'stonegate.dev', 'tenancy.stonegate.dev', 'wardle.example.com'];

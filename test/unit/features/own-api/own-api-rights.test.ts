@@ -54,17 +54,17 @@ async function ask(
 
 const RIGHT = { verb: 'create', group: 'stonegate.dev', version: 'v1alpha1', resource: 'explanations' };
 
-t.test('a user of the system tenant is asked about there', async (t) => {
+t.test('the rights of a user of the system tenant are reviewed in that tenant', async (t) => {
   const { asked } = await ask(EXPLANATIONS, { allowed: true }, 'operators');
   t.strictSame(asked, [{ user: 'alice', resourceAttributes: { ...RIGHT, tenant: 'operators' } }]);
 });
 
-t.test('an API server that cannot be asked allows nothing', async (t) => {
+t.test('if the API server cannot be asked, nothing is allowed', async (t) => {
   const down = new StatusError('UpstreamUnavailable', 'down');
   t.equal((await ask(EXPLANATIONS, down)).refusal, down);
 });
 
-t.test('everything else is no business of it', async (t) => {
+t.test('other requests are not reviewed', async (t) => {
   for (const target of [
     '/apis/stonegate.dev/v1alpha1/selfidentity',
     '/apis/stonegate.dev/v1alpha1',
@@ -75,7 +75,7 @@ t.test('everything else is no business of it', async (t) => {
     t.same(await ask(target, { allowed: false }), { asked: [], refusal: undefined });
 });
 
-t.test('a pass-through user is reviewed with the own token, outside every tenant', async (t) => {
+t.test('a pass-through user is reviewed with their own token, outside every tenant', async (t) => {
   const sender = { kind: 'client', token: 'theirs' } as const;
   const { asked, refusal } = await ask(EXPLANATIONS, { allowed: false, denied: true }, 'acme', sender);
   t.match(refusal, { code: 'AccessDenied' });

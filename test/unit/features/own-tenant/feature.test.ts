@@ -1,6 +1,6 @@
 /**
  * A user of an Arktos tenant reads their own Tenant object, reduced to name, uid, age and phase. Nothing is
- * said of any other tenant.
+ * revealed about any other tenant.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -14,7 +14,7 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
 
-/** Of a real server. */
+/** A response of a real API server. */
 const file = new URL('../../../conformance/arktos/recorded/tenant-get.json', import.meta.url);
 const recorded = JSON.parse(readFileSync(file, 'utf8')).response.body;
 const TENANTS = '/api/v1/tenants';
@@ -82,10 +82,14 @@ t.test('the list has the user’s own tenant, reduced', async (t) => {
       account: { kind: 'tenant', tenant: 'tenant1' },
     },
   ]);
-  t.same(fetcher.asked[0]?.headers, [['Accept', 'application/json']], 'nothing of the client is on it');
+  t.same(
+    fetcher.asked[0]?.headers,
+    [['Accept', 'application/json']],
+    'no header field of the client is sent',
+  );
 });
 
-t.test('each form has the four facts, and no other', async (t) => {
+t.test('each form of the response has the four facts, and no other', async (t) => {
   const { get } = site();
   const cells = ['tenant1', 'Active', '3h'];
   for (const target of [TENANTS, OWN]) {
@@ -118,7 +122,7 @@ t.test('each form has the four facts, and no other', async (t) => {
   t.match((await get(`${OWN}?pretty=true`)).text, /^\{\n {2}"kind": "Tenant",\n/);
 });
 
-t.test('nothing but the four facts leaves, whatever the object has', async (t) => {
+t.test('nothing but the four facts is shown, whatever the object has', async (t) => {
   const body = {
     ...recorded,
     metadata: { ...recorded.metadata, labels: { plan: 'hidden' }, annotations: { note: 'hidden' } },
@@ -132,10 +136,14 @@ t.test('nothing but the four facts leaves, whatever the object has', async (t) =
       t.notMatch(text, /hidden|storageClusterId|hashKey|selfLink|"resourceVersion"|finalizers/);
       t.match(text, /Terminating/);
     }
-  t.same((await get(`${TENANTS}?labelSelector=plan`)).body.items, [], 'a selector tells nothing of labels');
+  t.same(
+    (await get(`${TENANTS}?labelSelector=plan`)).body.items,
+    [],
+    'a selector reveals nothing about labels',
+  );
 });
 
-t.test('selectors and options are those of a list', async (t) => {
+t.test('selectors and options work as for any other list', async (t) => {
   const { get } = site();
   const count = async (query: string) => (await get(`${TENANTS}?${query}`)).body.items.length;
   t.equal(await count('fieldSelector=metadata.name%3Dtenant1'), 1);
@@ -151,7 +159,7 @@ t.test('selectors and options are those of a list', async (t) => {
   t.equal((await get(`${TENANTS}?resourceVersionMatch=Exact`)).status, 422);
 });
 
-t.test('every other request is forwarded as it is, for the API server to refuse', async (t) => {
+t.test('every other request is forwarded unchanged, for the API server to refuse', async (t) => {
   const { isAnswered, outgoing, fetcher } = site();
   for (const target of [
     `${TENANTS}/tenant2`,
@@ -168,29 +176,32 @@ t.test('every other request is forwarded as it is, for the API server to refuse'
     for (const target of [TENANTS, OWN]) t.notOk(isAnswered(target, method), `${method} ${target}`);
   for (const target of [TENANTS, `${TENANTS}/system`, OWN])
     t.notOk(isAnswered(target, 'GET', { home: 'ops' }), `the system tenant’s ${target}`);
-  t.same(fetcher.asked, [], 'and Stonegate asks nothing');
+  t.same(fetcher.asked, [], 'Stonegate itself requests nothing');
 });
 
-t.test('without the RBAC index nothing is answered', async (t) => {
+t.test('without the RBAC index every request is forwarded', async (t) => {
   const plain = createArktosMode({ systemTenant: 'system', domains: {} });
   const { route } = outgoingOf(plain, keystoneIdentity('alice', HOME), { target: TENANTS });
   t.equal(route.kind, 'forward');
   t.equal(plain.readableResources.size, 0);
 });
 
-t.test('a domain without a tenant at the API server', async (t) => {
-  const { get } = site(() => ({ status: 404, body: {} }));
-  t.same((await get(TENANTS)).body.items, []);
-  t.same((await get(TENANTS, TABLE)).body.rows, []);
-  t.match((await get(OWN)).body, {
-    message: 'tenants "tenant1" not found',
-    reason: 'NotFound',
-    details: { name: 'tenant1', kind: 'tenants' },
-    code: 404,
-  });
-});
+t.test(
+  'a domain without a tenant at the API server gets an empty list, and 404 for the object',
+  async (t) => {
+    const { get } = site(() => ({ status: 404, body: {} }));
+    t.same((await get(TENANTS)).body.items, []);
+    t.same((await get(TENANTS, TABLE)).body.rows, []);
+    t.match((await get(OWN)).body, {
+      message: 'tenants "tenant1" not found',
+      reason: 'NotFound',
+      details: { name: 'tenant1', kind: 'tenants' },
+      code: 404,
+    });
+  },
+);
 
-t.test('the object is cached for a few seconds, what failed is not', async (t) => {
+t.test('the object is cached for a few seconds, a failure is not', async (t) => {
   let status = 500;
   const { get, fetcher, clock } = site(() => ({ status, body: recorded }));
   t.equal((await get(OWN)).status, 503);
@@ -203,7 +214,7 @@ t.test('the object is cached for a few seconds, what failed is not', async (t) =
   t.equal(fetcher.asked.length, 3);
 });
 
-t.test('an API server that cannot be used', async (t) => {
+t.test('an API server that cannot be used causes a 503, or a 504 if it is too slow', async (t) => {
   const refused = await site(() => ({ status: 403, body: {} })).get(TENANTS);
   t.match(refused.body, { code: 503, message: /does not let Stonegate read tenants/ });
   const unusable = [

@@ -74,7 +74,7 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
   t.notMatch(text, /may be incomplete/);
 });
 
-t.test('a namespace that is named by an id has the name of its project', async (t) => {
+t.test('a namespace that is named by an id is shown with the name of its project', async (t) => {
   const namespace = '5483a9677fec6af1d1bd6f7e38a0d5c6';
   const groups = [[namespace], [namespace, 'shop']].map((names) => ({
     ...{ scope: 'namespaces' as const, names, rows: [row('pods')], moreRows: 0 },
@@ -93,7 +93,7 @@ t.test('a namespace that is named by an id has the name of its project', async (
     t.ok(account.text.includes(part), part);
 });
 
-t.test('a page whose source is not configured is neither there nor linked', async (t) => {
+t.test('a page whose source is not configured is neither served nor linked', async (t) => {
   t.match((await pageOf('/', { access: { accessOf: async () => view } })).text, '<a href="/access">');
   const browser = createFakePortal().browser();
   await browser.signIn();

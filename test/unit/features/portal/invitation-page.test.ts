@@ -20,6 +20,6 @@ t.test('accepting without a link is refused, and nothing is accepted by a GET', 
   t.equal((await browser.post('/invitation', { do: 'accept', token })).status, 404);
 });
 
-t.test('without invitations a link leads nowhere', async (t) => {
+t.test('without the invitations feature a link gets 404', async (t) => {
   t.equal((await createFakePortal().browser().get(LINK)).status, 404);
 });

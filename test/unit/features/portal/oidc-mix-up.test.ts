@@ -1,5 +1,5 @@
 /**
- * Answers that come to another address than they were asked for at: what a hostile issuer brings about by
+ * Authorization responses at another redirect URI than the requested one: a hostile issuer causes them by
  * sending the browser on to an honest one. RFC 9700 §4.4.
  */
 import t from 'tap';
@@ -11,7 +11,7 @@ import { createFakePortal, createFakeProvider, type FakeBrowser, headerOf } from
 const OIDC = '__Host-stonegate-oidc';
 const SESSION = '__Host-stonegate';
 
-/** Two issuers, and which of them was given what came back. */
+/** Two issuers, and the callbacks that each was given. */
 function setUp() {
   const redeemed: string[] = [];
   const finish = (name: string) => async (callback: URL) => {
@@ -60,7 +60,7 @@ t.test(
       t.match(response.text, 'This response belongs to another sign-in');
       t.notOk(browser.cookies.has(SESSION));
       t.notOk(browser.cookies.has(OIDC), 'the sign-in is over');
-      t.equal((await comeBack(browser, asked.name)).status, 400, 'also at its own address');
+      t.equal((await comeBack(browser, asked.name)).status, 400, 'it is refused at its own address too');
       const [entry] = portal.logged.filter(({ message }) => message.includes('another redirect URI'));
       t.match(entry?.fields, { issuer: asked.issuer, answered: answered.issuer });
       t.notMatch(JSON.stringify(portal.logged), /the-(code|state|nonce|verifier)/);

@@ -33,7 +33,7 @@ async function setUp(t: Test, changes: Partial<OIDCLoginOptions> = {}) {
   return { provider, login, walk, redirectURI };
 }
 
-t.test('a code of another browser’s sign-in is refused', async (t) => {
+t.test('a code from another browser’s sign-in is refused', async (t) => {
   const { login, walk } = await setUp(t);
   const [mallory, alice] = [await walk(CAROL), await walk(CAROL)];
   const planted = { ...alice.transaction, state: mallory.transaction.state };
@@ -48,13 +48,13 @@ t.test('a response with another state, or an ID token with another nonce, is ref
   }
 });
 
-t.test('a client secret that is wrong is said', async (t) => {
+t.test('a wrong client secret is reported', async (t) => {
   const { login, walk } = await setUp(t, { clientSecret: 'wrong' });
   const { callback, transaction } = await walk(CAROL);
   t.match(await login.finish(callback, transaction), { refused: /invalid_client/ });
 });
 
-t.test('the issuer’s document is read once an hour, by however many at once', async (t) => {
+t.test('the issuer’s document is read once an hour, however many sign-ins begin at once', async (t) => {
   const issuer = await startSigningIssuer();
   const clock = createFakeClock();
   const login = createOIDCLogin({ issuer: issuer.url, clientID: 'portal', scopes: [], clock });

@@ -19,7 +19,7 @@ t.test('the browser is redirected to the issuer, and signed in when it returns',
   const response = await browser.get(CALLBACK);
   t.equal(response.status, 303);
   t.equal(headerOf(response, 'location'), '/#kubectl');
-  t.same([...browser.cookies.keys()], ['__Host-stonegate'], 'nothing of the way is left');
+  t.same([...browser.cookies.keys()], ['__Host-stonegate'], 'no other cookie of the sign-in is left');
   t.match((await browser.get('/')).text, 'signed in with Acme');
 });
 

@@ -12,7 +12,7 @@ t.test('user, password, domain and project are sent to Keystone as entered', asy
 });
 
 t.test(
-  'a refusal by Keystone does not tell which value was wrong, and the password is not put back',
+  'a refusal by Keystone does not say which value was wrong, and the password is not filled in again',
   async (t) => {
     const portal = createFakePortal();
     portal.world.password = { refused: 'wrong' };
@@ -25,7 +25,7 @@ t.test(
   },
 );
 
-t.test('a value that is missing or too long is said, and Keystone is not called', async (t) => {
+t.test('a value that is missing or too long is reported, and Keystone is not called', async (t) => {
   const portal = createFakePortal();
   for (const [field, words] of [
     ['user', 'Enter your user name'],

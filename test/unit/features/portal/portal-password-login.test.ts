@@ -26,7 +26,7 @@ async function setUp(t: Test) {
   return { keystone, directory, login };
 }
 
-t.test('whatever is wrong, it is simply wrong', async (t) => {
+t.test('the refusal is the same, whichever value is wrong', async (t) => {
   const { login } = await setUp(t);
   for (const change of [{ password: 'x' }, { user: 'x' }, { domain: 'x' }, { project: 'x' }])
     t.same(await login.signIn({ ...ALICE, ...change }, signal), { refused: 'wrong' });
@@ -39,7 +39,7 @@ t.test('a Keystone that is down is not reported as a wrong password', async (t) 
   await t.rejects(login.rescope('token', 'p1'), { code: 'KeystoneUnavailable' });
 });
 
-/** A Keystone that answers as it is told, by path. */
+/** A Keystone with a given response for each path. */
 async function scripted(t: Test, answers: Readonly<Record<string, readonly [status: number, body: object]>>) {
   const server = await startLoopbackServer((request, response) => {
     const [status, body] = answers[(request.url ?? '').split('?', 1)[0] ?? ''] ?? [404, {}];
@@ -58,7 +58,7 @@ async function scripted(t: Test, answers: Readonly<Record<string, readonly [stat
   return { login, warnings };
 }
 
-t.test('a second factor that is wanted is said', async (t) => {
+t.test('the refusal says that a second factor is required', async (t) => {
   const receipt = { receipt: { methods: ['password'] }, required_auth_methods: [['password', 'totp']] };
   const { login } = await scripted(t, { '/v3/auth/tokens': [401, receipt] });
   t.same(await login.signIn(ALICE, signal), { refused: 'second-factor' });

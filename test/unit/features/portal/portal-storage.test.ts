@@ -36,7 +36,7 @@ function setUp() {
   return { clock, store, session, join };
 }
 
-t.test('a session that one replica keeps, another finds', async (t) => {
+t.test('a session that one replica has stored is found by another', async (t) => {
   const { join, session } = setUp();
   t.equal(await join().sessions.save(ID, session, KNOWN), true);
   t.same(await join().sessions.find(ID), session);
@@ -61,7 +61,7 @@ t.test('dropping the user, by id or by name, or the tenant ends the session', as
   }
 });
 
-t.test('where Redis takes or removes nothing, that is said', async (t) => {
+t.test('the result says so if Redis stores or removes nothing', async (t) => {
   const { join, session } = setUp();
   const { sessions, connection } = join();
   connection.full = true;
@@ -72,7 +72,7 @@ t.test('where Redis takes or removes nothing, that is said', async (t) => {
   t.equal(await sessions.find(ID), undefined);
 });
 
-t.test('without Redis sessions are in the process, and end in time or by removal', async (t) => {
+t.test('without Redis, sessions are stored in the process, and end by expiry or removal', async (t) => {
   const { clock, session } = setUp();
   const sessions = createMemorySessions({ maxSessions: 2, clock });
   t.equal(await sessions.save(ID, session, KNOWN), true);
@@ -84,7 +84,7 @@ t.test('without Redis sessions are in the process, and end in time or by removal
   t.equal(await sessions.find(ID), undefined);
 });
 
-t.test('after a rotation the old key still opens and vouches', async (t) => {
+t.test('after a rotation the old key still opens and verifies', async (t) => {
   const before = createPortalSealer([sealingKey(1)], systemRandom);
   const after = createPortalSealer([sealingKey(2), sealingKey(1)], systemRandom);
   t.equal(after.open(before.seal('text', 'oidc'), 'oidc'), 'text');

@@ -29,7 +29,7 @@ t.test('every response forbids scripts, frames, content sniffing and caching', a
   }
 });
 
-t.test('the policy allows the style sheet of the page by its hash', async (t) => {
+t.test('the Content-Security-Policy allows the style sheet of the page by its hash', async (t) => {
   const response = await createFakePortal().browser().get('/login');
   t.match(headerOf(response, 'content-security-policy') ?? '', `style-src '${STYLE_HASH}'`);
   t.ok(response.text.includes(`<style>${STYLE}</style>`));

@@ -45,7 +45,7 @@ t.test('for any value, the target is a page of the portal', async () => {
   );
 });
 
-t.test('who opens the members of a namespace is back there after signing in', async (t) => {
+t.test('a user who opens the members of a namespace returns there after signing in', async (t) => {
   const next = '/members?namespace=web';
   const response = await createFakePortal().browser().signIn({ next });
   t.equal(headerOf(response, 'location'), next);

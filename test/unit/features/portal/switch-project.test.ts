@@ -30,7 +30,7 @@ t.test('a user switches to another project without signing in again', async (t) 
   const response = await browser.switchTo('p2');
   t.equal(response.status, 303);
   t.same(portal.exchanged, [{ token: 'keystone-token', projectID: 'p2' }]);
-  t.equal(portal.asked.length, 1, 'the password was sent to Keystone at sign-in alone');
+  t.equal(portal.asked.length, 1, 'the password was sent to Keystone only at sign-in');
   const page = await browser.get('/');
   for (const part of [
     '<option value="p2" selected>batch</option>',
@@ -40,7 +40,11 @@ t.test('a user switches to another project without signing in again', async (t) 
     t.ok(page.text.includes(part), part);
   t.not(browser.cookies.get(SESSION), before);
   await browser.switchTo('p1');
-  t.same(portal.exchanged.at(-1), { token: 'keystone-token', projectID: 'p1' }, 'that of the sign-in');
+  t.same(
+    portal.exchanged.at(-1),
+    { token: 'keystone-token', projectID: 'p1' },
+    'the token of the sign-in is used',
+  );
   browser.cookies.set(SESSION, before);
   t.equal((await browser.get('/')).status, 303, 'the former session has ended');
 });
@@ -55,7 +59,7 @@ t.test('switching does not make a session longer', async (t) => {
   t.equal((await browser.get('/')).status, 303);
 });
 
-t.test('the token is in the browser alone, sealed for the session', async (t) => {
+t.test('the token is stored only in the browser, sealed for the session', async (t) => {
   const { portal, browser } = await signedIn();
   const sealed = browser.cookies.get(TOKEN) ?? '';
   t.match(sealed, /^[\w-]{40,}$/);
@@ -72,7 +76,7 @@ t.test('the token is in the browser alone, sealed for the session', async (t) =>
   t.notOk(browser.cookies.has(TOKEN), 'signing out deletes it');
 });
 
-t.test('it is not stored if there is nothing to switch to, or it does not fit', async (t) => {
+t.test('the token is not stored if there is nothing to switch to, or if it does not fit', async (t) => {
   for (const password of [
     { token: 'keystone-token', projects: PROJECTS.slice(0, 1) },
     { token: 'x'.repeat(4_000), projects: PROJECTS },
@@ -92,11 +96,11 @@ t.test('if Keystone refuses, the page says so, and the user is signed in as befo
   const response = await browser.switchTo('p2');
   t.equal(response.status, 403);
   t.match(response.text, 'You cannot switch to batch');
-  t.match(response.text, 'aria-label="Pages"', 'the bar is on this page too');
+  t.match(response.text, 'aria-label="Pages"', 'the navigation bar is on this page too');
   t.match((await browser.get('/')).text, '<option value="p1" selected>web</option>');
 });
 
-t.test('a form of another page, another session or about an unknown project is refused', async (t) => {
+t.test('a form of another page, of another session or for an unknown project is refused', async (t) => {
   const { portal, browser } = await signedIn();
   const mallory = portal.browser();
   await mallory.signIn();
@@ -122,22 +126,25 @@ t.test('switching counts as signing in for the limit', async (t) => {
   t.same(portal.exchanged, []);
 });
 
-t.test('projects of one name are told apart, and no project can be the present one', async (t) => {
-  const portal = createFakePortal();
-  portal.world.password = {
-    token: 'keystone-token',
-    projects: [...PROJECTS, { id: 'p3', name: 'web' }],
-  };
-  const { scope: _scope, ...unscoped } = keystoneIdentity(portal.clock.now() + HOUR);
-  portal.world.identity = unscoped;
-  const browser = portal.browser();
-  await browser.signIn();
-  const { text } = await browser.get('/');
-  for (const option of [
-    '<option value="" selected>none</option>',
-    '<option value="p1">web (p1)</option>',
-    '<option value="p2">batch</option>',
-    '<option value="p3">web (p3)</option>',
-  ])
-    t.ok(text.includes(option), option);
-});
+t.test(
+  'projects with the same name are distinguished, and without a project "none" is selected',
+  async (t) => {
+    const portal = createFakePortal();
+    portal.world.password = {
+      token: 'keystone-token',
+      projects: [...PROJECTS, { id: 'p3', name: 'web' }],
+    };
+    const { scope: _scope, ...unscoped } = keystoneIdentity(portal.clock.now() + HOUR);
+    portal.world.identity = unscoped;
+    const browser = portal.browser();
+    await browser.signIn();
+    const { text } = await browser.get('/');
+    for (const option of [
+      '<option value="" selected>none</option>',
+      '<option value="p1">web (p1)</option>',
+      '<option value="p2">batch</option>',
+      '<option value="p3">web (p3)</option>',
+    ])
+      t.ok(text.includes(option), option);
+  },
+);

@@ -6,7 +6,7 @@ const SECRET = `sgt_abcd1234${'x'.repeat(38)}`;
 const FORM = { do: 'create', level: 'edit', where: 'namespaces', namespaces: 'web', days: '30' };
 const FLASH = '__Host-stonegate-flash';
 
-/** A portal at whose page of tokens a browser is, and how many were made and revoked. */
+/** A portal, a browser at its tokens page, and how many tokens were created and revoked. */
 async function setUp() {
   const count = { made: 0, revoked: 0 };
   const token: ShownToken = {
@@ -37,7 +37,7 @@ async function setUp() {
   return { portal, browser, count };
 }
 
-t.test('a secret is shown to its own session, on its own page, for a minute', async (t) => {
+t.test('a secret is shown only to its own session, on its own page, for a minute', async (t) => {
   const { portal, browser } = await setUp();
   const done = await browser.post('/tokens', { ...FORM, token: browser.formToken });
   t.notMatch(JSON.stringify(done.headers), SECRET);
@@ -55,7 +55,7 @@ t.test('a secret is shown to its own session, on its own page, for a minute', as
   t.notMatch((await browser.get('/tokens')).text, SECRET);
 });
 
-t.test('a form from elsewhere makes nothing', async (t) => {
+t.test('a form from elsewhere creates no token', async (t) => {
   const { browser, count } = await setUp();
   t.equal((await browser.post('/tokens', { ...FORM, token: '1.x' })).status, 403);
   const elsewhere = { origin: 'https://evil.example' };

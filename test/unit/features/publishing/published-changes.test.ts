@@ -56,7 +56,7 @@ function follow(t: Test) {
   };
 }
 
-t.test('an object that comes, changes or goes is a change', async (t) => {
+t.test('an object that is created, updated or deleted is a change', async (t) => {
   const { send, object, changes } = follow(t);
   await send({ type: 'ADDED', object: object('a', '11') });
   t.equal(changes(), 1);
@@ -66,7 +66,7 @@ t.test('an object that comes, changes or goes is a change', async (t) => {
   t.equal(changes(), 3);
 });
 
-t.test('an object that does not count is no change', async (t) => {
+t.test('an object that is not published is not a change', async (t) => {
   const { send, object, changes } = follow(t);
   await send({ type: 'ADDED', object: object('a', '11', { plain: true }) });
   await send({ type: 'DELETED', object: object('a', '12', { plain: true }) });
@@ -78,19 +78,19 @@ const labelled = (labels: object, more: object = {}) => ({
 });
 const OWN = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/domain-id': 'd' };
 
-t.test('what tenants may write on their namespaces causes no run', (t) => {
+t.test('labels that tenants may set on their namespaces cause no run', (t) => {
   const rules = { namespaces: ['shared'] };
   for (const mode of ['arktos', 'shared'] as const)
     t.equal(namespaceFingerprint(labelled({ team: 'a' }), { ...rules, mode }), undefined, mode);
   const shared = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'shared' });
   t.equal(shared(labelled({ ...OWN, team: 'a' })), shared(labelled({ ...OWN, team: 'b' })));
   const arktos = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'arktos' });
-  t.equal(arktos(labelled(OWN)), undefined, 'of another name than that of sources');
+  t.equal(arktos(labelled(OWN)), undefined, 'its name is not that of a namespace of sources');
   t.equal(arktos(labelled({ a: 'b' }, { name: 'shared' })), arktos(labelled({}, { name: 'shared' })));
   t.end();
 });
 
-t.test('a namespace that comes, changes hands or goes causes one', (t) => {
+t.test('a namespace that is created, changes its owner or is deleted causes a run', (t) => {
   const rules = { namespaces: ['shared'], mode: 'shared' } as const;
   const fingerprints = [
     labelled(OWN),

@@ -48,7 +48,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 
   t.test(
-    `${mode}: a namespace with too many sources is left as it is, and stops no other kind`,
+    `${mode}: if there are too many sources of a kind, its copies stay, and other kinds are published`,
     async (t) => {
       const site = publishingSite({ mode });
       site.publish('configmaps', 'first', { data: {} });
@@ -64,16 +64,19 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   );
 }
 
-t.test('D238 what cannot be written into one tenant is an error there, and stops no other', async (t) => {
-  const site = publishingSite();
-  site.publish('secrets', 'registry', DATA);
-  site.objects.before = (verb, _kind, { tenant }) => {
-    if (verb === 'create' && tenant === 'acme') throw new StatusError('ProvisioningRefused', 'quota');
-  };
-  const { applied } = await publish(site);
-  t.match(applied.failures.map(({ reason }) => reason)[0], /quota/);
-  t.ok(site.copy('secrets', 'registry', 'globex'));
-});
+t.test(
+  'D238 a copy that cannot be written into one tenant is an error there, and stops no other tenant',
+  async (t) => {
+    const site = publishingSite();
+    site.publish('secrets', 'registry', DATA);
+    site.objects.before = (verb, _kind, { tenant }) => {
+      if (verb === 'create' && tenant === 'acme') throw new StatusError('ProvisioningRefused', 'quota');
+    };
+    const { applied } = await publish(site);
+    t.match(applied.failures.map(({ reason }) => reason)[0], /quota/);
+    t.ok(site.copy('secrets', 'registry', 'globex'));
+  },
+);
 
 t.test('if the tenants cannot be read, nothing is changed', async (t) => {
   const site = publishingSite();
@@ -87,7 +90,7 @@ t.test('if the tenants cannot be read, nothing is changed', async (t) => {
   t.ok(site.copy('secrets', 'registry', 'acme'));
 });
 
-t.test('SystemFirst never takes what Stonegate itself manages', async (t) => {
+t.test('SystemFirst never overwrites an object that Stonegate itself manages', async (t) => {
   const site = publishingSite();
   site.publish('configmaps', 'settings', { data: {} }, 'all', { annotations: { [POLICY]: 'SystemFirst' } });
   site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
@@ -102,7 +105,7 @@ t.test('SystemFirst never takes what Stonegate itself manages', async (t) => {
   t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
 });
 
-t.test('an object that another client makes during the run is not overwritten', async (t) => {
+t.test('an object that another client creates during the run is not overwritten', async (t) => {
   const site = publishingSite();
   site.publish('configmaps', 'settings', { data: { a: 'b' } });
   const place = { tenant: 'acme', namespace: 'shared' };
@@ -154,7 +157,11 @@ t.test('shared: if two namespaces publish the same name, the first one configure
     if (verb === 'list' && namespace === 'shared') throw new StatusError('UpstreamUnavailable', 'gone');
   };
   await publish(site);
-  t.match(site.copy('secrets', 'registry', 'acme'), DATA, 'the other one takes over nothing meanwhile');
+  t.match(
+    site.copy('secrets', 'registry', 'acme'),
+    DATA,
+    'the other namespace takes over nothing in the meantime',
+  );
 });
 
 t.test('shared: a namespace receives copies only by the labels of provisioning', async (t) => {
@@ -175,7 +182,7 @@ t.test('shared: a namespace receives copies only by the labels of provisioning',
   t.notOk(site.copy('secrets', 'registry', 'other'));
 });
 
-t.test('a binding is not copied to where its role is the tenant’s own', async (t) => {
+t.test('a binding is not copied into a tenant that has its own role of that name', async (t) => {
   const site = publishingSite();
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };

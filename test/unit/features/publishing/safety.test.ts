@@ -14,7 +14,7 @@ const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const NAMESPACE = kindOf('namespaces');
 const SECRETS = kindOf('secrets');
 
-/** Does it once, before the next call of the verb. */
+/** Does the work once, before the next call of the verb. */
 function once(site: PublishingSite, verb: string, kind: typeof SECRETS, work: () => void): void {
   site.objects.before = (called, { resource }) => {
     if (called !== verb || resource !== kind.resource) return;
@@ -27,7 +27,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   const kind = mode === 'arktos' ? TENANTS : NAMESPACE;
 
   t.test(
-    `${mode}: a tenant that was deleted and made again during a run receives nothing in it`,
+    `${mode}: a tenant that was deleted and created again during a run receives nothing in that run`,
     async (t) => {
       const site = publishingSite({ mode });
       site.publish('secrets', 'registry', DATA);
@@ -48,17 +48,20 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     },
   );
 
-  t.test(`${mode}: a tenant whose labels change during a run receives nothing by the old ones`, async (t) => {
-    const site = publishingSite({ mode });
-    site.tenant('initech', { 'stonegate.dev/tier': 'gold' });
-    site.publish('secrets', 'registry', DATA, 'stonegate.dev/tier=gold');
-    once(site, 'list', SECRETS, () => site.tenant('initech', { 'stonegate.dev/tier': 'none' }));
-    await publish(site);
-    t.equal(site.copy('secrets', 'registry', 'initech'), undefined);
-  });
+  t.test(
+    `${mode}: a tenant whose labels change during a run receives nothing for the old ones`,
+    async (t) => {
+      const site = publishingSite({ mode });
+      site.tenant('initech', { 'stonegate.dev/tier': 'gold' });
+      site.publish('secrets', 'registry', DATA, 'stonegate.dev/tier=gold');
+      once(site, 'list', SECRETS, () => site.tenant('initech', { 'stonegate.dev/tier': 'none' }));
+      await publish(site);
+      t.equal(site.copy('secrets', 'registry', 'initech'), undefined);
+    },
+  );
 
   t.test(
-    `${mode}: a source that was made of a copy, with its labels, is reported and not deleted`,
+    `${mode}: a source that was made from a copy, with its labels, is reported and not deleted`,
     async (t) => {
       const site = publishingSite({ mode });
       site.publish('secrets', 'registry', DATA);
@@ -73,11 +76,14 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
       t.match(plan.refusals, [{ subject: 'secrets/shared/registry', reason: /it is a copy itself/ }]);
       t.ok(site.objects.find(SECRETS, site.home, 'registry'));
       await publish({ ...site, rules: { ...site.rules, namespaces: [] } }, true);
-      t.ok(site.objects.find(SECRETS, site.home, 'registry'), 'nor if nothing is published any more');
+      t.ok(
+        site.objects.find(SECRETS, site.home, 'registry'),
+        'nor is it deleted when nothing is published any more',
+      );
     },
   );
 
-  t.test(`${mode}: a copy that loses its mark before it is deleted stays`, async (t) => {
+  t.test(`${mode}: a copy that loses its label before it is deleted stays`, async (t) => {
     const site = publishingSite({ mode });
     site.publish('secrets', 'registry', DATA, 'acme');
     await publish(site);
@@ -95,7 +101,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 }
 
-t.test('of the objects of all tenants, what they contain is not held in memory', async (t) => {
+t.test('the contents of the objects of tenants are not held in memory', async (t) => {
   const site = publishingSite({ mode: 'shared' });
   const large = { type: 'Opaque', data: { large: 'bGFyZ2U=' } };
   site.publish('secrets', 'registry', { type: 'Opaque', data: { small: 'eA==' } });
@@ -109,17 +115,20 @@ t.test('of the objects of all tenants, what they contain is not held in memory',
   t.notMatch(JSON.stringify(state.existing), /bGFyZ2U=/);
 });
 
-t.test('shared: what a tenant sets on its namespace during a run does not delay its copies', async (t) => {
-  const site = publishingSite({ mode: 'shared' });
-  site.publish('secrets', 'registry', DATA);
-  once(site, 'list', SECRETS, () => site.tenant('acme', { team: 'a' }));
-  const { applied } = await publish(site);
-  t.same(applied.failures, []);
-  t.ok(site.copy('secrets', 'registry', 'acme'));
-});
+t.test(
+  'shared: a label that a tenant sets on its namespace during a run does not delay its copies',
+  async (t) => {
+    const site = publishingSite({ mode: 'shared' });
+    site.publish('secrets', 'registry', DATA);
+    once(site, 'list', SECRETS, () => site.tenant('acme', { team: 'a' }));
+    const { applied } = await publish(site);
+    t.same(applied.failures, []);
+    t.ok(site.copy('secrets', 'registry', 'acme'));
+  },
+);
 
 t.test(
-  'shared: a binding gives the Role of its own namespace, not one of that name from another',
+  'shared: a binding grants the Role of its own namespace, not one of that name from another',
   async (t) => {
     const site = publishingSite({ mode: 'shared', configuration: { namespaces: ['shared', 'later'] } });
     site.objects.put(NAMESPACE, {}, { metadata: { name: 'later' } });

@@ -57,7 +57,7 @@ t.test('a role that grants more than the provisioner may is refused', async (t) 
   );
 });
 
-t.test('a binding names no subject of the cluster and none that is reserved', async (t) => {
+t.test('a binding may name neither a subject of the cluster nor a reserved one', async (t) => {
   for (const name of ['system:masters', 'system:serviceaccounts', 'stonegate:guest:acme', '*', ''])
     t.match(refusal('rolebindings', binding(group(name))), /subjects\[0\]/, name);
   for (const name of ['system:serviceaccount:kube-system:x', '*'])
@@ -66,29 +66,32 @@ t.test('a binding names no subject of the cluster and none that is reserved', as
   t.equal(refusal('rolebindings', binding(group('stonegate:tenant:acme')), { mode: 'shared' }), undefined);
 });
 
-t.test('system:authenticated are the users of one tenant in arktos mode alone', async (t) => {
+t.test('system:authenticated means the users of one tenant only in arktos mode', async (t) => {
   const everyUser = binding(group('system:authenticated'));
   t.equal(refusal('rolebindings', everyUser), undefined);
   t.match(refusal('rolebindings', everyUser, { mode: 'shared' }), /every user of every tenant/);
 });
 
-t.test('a service account is one of the source’s namespace, and in the copy one of the copy’s', async (t) => {
-  const account = (namespace?: string) => ({
-    kind: 'ServiceAccount',
-    name: 'robot',
-    ...(namespace && { namespace }),
-  });
-  t.match(refusal('rolebindings', binding(account('kube-system'))), /of the namespace shared/);
-  t.match(refusal('rolebindings', binding(account())), /expected a namespace/);
-  const meta = { namespace: 'shared' };
-  const source = read('shared', 'rolebindings', binding(account('shared')), meta);
-  if ('refused' in source) throw new Error(source.refused);
-  const place = { namespace: 'web' };
-  const receiver = { name: 'd', labels: {}, place, isTerminating: false, uid: 'u' };
-  t.match(new Copy(source, place, receiver).object.subjects, [{ name: 'robot', namespace: 'web' }]);
-});
+t.test(
+  'a service account is of the namespace of the source, and in a copy of that of the copy',
+  async (t) => {
+    const account = (namespace?: string) => ({
+      kind: 'ServiceAccount',
+      name: 'robot',
+      ...(namespace && { namespace }),
+    });
+    t.match(refusal('rolebindings', binding(account('kube-system'))), /of the namespace shared/);
+    t.match(refusal('rolebindings', binding(account())), /expected a namespace/);
+    const meta = { namespace: 'shared' };
+    const source = read('shared', 'rolebindings', binding(account('shared')), meta);
+    if ('refused' in source) throw new Error(source.refused);
+    const place = { namespace: 'web' };
+    const receiver = { name: 'd', labels: {}, place, isTerminating: false, uid: 'u' };
+    t.match(new Copy(source, place, receiver).object.subjects, [{ name: 'robot', namespace: 'web' }]);
+  },
+);
 
-t.test('shared: a binding names no ClusterRole but those of Stonegate', async (t) => {
+t.test('shared: a binding may name no ClusterRole but those of Stonegate', async (t) => {
   const cluster = { kind: 'ClusterRole', name: 'cluster-admin' };
   t.match(refusal('rolebindings', binding(group('g'), cluster), { mode: 'shared' }), /not cluster-admin/);
 });
@@ -103,7 +106,7 @@ t.test('names of the cluster and of Stonegate are refused', async (t) => {
 });
 
 t.test(
-  'a definition whose objects tenants would share is refused, and what runs at the system',
+  'a definition whose objects tenants would share is refused, and so is one with a webhook',
   async (t) => {
     const definition = (spec: object, meta: object = {}) =>
       refusal(
@@ -121,7 +124,7 @@ t.test(
   },
 );
 
-t.test('shared: a selector asks only for labels that tenants cannot set', async (t) => {
+t.test('shared: a selector may use only labels that tenants cannot set', async (t) => {
   const annotated = (value: string) =>
     refusal('configmaps', {}, { mode: 'shared', meta: { annotations: { [PUBLISHED]: value } } });
   t.match(annotated('region=eu'), /tenants may set the label region/);
@@ -130,7 +133,7 @@ t.test('shared: a selector asks only for labels that tenants cannot set', async 
   t.equal(annotated('kubernetes.io/metadata.name=web'), undefined);
 });
 
-t.test('a copy is no source, and neither is an object that is too large', async (t) => {
+t.test('a copy is not a source, and neither is an object that is too large', async (t) => {
   t.match(
     refusal('configmaps', {}, { meta: { labels: { 'stonegate.dev/published-from': 'x' } } }),
     /copy itself/,
@@ -138,7 +141,7 @@ t.test('a copy is no source, and neither is an object that is too large', async 
   t.match(refusal('configmaps', { data: { a: 'x'.repeat(900_000) } }), /larger than/);
 });
 
-t.test('the policy is written exactly', async (t) => {
+t.test('the policy must be spelled exactly', async (t) => {
   const policy = (value: string, resource = 'configmaps') =>
     refusal(
       resource,

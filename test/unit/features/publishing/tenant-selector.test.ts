@@ -45,7 +45,7 @@ t.test('nothing that could be misread as every tenant is accepted', async (t) =>
     t.equal(selects(value), undefined, JSON.stringify(value));
 });
 
-t.test('a label that a tenant inherits from no object is no label', async (t) => {
+t.test('inherited properties are not labels', async (t) => {
   t.equal(
     selects('constructor=x', { name: 'acme', labels: { region: 'eu', 'example.com/tier': 'x' } }),
     false,

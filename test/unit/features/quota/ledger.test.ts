@@ -27,7 +27,7 @@ function after(
   }, start);
 }
 
-t.test('D203 what exceeds one resource reserves nothing of another', async (t) => {
+t.test('D203 a request that exceeds one resource reserves nothing of another', async (t) => {
   const start = ledger();
   const verdict = judge(start, creating('a', { pods: 1, cpu: 9 }));
   t.match(verdict, { kind: 'exceeded', exceeded: [{ resource: 'cpu', requested: 9n, used: 0n, hard: 8n }] });
@@ -37,33 +37,36 @@ t.test('D203 what exceeds one resource reserves nothing of another', async (t) =
 t.test('a repeated review of one object counts once, also after it was resized', async (t) => {
   const once = after(ledger(), ['a', NOTHING, usage({ pods: 1, cpu: 4 })]);
   const again = after(once, ['a', NOTHING, usage({ pods: 1, cpu: 4 })]);
-  t.equal(again, once, 'nothing is to be written');
+  t.equal(again, once, 'there is nothing to write');
   const resized = after(once, ['a', usage({ pods: 1, cpu: 4 }), usage({ pods: 1, cpu: 6 })]);
   t.match(judge(resized, creating('b', { cpu: 3 })), { kind: 'exceeded' });
   t.match(judge(resized, creating('b', { cpu: 2 })), { kind: 'admitted' });
 });
 
-t.test('a smaller size gives nothing back that an earlier request may still store', async (t) => {
+t.test('a smaller size does not release what an earlier request may still store', async (t) => {
   const larger = after(ledger(), ['a', usage({ cpu: 1 }), usage({ cpu: 7 })]);
   const smaller = after(larger, ['a', usage({ cpu: 1 }), usage({ cpu: 2 })]);
   t.match(judge(smaller, creating('b', { cpu: 3 })), { kind: 'exceeded' });
 });
 
-t.test('what does not increase is admitted in a tenant that is over its quota', async (t) => {
-  const over = ledger({ used: usage({ pods: 20, cpu: 20 }) });
-  t.match(judge(over, { uid: 'a', before: usage({ cpu: 5 }), after: usage({ cpu: 4 }) }), {
-    kind: 'admitted',
-  });
-  t.match(judge(over, creating('a', { services: 1 })), { kind: 'admitted' });
-});
+t.test(
+  'a request that increases no limited resource is admitted in a tenant that is over its quota',
+  async (t) => {
+    const over = ledger({ used: usage({ pods: 20, cpu: 20 }) });
+    t.match(judge(over, { uid: 'a', before: usage({ cpu: 5 }), after: usage({ cpu: 4 }) }), {
+      kind: 'admitted',
+    });
+    t.match(judge(over, creating('a', { services: 1 })), { kind: 'admitted' });
+  },
+);
 
-t.test('D215 a resource that has not been counted is not admitted', async (t) => {
+t.test('D215 a request for a resource that has not been counted is not admitted', async (t) => {
   const claim = creating('a', { pods: 1, cpu: 1 });
   t.match(judge(ledger({ used: undefined }), claim), { kind: 'uncounted' });
   t.match(judge(ledger({ used: usage({ pods: 0 }) }), claim), { kind: 'uncounted', resources: ['cpu'] });
 });
 
-t.test('1,024 requests may be in progress', async (t) => {
+t.test('at most 1,024 requests may be in progress', async (t) => {
   const reservations = Array.from({ length: 1_024 }, (_, at) => ({
     uid: `r${at}`,
     usage: usage({ services: 1 }),
@@ -76,7 +79,7 @@ t.test('1,024 requests may be in progress', async (t) => {
   });
 });
 
-t.test('counting ends a reservation whose object was seen with what it was to use', async (t) => {
+t.test('counting ends a reservation once its object is seen with the reserved usage', async (t) => {
   const reserved = after(
     ledger(),
     ['seen', NOTHING, usage({ pods: 1, cpu: 1 })],
@@ -111,7 +114,7 @@ t.test('counting ends a reservation whose object was seen with what it was to us
   });
 });
 
-t.test('a reservation is no longer than the quota, whatever the object names', async (t) => {
+t.test('a reservation names only resources of the quota, whatever the object names', async (t) => {
   const names = Array.from({ length: 5_000 }, (_, at) => [`requests.example.com/${at}`, 1] as const);
   const wide = usage({ pods: 1, cpu: 2, ...Object.fromEntries(names) });
   const reserved = after(ledger(), ['a', NOTHING, wide]);

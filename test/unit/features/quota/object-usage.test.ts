@@ -1,4 +1,4 @@
-/** What `test/conformance/kubernetes/quota-usage.test.ts` does not ask a real kube-apiserver. */
+/** Cases beyond `test/conformance/kubernetes/quota-usage.test.ts`, which asks a real kube-apiserver. */
 import t from 'tap';
 import { isQuotaName, objectUsage } from '../../../../src/features/quota/object-usage.ts';
 import { formatQuantity } from '../../../../src/kubernetes/quantity.ts';
@@ -9,7 +9,7 @@ function asked(resource: string, object: unknown, group = ''): string[] {
   );
 }
 
-t.test('objects of any kind are counted; some by an older name too', async (t) => {
+t.test('objects of any kind are counted, some also by an older name', async (t) => {
   t.strictSame(asked('deployments', {}, 'apps'), ['count/deployments.apps=1']);
   t.strictSame(asked('secrets', {}), ['count/secrets=1']);
   t.strictSame(asked('configmaps', {}), ['count/configmaps=1', 'configmaps=1']);
@@ -45,7 +45,7 @@ for (const [what, object, expected] of [
     ['persistentvolumeclaims=1', 'requests.storage=1G'],
   ],
   [
-    'what a claim asks for, not what its volume has',
+    'what it requests, not what its volume has',
     { ...claim('1G'), status: { capacity: { storage: '9G' }, allocatedResources: { storage: '500M' } } },
     ['persistentvolumeclaims=1', 'requests.storage=1G'],
   ],
@@ -54,7 +54,7 @@ for (const [what, object, expected] of [
     t.strictSame(asked('persistentvolumeclaims', object), ['count/persistentvolumeclaims=1', ...expected]),
   );
 
-t.test('names of a quota', async (t) => {
+t.test('a quota may name only what can be counted', async (t) => {
   for (const name of [
     ...['cpu', 'limits.memory', 'requests.ephemeral-storage', 'pods', 'requests.storage', 'configmaps'],
     ...['namespaces', 'virtualmachines', 'services.nodeports', 'hugepages-2Mi', 'requests.hugepages-1Gi'],

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { quotaSchema } from '../../../../src/features/quota/quota-configuration.ts';
 
-t.test('further kinds are such as no quota counts by itself, each once', async (t) => {
+t.test('each further kind is given once, and is one that a quota does not count by itself', async (t) => {
   const isValid = (...count: string[]) => quotaSchema.safeParse({ default: {}, count }).success;
   t.ok(isValid('v1/configmaps', 'apps/v1/deployments'));
   for (const kind of ['v1/pods', 'v1/namespaces', 'v1/events', 'events.k8s.io/v1/events'])

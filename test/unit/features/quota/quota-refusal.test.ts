@@ -4,7 +4,7 @@ import { ONE } from '../../../../src/kubernetes/quantity.ts';
 
 const HARD = { pods: '10' };
 
-t.test('it says if only requests in progress stand in the way', async (t) => {
+t.test('the message says if only requests in progress stand in the way', async (t) => {
   const exceeded = [
     { resource: 'pods', requested: ONE, used: 8n * ONE, reserved: 2n * ONE, hard: 10n * ONE },
   ];
@@ -14,7 +14,7 @@ t.test('it says if only requests in progress stand in the way', async (t) => {
   });
 });
 
-t.test('what can be tried again says when', async (t) => {
+t.test('a refusal that can be retried says when', async (t) => {
   t.match(refusalOf({ kind: 'contended' }, 'acme', HARD), { code: 429, retryAfterSeconds: 1 });
   t.match(refusalOf({ kind: 'full' }, 'acme', HARD), { code: 429, retryAfterSeconds: 5 });
   t.match(refusalOf({ kind: 'absent' }, 'acme', HARD), { code: 503 });

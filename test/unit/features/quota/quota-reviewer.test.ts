@@ -9,7 +9,7 @@ import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const UID = '6a9d7a1e-0f34-4f0f-9d5c-5a4f3c1f6e11';
 
-/** On Arktos, where the tenant may use so much. */
+/** A reviewer on Arktos, where the tenant has this quota. */
 function setUp(hard: Readonly<Record<string, string>>) {
   const objects = createMemoryObjects();
   const place = { tenant: 'system', namespace: 'stonegate' };
@@ -36,14 +36,14 @@ function pod(name: string, spec: object = {}) {
   return { metadata: { tenant: 'acme', namespace: 'web', name, uid: UID }, spec };
 }
 
-t.test('pods to which a client of Arktos gives the same UID count each', async (t) => {
+t.test('pods to which a client of Arktos gives the same UID count separately', async (t) => {
   const ask = setUp({ pods: '1' });
   t.equal(await ask('CREATE', pod('first')), 'allowed');
   t.equal(await ask('CREATE', pod('first')), 'allowed', 'a repeated review');
   t.equal(await ask('CREATE', pod('second')), 'denied');
 });
 
-t.test('on Arktos an update counts that gives a virtual machine more', async (t) => {
+t.test('on Arktos an update that gives a virtual machine more counts', async (t) => {
   const ask = setUp({ 'requests.cpu': '2' });
   const vm = (cpu: string) => pod('vm', { virtualMachine: { name: 'vm', resources: { requests: { cpu } } } });
   t.equal(await ask('UPDATE', vm('64'), vm('1')), 'denied');

@@ -48,7 +48,7 @@ t.test('D217 a namespace that changes its tenant takes its usage along in one st
   t.same([...new Set(changed)].sort(), ['acme', 'beta']);
 });
 
-t.test('an object that a new list does not have is gone', async (t) => {
+t.test('an object that a new list lacks no longer counts', async (t) => {
   const { usage, namespaces, pods, place, pod } = setUp();
   namespaces.put(place('web', 'acme'));
   pods.put(pod('a', 'web'));
@@ -59,7 +59,7 @@ t.test('an object that a new list does not have is gone', async (t) => {
   t.same([...usage.usedBy('acme')], [...POD]);
 });
 
-t.test('D209 what was admitted and never stored is free after a minute', async (t) => {
+t.test('D209 the reservation of an object that was never stored ends after a minute', async (t) => {
   const { statuses, namespaces, place, clock } = setUp();
   namespaces.put(place('web', 'acme'));
   const reserved = quota({ used: { pods: '0' }, reservations: [{ uid: 'lost', usage: { pods: '1' } }] });
@@ -67,7 +67,11 @@ t.test('D209 what was admitted and never stored is free after a minute', async (
   clock.advance(59_000);
   t.equal(statuses.next(reserved, clock.now()), undefined);
   clock.advance(2_000);
-  t.equal(statuses.next(reserved, clock.now() - 2_000), undefined, 'unless something may not have been seen');
+  t.equal(
+    statuses.next(reserved, clock.now() - 2_000),
+    undefined,
+    'unless an object may not have been seen yet',
+  );
   t.match(statuses.next(reserved, clock.now()), { reservations: [] });
 });
 
@@ -80,7 +84,7 @@ t.test('a deletion ends the reservation of an object at once', async (t) => {
   t.match(statuses.next(reserved, clock.now()), { reservations: [] });
 });
 
-t.test('D219 what another client writes is repaired, and told', async (t) => {
+t.test('D219 a status that another client writes is repaired and reported', async (t) => {
   const { statuses, namespaces, place, clock, repaired } = setUp();
   namespaces.put(place('web', 'acme'));
   statuses.written(quota({ used: { pods: '0' } }));

@@ -40,7 +40,7 @@ interface AskOptions {
 
 const kinds = (judged: readonly Judged[]) => judged.map(({ verdict }) => verdict.kind);
 
-t.test('requests that wait are judged in their order, and written with one update', async (t) => {
+t.test('requests that wait are judged in order, and written with one update', async (t) => {
   const { ask, calls, open } = setUp();
   const first = ask('a');
   const others = ['b', 'c', 'd'].map((uid) => ask(uid));
@@ -66,7 +66,7 @@ t.test('D205 after another replica’s change everything is judged anew', async 
   t.same(open(), []);
 });
 
-t.test('what is refused is over the quota as it is now, not as it was', async (t) => {
+t.test('a request is refused by the present state of the quota, never by a former one', async (t) => {
   const { ask, objects, quota } = setUp({ used: { pods: '3' } });
   const first = ask('a');
   const second = first.then(() => {});
@@ -79,7 +79,7 @@ t.test('what is refused is over the quota as it is now, not as it was', async (t
   t.match((await late).verdict, { kind: 'admitted' });
 });
 
-t.test('D207 a replica that is always too late says 429, not 409', async (t) => {
+t.test('D207 a replica whose updates always come too late responds with 429, not 409', async (t) => {
   const { ask, objects, quota } = setUp();
   let attempts = 0;
   objects.before = (verb) => {
@@ -94,14 +94,14 @@ t.test('D207 a replica that is always too late says 429, not 409', async (t) => 
   t.equal(attempts, 8);
 });
 
-t.test('a request that no one waits for any more reserves nothing', async (t) => {
+t.test('a request that the client has given up reserves nothing', async (t) => {
   const { ask, open } = setUp();
   await t.rejects(ask('given-up', { signal: AbortSignal.abort() }));
   await ask('a');
   t.same(open(), ['a']);
 });
 
-t.test('a pod that does not say what the quota limits reserves nothing', async (t) => {
+t.test('a pod that does not specify a limited resource reserves nothing', async (t) => {
   const { ask, open } = setUp();
   t.match((await ask('a', { missing: ['cpu for: c'] })).verdict, {
     kind: 'unspecified',
@@ -110,18 +110,21 @@ t.test('a pod that does not say what the quota limits reserves nothing', async (
   t.same(open(), []);
 });
 
-t.test('without a TenantQuota there is no verdict; an error of the API server is the caller’s', async (t) => {
-  const { ask, objects } = setUp();
-  objects.drop(TENANT_QUOTAS, PLACE, 'acme');
-  t.match((await ask('a')).verdict, { kind: 'absent' });
-  objects.before = () => {
-    throw new Error('down');
-  };
-  await t.rejects(ask('b'), /down/);
-});
+t.test(
+  'without a TenantQuota there is no verdict; an error of the API server is passed to the caller',
+  async (t) => {
+    const { ask, objects } = setUp();
+    objects.drop(TENANT_QUOTAS, PLACE, 'acme');
+    t.match((await ask('a')).verdict, { kind: 'absent' });
+    objects.before = () => {
+      throw new Error('down');
+    };
+    await t.rejects(ask('b'), /down/);
+  },
+);
 
 t.test(
-  'a request that is given up while it waits ends: it would hold a place of its API server',
+  'a request that is given up while it waits ends at once, and holds up nothing at its API server',
   async (t) => {
     const { ask, open } = setUp();
     const first = ask('a');

@@ -1,6 +1,6 @@
 /**
- * What a user of a tenant is shown of the tenant's quota: what may be used, what is used and what is on its
- * way, and nothing that is the operator's.
+ * What a user of a tenant sees of the tenant's quota: the limits, the usage and the reservations, and nothing
+ * that only concerns the operator.
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
@@ -83,7 +83,7 @@ function site(
   };
 }
 
-t.test('the list has the quota of the user’s tenant, without what is the operator’s', async (t) => {
+t.test('the list has the quota of the user’s tenant, without what only concerns the operator', async (t) => {
   const { get, fetcher } = site();
   const expected = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
   t.strictSame(await get(PATH), { ...expected, items: [SHOWN] });
@@ -111,7 +111,7 @@ t.test('on Arktos the quota is in the system tenant', async (t) => {
   ]);
 });
 
-t.test('a tenant that was not counted or has no quota yet', async (t) => {
+t.test('a tenant that was not counted has no usage; without a quota the list is empty', async (t) => {
   const uncounted = site(() => ({ status: 200, body: { ...stored, status: {} } }));
   t.strictSame((await uncounted.get(PATH)).items, [{ ...SHOWN, status: {} }]);
   t.match(await uncounted.get(PATH, TABLE), { rows: [{ cells: ['acme', /^pods: \?\/10/] }] });
@@ -130,11 +130,11 @@ t.test('users of the system tenant are told where the quotas of all tenants are'
   t.same(fetcher.asked, []);
 });
 
-t.test('the portal gets the same', async (t) => {
+t.test('the portal shows the same quota', async (t) => {
   t.strictSame(await site().quotas.source?.quotaOf(keystoneIdentity('alice', { home: 'acme' })), SHOWN);
 });
 
-t.test('an API server that cannot be used', async (t) => {
+t.test('an API server that cannot be used causes an error that names the reason', async (t) => {
   await t.rejects(site(() => ({ status: 403, body: {} })).get(PATH), {
     code: 'UpstreamRefusedCredential',
     message: /does not let Stonegate read tenantquotas/,
@@ -146,7 +146,7 @@ t.test('an API server that cannot be used', async (t) => {
   await t.rejects(site(() => slow).get(PATH), { code: 'UpstreamTimeout' });
 });
 
-t.test('without the section quota it is not served, and says why', async (t) => {
+t.test('without the section quota the resource is not served, and the response says why', async (t) => {
   const { ownResources, source } = createShownQuotas(
     { quota: undefined, tenancy: { mode: 'shared', systemTenant: 'system' } },
     { mode: MODES.shared, upstream: fakeFetcher(() => new Error('asked')), clock: createFakeClock() },
@@ -155,7 +155,7 @@ t.test('without the section quota it is not served, and says why', async (t) => 
   t.equal(source, undefined);
 });
 
-t.test('the share that is used is exact, and of nothing it is none', async (t) => {
+t.test('the percentage of usage is exact, also for a limit of zero', async (t) => {
   const hard = { a: '0', b: '0', c: '3', d: '9999999999999999999', e: '4Gi', f: '100', g: '100' };
   const used = { a: '0', b: '1', c: '1', g: '29', d: '9999999999999999998', e: '6Gi', f: '99.9' };
   const rows = quotaRows({ spec: { hard }, status: { used } });
@@ -165,7 +165,7 @@ t.test('the share that is used is exact, and of nothing it is none', async (t) =
   );
 });
 
-t.test('usage of 80 % and more is measured, at most a thousand times, the highest first', async (t) => {
+t.test('usage of 80 % and more is exported, at most a thousand values, the highest first', async (t) => {
   const quotaOf = (name: string, pods: string) => ({
     ...{ apiVersion: '', kind: '', metadata: { name } },
     spec: { hard: { pods: '100', services: '0' } },

@@ -11,7 +11,7 @@ import { scriptedResource } from '../../../support/scripted-resource.ts';
 const PLACE = { namespace: 'stonegate' };
 const reservation = (uid: string) => ({ uid, usage: { pods: '1' } });
 
-t.test('what is stored is counted in one run, however often replicas reserve meanwhile', async (t) => {
+t.test('stored objects are counted in one run, however often replicas reserve in the meantime', async (t) => {
   const objects = createMemoryObjects();
   const reserve = (...uids: string[]) => {
     const status = { used: { pods: '0' }, reservations: uids.map(reservation) };

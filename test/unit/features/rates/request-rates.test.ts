@@ -5,7 +5,7 @@ import { COSTS, createRatesSite, EXEC, GET, LIST, WATCH, WRITE } from '../../../
 const PER_TENANT = { perTenant: { perSecond: 1, burst: 10 } };
 const CHEAP = { ...COSTS, connect: 5 };
 
-/** How many of so many requests at once are admitted. */
+/** Sends this many requests at once. @returns how many are admitted */
 async function admitted(times: number, ask: (at: number) => Promise<Error | undefined>): Promise<number> {
   const asked = await Promise.all(Array.from({ length: times }, (_, at) => ask(at)));
   return asked.filter((error) => error === undefined).length;
@@ -16,12 +16,12 @@ for (const redis of [false, true]) {
     createRatesSite({ ...options, redis });
 
   t.test(redis ? 'with Redis' : 'without Redis', async (t) => {
-    t.test('D501 a burst of exactly the limit passes, and no request more', async (t) => {
+    t.test('D501 a burst of exactly the limit passes, and not one request more', async (t) => {
       const { ask } = site({ rates: PER_TENANT });
       t.equal(await admitted(12, () => ask()), 10);
     });
 
-    t.test('D503 there is no window at whose edge twice as much passes', async (t) => {
+    t.test('D503 there is no window at whose edge twice the burst passes', async (t) => {
       const { ask, clock } = site({ rates: PER_TENANT });
       clock.advance(59_000);
       t.equal(await admitted(20, () => ask()), 10);
@@ -38,7 +38,7 @@ for (const redis of [false, true]) {
     });
 
     t.test(
-      'D506 who waits as long as the refusal says is admitted, and not one millisecond before',
+      'D506 a client that waits as long as the refusal says is admitted, and not a millisecond earlier',
       async (t) => {
         const { ask, clock } = site({ rates: PER_TENANT });
         await ask(EXEC);
@@ -71,7 +71,7 @@ for (const redis of [false, true]) {
       t.equal(await ask(EXEC), undefined);
     });
 
-    t.test('a user who has used up theirs is refused by name, and others are not', async (t) => {
+    t.test('a user who has used up their rate is refused by name, and others are not', async (t) => {
       const rates = { perTenant: { perSecond: 100, burst: 1_000 }, perUser: { perSecond: 1, burst: 10 } };
       const { ask } = site({ rates });
       await ask(EXEC);
@@ -84,7 +84,7 @@ for (const redis of [false, true]) {
       t.equal(await ask(WRITE, { user: 'bob' }), undefined);
     });
 
-    t.test('a tenant with a rate of its own has that instead', async (t) => {
+    t.test('a tenant with its own rate has that rate instead of the general one', async (t) => {
       const rates = { ...PER_TENANT, tenants: { globex: { perSecond: 1, burst: 20 } } };
       const { ask } = site({ rates });
       t.equal(await admitted(30, () => ask(GET, { tenant: 'globex' })), 20);
@@ -97,18 +97,21 @@ for (const redis of [false, true]) {
       t.equal(await admitted(100, () => ask()), 100);
     });
 
-    t.test('D525 in shadow mode nothing is refused, and what would be is counted', async (t) => {
-      const counted: string[] = [];
-      const telemetry = {
-        ...noTelemetry,
-        rateLimited: (limit: string, result: string) => counted.push(`${limit} ${result}`),
-      };
-      const { ask } = site({ rates: { ...PER_TENANT, shadow: true }, more: { telemetry } });
-      t.equal(await admitted(12, () => ask()), 12);
-      t.same(counted, ['tenant shadow', 'tenant shadow']);
-    });
+    t.test(
+      'D525 in shadow mode nothing is refused, and the refusals that would be are counted',
+      async (t) => {
+        const counted: string[] = [];
+        const telemetry = {
+          ...noTelemetry,
+          rateLimited: (limit: string, result: string) => counted.push(`${limit} ${result}`),
+        };
+        const { ask } = site({ rates: { ...PER_TENANT, shadow: true }, more: { telemetry } });
+        t.equal(await admitted(12, () => ask()), 12);
+        t.same(counted, ['tenant shadow', 'tenant shadow']);
+      },
+    );
 
-    t.test('D527 a limit that is lowered counts at once', async (t) => {
+    t.test('D527 a lowered limit takes effect at once', async (t) => {
       const { ask, create } = site({ rates: { perTenant: { perSecond: 100, burst: 100 } } });
       t.equal(await admitted(100, () => ask()), 100);
       const by = create({ perTenant: { perSecond: 1, burst: 10 } });
@@ -118,32 +121,35 @@ for (const redis of [false, true]) {
   });
 }
 
-t.test('who acts as many users has one rate', async (t) => {
+t.test('a user who acts as many users has one rate', async (t) => {
   const { ask } = createRatesSite({ rates: { perUser: { perSecond: 1, burst: 10 } } });
   t.equal(await admitted(12, (at) => ask(GET, { as: `user ${at}` })), 10);
   t.match(await ask(GET, { as: 'bob' }), { message: /the user "alice"/ });
   t.equal(await ask(GET, { user: 'bob' }), undefined);
 });
 
-t.test('D518 a watch that waits as it is told is admitted once the others leave tokens', async (t) => {
-  const { ask, clock } = createRatesSite({ rates: PER_TENANT });
-  await ask(EXEC);
-  let refusal = await ask(WATCH);
-  for (let second = 0; refusal !== undefined && second < 100; second += 1) {
-    clock.advance((refusal.details?.retryAfterSeconds ?? 0) * 1_000);
-    // The others take all at first, then half.
-    if (second < 5 || second % 2 === 0) await ask(LIST);
-    refusal = await ask(WATCH);
-  }
-  t.equal(refusal, undefined);
-});
+t.test(
+  'D518 a watch that waits as long as the refusals say is admitted once other requests leave tokens',
+  async (t) => {
+    const { ask, clock } = createRatesSite({ rates: PER_TENANT });
+    await ask(EXEC);
+    let refusal = await ask(WATCH);
+    for (let second = 0; refusal !== undefined && second < 100; second += 1) {
+      clock.advance((refusal.details?.retryAfterSeconds ?? 0) * 1_000);
+      // The other requests take all tokens at first, then half.
+      if (second < 5 || second % 2 === 0) await ask(LIST);
+      refusal = await ask(WATCH);
+    }
+    t.equal(refusal, undefined);
+  },
+);
 
-t.test('the dearest request is possible in the smallest share', async (t) => {
+t.test('the most expensive request fits into the smallest share', async (t) => {
   const { ask } = createRatesSite({ rates: { ...PER_TENANT, processes: 100 } });
   t.equal(await ask(EXEC), undefined);
 });
 
-t.test('a busy user costs Redis at most ten commands in a second, and gets what there is', async (t) => {
+t.test('a busy user costs Redis at most ten commands in a second, and gets the whole rate', async (t) => {
   const rates = { perUser: { perSecond: 1_000, burst: 2_000 } };
   const { ask, clock, accounts } = createRatesSite({ rates, redis: true });
   let passed = 0;
@@ -162,7 +168,7 @@ t.test('a busy user costs Redis at most ten commands in a second, and gets what 
   t.equal(passed, 5_000);
 });
 
-t.test('a client that goes on although it is refused costs Redis nothing', async (t) => {
+t.test('a client that continues although it is refused costs Redis nothing', async (t) => {
   const { ask, accounts } = createRatesSite({ rates: PER_TENANT, redis: true });
   await ask(EXEC);
   await ask();
@@ -181,18 +187,21 @@ t.test('an occasional request takes no more from Redis than it costs', async (t)
   t.ok(await ask());
 });
 
-t.test('what a process admitted with Redis is missing in its share when Redis is lost', async (t) => {
-  const { ask, accounts, clock } = createRatesSite({
-    rates: { perTenant: { perSecond: 1, burst: 20 } },
-    redis: true,
-  });
-  t.equal(await admitted(20, () => ask()), 20);
-  accounts.away = true;
-  clock.advance(1_000);
-  t.equal(await admitted(20, () => ask()), 1);
-});
+t.test(
+  'requests that a process admitted with Redis are deducted from its share when Redis is lost',
+  async (t) => {
+    const { ask, accounts, clock } = createRatesSite({
+      rates: { perTenant: { perSecond: 1, burst: 20 } },
+      redis: true,
+    });
+    t.equal(await admitted(20, () => ask()), 20);
+    accounts.away = true;
+    clock.advance(1_000);
+    t.equal(await admitted(20, () => ask()), 1);
+  },
+);
 
-t.test('what a process admitted without Redis long ago is not charged', async (t) => {
+t.test('requests that a process admitted without Redis long ago are not charged', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 20 } },
     redis: true,
@@ -207,7 +216,7 @@ t.test('what a process admitted without Redis long ago is not charged', async (t
   t.equal(await admitted(30, () => ask()), 19);
 });
 
-t.test('what a process admitted without Redis is charged when Redis is back', async (t) => {
+t.test('requests that a process admitted without Redis are charged when Redis is back', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 20 } },
     redis: true,

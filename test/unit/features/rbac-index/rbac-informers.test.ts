@@ -1,4 +1,4 @@
-/** A process with little memory starts although tenants have written more than fits in it. */
+/** A process with little memory starts even if tenants have written more roles than fit into it. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import t from 'tap';

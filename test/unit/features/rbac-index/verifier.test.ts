@@ -32,7 +32,7 @@ const YES: ReviewedStatus = { allowed: true };
 const NO: ReviewedStatus = { allowed: false };
 const DENIED: ReviewedStatus = { allowed: false, denied: true };
 
-/** An API server that answers `answer`. */
+/** A verifier, and an API server whose reviews return what `server.answer` returns. */
 function site(
   t: Test,
   {
@@ -106,7 +106,7 @@ t.test('one decision in N is compared, and none if N is 0', async (t) => {
   t.equal(none.asked.length, 0);
 });
 
-t.test('a difference that has settled after half a minute is none', async (t) => {
+t.test('a difference that has settled after half a minute is not reported', async (t) => {
   const { verifier, results, lines, pass, asked } = site(t);
   // The response was made from an older state: the index itself says no by now.
   verifier.sample(alice, PODS, true);
@@ -130,7 +130,7 @@ t.test('a difference that lasts is logged and counted', async (t) => {
   t.match(lines, [{ fields: { user: 'alice', verb: 'get', resource: 'pods', index: 'noOpinion' } }]);
 });
 
-t.test('what another authorizer may have decided is no difference', async (t) => {
+t.test('a decision that another authorizer may have made is not a difference', async (t) => {
   const { verifier, results, lines, asked, server, pass } = site(t, { isRBACAlone: false });
   server.answer = async () => YES;
   for (const name of ['alice', 'bob', 'carol']) {
@@ -146,7 +146,7 @@ t.test('what another authorizer may have decided is no difference', async (t) =>
 });
 
 t.test(
-  'what no authorizer allows or denies differs from a grant of the index, whatever they are',
+  'a grant of the index that no authorizer confirms is a difference, whatever the authorizers',
   async (t) => {
     for (const isRBACAlone of [true, false]) {
       const index = indexOf(namespace('a'), ...READER);
@@ -158,7 +158,7 @@ t.test(
   },
 );
 
-t.test('in Arktos a denial, which says that the tenant is another, is a difference', async (t) => {
+t.test('in Arktos a denial is a difference, since it says that the tenant is another', async (t) => {
   const { verifier, results, server, asked, pass } = site(t, { isRBACAlone: false, hasTenants: true });
   server.answer = async () => DENIED;
   verifier.sample(
@@ -183,7 +183,7 @@ t.test('at most sixteen decisions are compared at a time; further ones are dropp
   t.equal(asked.length, 33, 'there is room again');
 });
 
-t.test('an API server that does not answer is no difference', async (t) => {
+t.test('an API server that does not respond is not a difference', async (t) => {
   const { verifier, results, server, pass, clock } = site(t);
   const down = () => Promise.reject(new StatusError('UpstreamUnavailable', 'gone'));
   server.answer = down;
@@ -207,7 +207,7 @@ t.test('D139: an answer that this release does not know is neither yes nor no', 
   t.equal(clock.pending, 0);
 });
 
-t.test('of an enumeration one namespace is compared, as the user of that namespace', async (t) => {
+t.test('one namespace of an enumeration is compared, with the groups that the user has in it', async (t) => {
   const { verifier, asked, results, pass } = site(t, { fractions: [0, 0.9, 0.6] });
   const member = rbacUser('alice', ['b-member']);
   const subject = { cluster: alice, other: alice, namespaces: new Map([['b', member]]) };
@@ -226,7 +226,7 @@ t.test('a service account of an Arktos tenant is not compared: its name has no t
   t.equal(asked.length, 0);
 });
 
-t.test('after the end nothing is asked', async (t) => {
+t.test('nothing is reviewed after the verifier is stopped', async (t) => {
   const { verifier, server, clock, pass } = site(t);
   server.answer = async () => YES;
   verifier.sample(alice, PODS, false);

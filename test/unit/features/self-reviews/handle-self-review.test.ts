@@ -31,7 +31,7 @@ const standingClock: Clock = { now: () => 0, after: () => ({ cancel() {} }) };
 interface Options {
   readonly target?: string;
   readonly home?: string;
-  /** Alice of `home` without it. */
+  /** By default alice of the domain `home`. */
   readonly identity?: Identity;
   readonly mode?: TenancyMode;
   readonly clock?: Clock;
@@ -44,7 +44,7 @@ interface Options {
   readonly indexed?: NonNullable<SelfReviewOptions['indexed']>;
 }
 
-/** Posts a review of oneself and tells what was answered and what the API server was asked. */
+/** Posts a self review. @returns the response, and what the API server was asked */
 async function post(spec: unknown, options: Options = {}) {
   const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
   const { filtered, indexed } = options;
@@ -103,24 +103,27 @@ t.test('the API server is asked as the user, with the tenant filled in', async (
   );
 });
 
-t.test('a user who may not ask gets the truth all the same, in the kind and version asked', async (t) => {
-  const review = { allowed: true, reason: 'RBAC: allowed by …' };
-  const target = ACCESS.replace('/v1/', '/v1beta1/');
-  const { status, json, reviewed } = await post(listPods, { review, target });
-  const resourceAttributes = { ...listPods.resourceAttributes, tenant: 'acme' };
-  t.strictSame(reviewed, [{ user: 'acme:alice', resourceAttributes }]);
-  t.equal(status, 201);
-  t.strictSame(json, {
-    kind: 'SelfSubjectAccessReview',
-    apiVersion: 'authorization.k8s.io/v1beta1',
-    metadata: {},
-    spec: { resourceAttributes },
-    status: review,
-  });
-});
+t.test(
+  'a user who may not ask gets the answer all the same, in the requested kind and version',
+  async (t) => {
+    const review = { allowed: true, reason: 'RBAC: allowed by …' };
+    const target = ACCESS.replace('/v1/', '/v1beta1/');
+    const { status, json, reviewed } = await post(listPods, { review, target });
+    const resourceAttributes = { ...listPods.resourceAttributes, tenant: 'acme' };
+    t.strictSame(reviewed, [{ user: 'acme:alice', resourceAttributes }]);
+    t.equal(status, 201);
+    t.strictSame(json, {
+      kind: 'SelfSubjectAccessReview',
+      apiVersion: 'authorization.k8s.io/v1beta1',
+      metadata: {},
+      spec: { resourceAttributes },
+      status: review,
+    });
+  },
+);
 
 t.test(
-  'D019 what would be filtered is allowed, as far as access.selfReviews says, never secrets',
+  'D019 a list that would be filtered is allowed, as far as access.selfReviews says, never secrets',
   async (t) => {
     const answerOf = async (extent: 'none' | 'namespaces' | 'all', resource: string) => {
       const filtered = { extent, reason: async () => 'the list is filtered' };
@@ -139,16 +142,19 @@ t.test(
   },
 );
 
-t.test('C214 a question about another tenant is denied, as Arktos does, and not asked', async (t) => {
-  for (const tenant of ['globex', 'system', 'all']) {
-    const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
-    const { sent, reviewed, status, json } = await post(spec, { review: { allowed: true } });
-    t.strictSame([sent, reviewed, status], [[], [], 201]);
-    t.match(json, { spec, status: { allowed: false, denied: true } });
-  }
-});
+t.test(
+  'C214 a question about another tenant is denied, as by Arktos, and the API server is not asked',
+  async (t) => {
+    for (const tenant of ['globex', 'system', 'all']) {
+      const spec = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+      const { sent, reviewed, status, json } = await post(spec, { review: { allowed: true } });
+      t.strictSame([sent, reviewed, status], [[], [], 201]);
+      t.match(json, { spec, status: { allowed: false, denied: true } });
+    }
+  },
+);
 
-t.test('C214 nothing of the body passes but the fields that are looked at', async (t) => {
+t.test('C214 only the fields of the body that Stonegate inspects are sent on', async (t) => {
   const spec = {
     user: 'system:admin',
     groups: ['system:masters'],
@@ -160,29 +166,38 @@ t.test('C214 nothing of the body passes but the fields that are looked at', asyn
   t.strictSame(json.spec, only);
 });
 
-t.test('a user of the system tenant may ask about any tenant, and else about their own', async (t) => {
-  const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' } };
-  t.match((await post(named, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'globex' } }]);
-  t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
-});
+t.test(
+  'a user of the system tenant may ask about any tenant, and by default asks about their own',
+  async (t) => {
+    const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'globex' } };
+    t.match((await post(named, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'globex' } }]);
+    t.match((await post(listPods, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+  },
+);
 
 for (const tenant of ['globex/subjectaccessreviews?x=', '*']) {
-  t.test(`${JSON.stringify(tenant)} can be no tenant’s name: 400, and nothing is asked`, async (t) => {
-    for (const home of ['ops', 'acme']) {
-      const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
-      await t.rejects(post(named, { home }), { code: 'BodyMalformed', http: 400 });
-    }
-  });
+  t.test(
+    `${JSON.stringify(tenant)} cannot be the name of a tenant: 400, and no review is sent`,
+    async (t) => {
+      for (const home of ['ops', 'acme']) {
+        const named = { resourceAttributes: { verb: 'get', resource: 'pods', tenant } };
+        await t.rejects(post(named, { home }), { code: 'BodyMalformed', http: 400 });
+      }
+    },
+  );
 }
 
-t.test('the right to what no tenant has is asked without a tenant, so that the answer is no', async (t) => {
-  const nodes = { resourceAttributes: { verb: 'list', resource: 'nodes' } };
-  t.strictSame((await post(nodes)).sent[0]?.body.spec, nodes);
-  t.strictSame((await post(nodes)).reviewed, [{ user: 'acme:alice', ...nodes }]);
-  t.match((await post(nodes, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
-});
+t.test(
+  'a right to a resource that no tenant has is reviewed without a tenant, so the answer is no',
+  async (t) => {
+    const nodes = { resourceAttributes: { verb: 'list', resource: 'nodes' } };
+    t.strictSame((await post(nodes)).sent[0]?.body.spec, nodes);
+    t.strictSame((await post(nodes)).reviewed, [{ user: 'acme:alice', ...nodes }]);
+    t.match((await post(nodes, { home: 'ops' })).reviewed, [{ resourceAttributes: { tenant: 'system' } }]);
+  },
+);
 
-t.test('the right to a path is asked without a tenant', async (t) => {
+t.test('a right to a path is reviewed without a tenant', async (t) => {
   const spec = { nonResourceAttributes: { path: '/metrics', verb: 'get' } };
   const { reviewed, json } = await post(spec);
   t.strictSame(reviewed, [{ user: 'acme:alice', ...spec }]);
@@ -193,7 +208,7 @@ for (const spec of [
   { nonResourceAttributes: { path: '/apis/apps/v1', verb: 'get' } },
   { resourceAttributes: { verb: 'create', group: 'authentication.k8s.io', resource: 'selfsubjectreviews' } },
 ]) {
-  t.test(`what Stonegate does for everybody is allowed: ${JSON.stringify(spec)}`, async (t) => {
+  t.test(`a request that Stonegate serves for every user is allowed: ${JSON.stringify(spec)}`, async (t) => {
     const { json, sent } = await post(spec);
     t.equal(json.status.allowed, true);
     t.strictSame(sent, []);
@@ -210,12 +225,12 @@ for (const spec of [
     },
   },
 ]) {
-  t.test(`only that is granted, not ${JSON.stringify(spec)}`, async (t) => {
+  t.test(`no more than that is granted: not ${JSON.stringify(spec)}`, async (t) => {
     t.equal((await post(spec)).json.status.allowed, false);
   });
 }
 
-t.test('C073 any other answer of the API server is passed on', async (t) => {
+t.test('C073 any other response of the API server is passed on', async (t) => {
   const { status, json, answer } = await post(listPods, {
     upstream: () => ({ status: 422, body: { kind: 'Status' } }),
   });
@@ -223,7 +238,7 @@ t.test('C073 any other answer of the API server is passed on', async (t) => {
   t.strictSame(answer?.headers, [['Content-Type', 'application/json']]);
 });
 
-t.test('C027 where Stonegate cannot ask in the user’s stead either, the request fails', async (t) => {
+t.test('C027 if Stonegate cannot ask on the user’s behalf either, the request fails', async (t) => {
   const review = new StatusError('UpstreamUnavailable', 'down');
   await t.rejects(post(listPods, { review }), { code: 'UpstreamUnavailable' });
 });
@@ -247,16 +262,19 @@ t.test('C131 the API server’s rules are unchanged, and Stonegate’s own follo
   t.match(json.status, { nonResourceRules: [{ nonResourceURLs: ['/api', '/api/v1'] }], incomplete: false });
 });
 
-t.test('C131 a user who may not ask for rules is told so, and what Stonegate grants', async (t) => {
-  const { status, json } = await post({ namespace: 'ns' }, { target: RULES });
-  t.equal(status, 201);
-  t.match(json, {
-    kind: 'SelfSubjectRulesReview',
-    apiVersion: 'authorization.k8s.io/v1',
-    status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
-  });
-  t.equal(json.status.resourceRules.length, 3);
-});
+t.test(
+  'C131 a user who may not ask for rules is told so, and gets the rules that Stonegate grants',
+  async (t) => {
+    const { status, json } = await post({ namespace: 'ns' }, { target: RULES });
+    t.equal(status, 201);
+    t.match(json, {
+      kind: 'SelfSubjectRulesReview',
+      apiVersion: 'authorization.k8s.io/v1',
+      status: { incomplete: true, evaluationError: /may not create selfsubjectrulesreviews/ },
+    });
+    t.equal(json.status.resourceRules.length, 3);
+  },
+);
 
 for (const body of ['no json', '{"status":{"resourceRules":[]}}']) {
   t.test(`rules that cannot be read (${body}) are a 503`, async (t) => {
@@ -266,7 +284,7 @@ for (const body of ['no json', '{"status":{"resourceRules":[]}}']) {
   });
 }
 
-t.test('whoami says exactly what would be sent', async (t) => {
+t.test('whoami shows exactly the user that would be sent', async (t) => {
   const clock = createFakeClock(Date.parse('2026-11-22T13:15:07.321Z'));
   const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/'), clock });
   t.equal(status, 201);
@@ -280,10 +298,10 @@ t.test('whoami says exactly what would be sent', async (t) => {
 });
 
 for (const [why, body] of [
-  ['no JSON', '{"spec"'],
+  ['invalid JSON', '{"spec"'],
   ['no attributes', '{"spec":{}}'],
   ['both attributes', '{"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}}'],
-  ['a verb that is no string', '{"spec":{"resourceAttributes":{"verb":["get"]}}}'],
+  ['a verb that is not a string', '{"spec":{"resourceAttributes":{"verb":["get"]}}}'],
 ] as const) {
   t.test(`C243 a review with ${why} is a 400`, async (t) => {
     await t.rejects(post(undefined, { body }), { code: 'BodyMalformed', http: 400 });
@@ -305,25 +323,22 @@ const access = (spec: Message): Buffer =>
     [3, [[1, 0]]],
   ]);
 
-t.test(
-  'a question in protobuf, as kubectl asks since 1.32, is understood and answered in JSON',
-  async (t) => {
-    const attributes: Message = [
-      [1, 'ns'],
-      [2, 'list'],
-      [3, ''],
-      [5, 'pods'],
-      [99, 'new'],
-    ];
-    const { sent, json } = await post(undefined, { headers: PROTOBUF, body: access([[1, attributes]]) });
-    t.same(sent[0]?.body.spec, {
-      resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods', tenant: 'acme' },
-    });
-    t.equal(json.kind, 'SelfSubjectAccessReview');
-  },
-);
+t.test('a review in protobuf, as kubectl sends since 1.32, is read, and answered in JSON', async (t) => {
+  const attributes: Message = [
+    [1, 'ns'],
+    [2, 'list'],
+    [3, ''],
+    [5, 'pods'],
+    [99, 'new'],
+  ];
+  const { sent, json } = await post(undefined, { headers: PROTOBUF, body: access([[1, attributes]]) });
+  t.same(sent[0]?.body.spec, {
+    resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods', tenant: 'acme' },
+  });
+  t.equal(json.kind, 'SelfSubjectAccessReview');
+});
 
-t.test('a review may have 64 KiB, however long the bodies of other requests may be', async (t) => {
+t.test('a review may have at most 64 KiB, however long the bodies of other requests may be', async (t) => {
   const bodyBytes = 256 * 1024;
   const body = Buffer.from(`${JSON.stringify(listPods)}${' '.repeat(64 * 1024)}`);
   await t.rejects(post(undefined, { body: Readable.from([body]), bodyBytes }), { code: 'BodyTooLarge' });
@@ -331,7 +346,7 @@ t.test('a review may have 64 KiB, however long the bodies of other requests may 
 
 t.test('a pass-through user', async (t) => {
   const identity = upstreamIdentity('system:serviceaccount:default:robot');
-  t.test('asks with it, with the tenant filled in', async (t) => {
+  t.test('asks with their own token, with the tenant filled in', async (t) => {
     const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
     const { sent, status } = await post(listPods, { identity, upstream });
     t.equal(status, 201);
@@ -343,7 +358,7 @@ t.test('a pass-through user', async (t) => {
       },
     ]);
   });
-  t.test('is never asked about by name, which another may have', async (t) => {
+  t.test('is never reviewed by name, since another user may have that name', async (t) => {
     const { status, reviewed } = await post(listPods, { identity, review: { allowed: true } });
     t.equal(status, 403);
     t.same(reviewed, []);
@@ -358,29 +373,32 @@ function tokenOf(scopes: string, home = 'acme'): Pick<Options, 'identity' | 'hom
   };
 }
 
-t.test('what an access token does not allow is answered no, and the API server is not asked', async (t) => {
-  const token = tokenOf('namespace/ns/read');
-  const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
-  t.match((await post(listPods, { ...token, upstream })).json.status, { allowed: true });
-  for (const attributes of [
-    { namespace: 'other', verb: 'list', resource: 'pods' },
-    { namespace: 'ns', verb: 'delete', resource: 'pods' },
-    { namespace: 'ns', verb: 'get', resource: 'secrets' },
-    { namespace: 'ns', verb: 'get', group: '*', resource: '*' },
-  ]) {
-    const { json, sent, reviewed } = await post({ resourceAttributes: attributes }, { ...token, upstream });
-    t.same([sent, reviewed], [[], []]);
-    t.match(json, {
-      kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: attributes },
-      status: { allowed: false, reason: /access token .* its scopes are namespace\/ns\/read/ },
-    });
-  }
-  const logs = { nonResourceAttributes: { path: '/logs/x', verb: 'get' } };
-  t.match((await post(logs, { ...token, upstream })).json.status, { allowed: false });
-});
+t.test(
+  'a right that an access token lacks is answered with no, and the API server is not asked',
+  async (t) => {
+    const token = tokenOf('namespace/ns/read');
+    const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
+    t.match((await post(listPods, { ...token, upstream })).json.status, { allowed: true });
+    for (const attributes of [
+      { namespace: 'other', verb: 'list', resource: 'pods' },
+      { namespace: 'ns', verb: 'delete', resource: 'pods' },
+      { namespace: 'ns', verb: 'get', resource: 'secrets' },
+      { namespace: 'ns', verb: 'get', group: '*', resource: '*' },
+    ]) {
+      const { json, sent, reviewed } = await post({ resourceAttributes: attributes }, { ...token, upstream });
+      t.same([sent, reviewed], [[], []]);
+      t.match(json, {
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: attributes },
+        status: { allowed: false, reason: /access token .* its scopes are namespace\/ns\/read/ },
+      });
+    }
+    const logs = { nonResourceAttributes: { path: '/logs/x', verb: 'get' } };
+    t.match((await post(logs, { ...token, upstream })).json.status, { allowed: false });
+  },
+);
 
-t.test('what would be filtered is answered yes for an access token too', async (t) => {
+t.test('a list that would be filtered is answered with yes for an access token too', async (t) => {
   const filtered = { extent: 'all', reason: async () => 'the list is filtered' } as const;
   const spec = { resourceAttributes: { verb: 'list', resource: 'pods' } };
   t.match((await post(spec, { ...tokenOf('namespace/ns/read'), filtered })).json.status, { allowed: true });
@@ -418,7 +436,7 @@ t.test('the rules of an access token are those of its owner within its scope', a
   });
 });
 
-t.test('the rules from the index are cut to the scope of an access token too', async (t) => {
+t.test('the rules from the index are limited to the scope of an access token too', async (t) => {
   const { access } = accessIndexOf(
     role('ns', 'r', [{ verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods'] }], 'acme'),
     roleBinding('ns', 'b', 'Role/r', [user('acme:alice')], 'acme'),

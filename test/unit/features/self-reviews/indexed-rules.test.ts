@@ -51,7 +51,7 @@ t.test('rules beyond a megabyte are left out, and the list says so', async (t) =
   t.ok(JSON.stringify(status).length < 1_100_000);
 });
 
-/** Larger than what the index takes of one object. */
+/** Larger than the index accepts for one object. */
 const LARGE = { ...toAlice('large', 'view'), isTooLarge: true as const };
 
 t.test('a list is incomplete if a binding of the namespace is left out of the index', async (t) => {
@@ -62,7 +62,7 @@ t.test('a list is incomplete if a binding of the namespace is left out of the in
   });
 });
 
-t.test('a role that is missing is told, as the API server tells it', async (t) => {
+t.test('a missing role is reported, as the API server reports it', async (t) => {
   const gone = 'clusterrole.rbac.authorization.k8s.io "gone" not found';
   const lost = 'clusterrole.rbac.authorization.k8s.io "lost" not found';
   const one = rulesOf({ objects: [...OBJECTS, toAlice('gone', 'gone')] });
@@ -78,7 +78,7 @@ t.test('a role that is missing is told, as the API server tells it', async (t) =
   });
 });
 
-t.test('the index is not asked if it may not know them', async (t) => {
+t.test('the index is not used if it may not know the user’s rules', async (t) => {
   const site = accessIndexOf(...OBJECTS);
   const trust = {
     access: site.access,

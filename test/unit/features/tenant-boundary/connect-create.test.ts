@@ -22,7 +22,7 @@ interface Options {
   readonly sender?: Sender;
 }
 
-/** Asks the authorizer, and tells what it asked the API server. */
+/** Asks the authorizer. @returns its refusal, and what it asked the API server */
 async function ask(target: string, options: Options = {}) {
   const { method = 'GET', answer = { allowed: false }, sender = { kind: 'stonegate' } } = options;
   const asked: unknown[] = [];
@@ -55,7 +55,7 @@ async function ask(target: string, options: Options = {}) {
   return { asked, refusal };
 }
 
-t.test('a WebSocket into a pod asks for the right to create the connection', async (t) => {
+t.test('a WebSocket into a pod requires the right to create the connection', async (t) => {
   const { asked, refusal } = await ask(EXEC, { answer: { allowed: true } });
   t.equal(refusal, undefined);
   t.strictSame(asked, [
@@ -93,17 +93,17 @@ t.test('C027 an answer that both allows and denies is a denial', async (t) => {
   t.match((await ask(EXEC, { answer: { allowed: true, denied: true } })).refusal, { code: 'AccessDenied' });
 });
 
-t.test('C027 C128 where the API server cannot be asked, nothing is opened', async (t) => {
+t.test('C027 C128 if the API server cannot be asked, no connection is opened', async (t) => {
   const down = new StatusError('UpstreamUnavailable', 'down');
   t.equal((await ask(EXEC, { answer: down })).refusal, down);
 });
 
-t.test('the tenant of a full path is the one asked about', async (t) => {
+t.test('the right is reviewed in the tenant of a full path', async (t) => {
   const { asked } = await ask('/api/v1/tenants/globex/namespaces/ns/pods/p/exec');
   t.match(asked, [{ resourceAttributes: { tenant: 'globex' } }]);
 });
 
-t.test('where the cluster knows no tenants, none is named', async (t) => {
+t.test('if the cluster has no tenants, the review names none', async (t) => {
   const { asked } = await ask(EXEC, { reviewTenant: undefined });
   t.notMatch(asked, [{ resourceAttributes: { tenant: /.*/ } }]);
 });
@@ -115,13 +115,13 @@ for (const [method, target, upgrade] of [
   ['GET', '/api/v1/namespaces/ns/services/s/proxy/ws', 'websocket'],
   ['GET', '/apis/example.com/v1/namespaces/ns/pods/p/exec', 'websocket'],
 ] as const) {
-  t.test(`${method} ${target} with upgrade ${upgrade} is the API server’s own decision`, async (t) => {
+  t.test(`${method} ${target} with upgrade ${upgrade} is left to the API server`, async (t) => {
     const { asked, refusal } = await ask(target, { method, upgrade });
     t.strictSame({ asked, refusal }, { asked: [], refusal: undefined });
   });
 }
 
-t.test('a pass-through user is reviewed with the own token, in the own tenant', async (t) => {
+t.test('a pass-through user is reviewed with their own token, in their own tenant', async (t) => {
   const sender = { kind: 'client', token: 'theirs' } as const;
   const allowed = await ask(EXEC, { sender, answer: { allowed: true } });
   t.equal(allowed.refusal, undefined);

@@ -10,7 +10,7 @@ import { claimIdentity } from '../../../support/identities.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
-/** The refusal of a request to upgrade; undefined where it is let through. */
+/** The refusal of a request to upgrade; undefined if it is allowed. */
 function refusalOf(
   method: string,
   target: string,
@@ -52,7 +52,7 @@ for (const target of [
   '/apis/apps/v1/watch/namespaces/ns/deployments',
   `${POD}/log?follow=true`,
 ]) {
-  t.test(`${target} comes over WebSocket too, but not over SPDY`, async (t) => {
+  t.test(`${target} may be upgraded to WebSocket, but not to SPDY`, async (t) => {
     t.equal(await refusalOf('GET', target, 'websocket'), undefined);
     t.match(await refusalOf('GET', target, 'spdy/3.1'), { code: 'RequestMalformed', http: 400 });
   });
@@ -89,7 +89,7 @@ t.test('no other protocol is tunnelled anywhere', async () => {
   );
 });
 
-t.test('where watches are filtered, none leaves HTTP', async (t) => {
+t.test('where watches are filtered, none may be upgraded', async (t) => {
   for (const target of [
     '/api/v1/namespaces/ns/pods?watch=1',
     '/api/v1/watch/namespaces/ns/secrets/mine',
@@ -101,7 +101,7 @@ t.test('where watches are filtered, none leaves HTTP', async (t) => {
   t.equal(await refusalOf('GET', `${POD}/exec`, 'websocket', 'filtered'), undefined);
 });
 
-t.test('with the legacy prefix nothing is upgraded', async (t) => {
+t.test('a path with the legacy proxy prefix is not upgraded', async (t) => {
   for (const protocol of ['websocket', 'spdy/3.1'])
     t.match(await refusalOf('GET', '/api/v1/proxy/nodes/n1/exec/ns/p/c', protocol), {
       code: 'RequestMalformed',

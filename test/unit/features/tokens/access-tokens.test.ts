@@ -1,4 +1,4 @@
-/** What one user's access tokens may take of the API server and of every process. */
+/** How much one user's access tokens may take up at the API server and in every process. */
 import t from 'tap';
 import { accessTokenSpecSchema } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
 import { createAccessTokens } from '../../../../src/features/tokens/access-tokens.ts';
@@ -25,43 +25,46 @@ const alice: Identity = {
   auditAnnotations: {},
 };
 
-t.test('a user who makes and revokes tokens without end keeps the last two hundred of them', async (t) => {
-  const clock = createFakeClock();
-  const memory = createMemoryObjects();
-  const store = new TokenStore({ clock, onEnded: () => {} });
-  const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
-  const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
-  const tokens = createAccessTokens({
-    ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
-    mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
-    objects: {
-      ...memory,
-      create(kind, place, object, signal) {
-        const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
-        return memory.create(kind, place, { ...object, metadata }, signal);
+t.test(
+  'a user may create and revoke tokens without end: only the last two hundred stay stored',
+  async (t) => {
+    const clock = createFakeClock();
+    const memory = createMemoryObjects();
+    const store = new TokenStore({ clock, onEnded: () => {} });
+    const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
+    const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
+    const tokens = createAccessTokens({
+      ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
+      mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
+      objects: {
+        ...memory,
+        create(kind, place, object, signal) {
+          const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
+          return memory.create(kind, place, { ...object, metadata }, signal);
+        },
       },
-    },
-  });
-  const follow = () => {
-    const list = store.beginList();
-    list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
-    list.end();
-  };
-  const names: string[] = [];
-  for (let made = 0; made < 210; made += 1) {
-    const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
-    names.push(metadata.name);
-    follow();
-    await tokens.revoke(alice, metadata.name, SIGNAL);
-    follow();
-    clock.advance(1_000);
-  }
-  const listed = tokens.list(alice).map(({ metadata }) => metadata.name);
-  t.strictSame(listed, names.slice(-201).reverse());
-  t.equal(memory.all().length, 201);
-});
+    });
+    const follow = () => {
+      const list = store.beginList();
+      list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
+      list.end();
+    };
+    const names: string[] = [];
+    for (let made = 0; made < 210; made += 1) {
+      const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+      names.push(metadata.name);
+      follow();
+      await tokens.revoke(alice, metadata.name, SIGNAL);
+      follow();
+      clock.advance(1_000);
+    }
+    const listed = tokens.list(alice).map(({ metadata }) => metadata.name);
+    t.strictSame(listed, names.slice(-201).reverse());
+    t.equal(memory.all().length, 201);
+  },
+);
 
-t.test('the rules of a token are no library', async (t) => {
+t.test('the rules of a token are bounded in size', async (t) => {
   const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['web'] };
   const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
   t.ok(isTaken(...Array.from({ length: 32 }, () => rule)));

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { createTokenWorld } from '../../../support/token-world.ts';
 
-t.test('without news of the API server a token counts for two minutes, then nothing is known', async (t) => {
+t.test('without news of the API server a token is accepted for two minutes, then none is', async (t) => {
   const world = createTokenWorld();
   const { clock, replica } = world;
   const { parts, news } = replica(0);

@@ -36,7 +36,7 @@ t.test('D429 expired and revoked tokens stay listed with the reason for 30 days'
   t.equal(world.objects.all().length, 0);
 });
 
-t.test('what a sign-in takes away is written before when tokens were used', async (t) => {
+t.test('the groups that a sign-in takes away are written before the last uses of tokens', async (t) => {
   const world = createTokenWorld();
   const { carol, replica } = world;
   const { parts } = replica(0);
@@ -53,7 +53,7 @@ t.test('what a sign-in takes away is written before when tokens were used', asyn
   for (const each of used) await world.authenticate(0, each);
   carol.groups = [];
   world.signIn('carol', 0);
-  // Two writes.
+  // Enough for two writes.
   await world.pass(0);
   t.same((await world.authenticate(0, secret))?.groups, []);
 });

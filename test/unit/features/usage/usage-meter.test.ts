@@ -19,7 +19,7 @@ const recordsOf = ({ lines }: WritingMeter) =>
 
 const showing = (meter: WritingMeter) => new UsageExposition().text(new Map([[0, meter.current()]]));
 
-t.test('a record for each project with activity in a minute, and a heartbeat without any', async (t) => {
+t.test('each minute has a record for each project with activity, and a heartbeat', async (t) => {
   const { clock, meter } = start(NOON + 15_000);
   const info = infoOf('GET', PODS);
   for (const project of ['web', 'db'])
@@ -42,7 +42,7 @@ t.test('a record for each project with activity in a minute, and a heartbeat wit
   ]);
 });
 
-t.test('D536 who has no project or no tenant is charged to "-"; nothing is dropped', async (t) => {
+t.test('D536 usage without a project or a tenant is charged to "-", and nothing is dropped', async (t) => {
   const { meter } = start();
   const refused = { status: 401, code: 'CredentialInvalid', aborted: false } as const;
   meter.observer.responseComplete(observedRequest({ tenant: 'acme', info: infoOf('POST', PODS) }));
@@ -56,7 +56,7 @@ t.test('D536 who has no project or no tenant is charged to "-"; nothing is dropp
   t.match(showing(meter), 'stonegate_usage_refusals_total{tenant="-",project="-"} 2');
 });
 
-t.test('D539 a watch of three hours and a shell with 1 GiB are in each hour', async (t) => {
+t.test('D539 a watch of three hours and a shell with 1 GiB count in each hour', async (t) => {
   const { clock, meter } = start();
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   const shell = observedRequest({ tenant: 'acme', project: 'db', info: infoOf('POST', `${PODS}/web/exec`) });
@@ -89,7 +89,7 @@ t.test('D539 a watch of three hours and a shell with 1 GiB are in each hour', as
   );
 });
 
-t.test('a stream that is refused has no seconds', async (t) => {
+t.test('a stream that is refused has no stream seconds', async (t) => {
   const { clock, meter } = start();
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   meter.observer.responseStarted(watch, 403);
@@ -99,7 +99,7 @@ t.test('a stream that is refused has no seconds', async (t) => {
   t.same(recordsOf(meter)[0]?.usage, { watchRequests: 1 });
 });
 
-t.test('what objects request is multiplied by the time, at the replica that counts', async (t) => {
+t.test('the resources that objects request are multiplied by time, at the replica that counts', async (t) => {
   const clock = createFakeClock(NOON);
   const totals = { cpuCores: 0.5, memoryBytes: 2 ** 30, pods: 3, storageBytes: 10 * 2 ** 30 };
   let leads = true;
@@ -123,7 +123,7 @@ t.test('what objects request is multiplied by the time, at the replica that coun
   ]);
 });
 
-t.test('a clock that is set back takes nothing away', async (t) => {
+t.test('a clock that is set back reduces no usage', async (t) => {
   const { clock, meter } = start(NOON + 30_000);
   const watch = observedRequest({ tenant: 'acme', project: 'web', info: infoOf('GET', `${PODS}?watch=1`) });
   meter.observer.responseStarted(watch, 200);
@@ -161,7 +161,7 @@ t.test('D538 the number of series is bounded, and the rest is in "other"', async
   t.equal(recordsOf(meter).length, tenants, 'the records have all of them');
 });
 
-t.test('of more than 20,000 projects in a minute, the rest is one record', async (t) => {
+t.test('projects beyond 20,000 in a minute share one record', async (t) => {
   const { meter } = start();
   const info = infoOf('GET', PODS);
   for (let n = 0; n < 20_010; n += 1)
@@ -184,7 +184,7 @@ t.test('the sum of the workers never falls', async (t) => {
   t.equal(shown([1, part('a', 11)]), 16, 'a worker is late');
   t.equal(shown([1, part('a', 11)], [2, part('c', 1)]), 17, 'a worker was replaced');
   t.equal(shown([1, part('a', 11)], [2, part('c', 2)]), 18);
-  t.equal(shown([1, {}], [2, part('c', 2)]), 18, 'a worker says something else');
+  t.equal(shown([1, {}], [2, part('c', 2)]), 18, 'a worker reports something else');
 });
 
 t.test('text of an identity cannot break a line of either output', async (t) => {

@@ -39,7 +39,7 @@ function start() {
   return { served, serve, targets, logged, clock, rules };
 }
 
-t.test('the key’s text is read, looked at again after each interval until the end', async (t) => {
+t.test('the text of the key is read, and read again after each interval until the end', async (t) => {
   const { rules, serve, targets, clock } = start();
   t.match(rules.check.notReadyBecause(), /not looked at/);
   serve('good 1');
@@ -56,7 +56,7 @@ t.test('the key’s text is read, looked at again after each interval until the 
   t.equal(clock.pending, 0);
 });
 
-t.test('C234 bad rules leave the last good ones in force, and are said once', async (t) => {
+t.test('C234 bad rules leave the last good ones in force, and are reported once', async (t) => {
   const { rules, serve, logged } = start();
   serve('good');
   await rules.look();
@@ -73,10 +73,10 @@ t.test('C234 bad rules leave the last good ones in force, and are said once', as
 });
 
 for (const [what, fault] of Object.entries<Served>({
-  'an API server that is away': { error: new StatusError('UpstreamUnavailable', 'away') },
-  'a key that is no text': { body: { data: { policies: 7 } } },
+  'an API server that is unavailable': { error: new StatusError('UpstreamUnavailable', 'away') },
+  'a key that is not text': { body: { data: { policies: 7 } } },
 })) {
-  t.test(`${what} leaves the last good ones in force; without them Stonegate is not ready`, async (t) => {
+  t.test(`${what} leaves the last good rules in force; without them Stonegate is not ready`, async (t) => {
     const { rules, serve, served } = start();
     Object.assign(served, fault);
     await rules.look();

@@ -58,7 +58,7 @@ t.test('version 1', async (t) => {
     t.notOk(allows(policy, { user: 'user3', roles: ['role1'] }, 'get default pods'));
   });
 
-  t.test('C222 an unknown match type allows no user, * or not', async (t) => {
+  t.test('C222 an unknown match type allows no user, not even with *', async (t) => {
     t.notOk(allows(v1({}, { type: 'shoe size', values: ['*'] }), {}, 'get default pods'));
   });
 
@@ -72,7 +72,7 @@ t.test('version 1', async (t) => {
     t.ok(allows(v1({}, { type: 'user', values: ['u-id'] }), user, 'get default pods'));
   });
 
-  t.test('verb, resource, group and namespace must all fit', async (t) => {
+  t.test('verb, resource, group and namespace must all match', async (t) => {
     const policy = v1({ namespace: 'default', version: '' });
     t.ok(allows(policy, {}, 'get default pods'));
     for (const what of ['list default pods', 'get default secrets', 'get other pods', 'get - pods'])
@@ -99,7 +99,7 @@ t.test('version 1', async (t) => {
 });
 
 t.test('version 2', async (t) => {
-  t.test('C230 all of the roles and any of the projects', async (t) => {
+  t.test('C230 a user needs all of the roles and any of the projects', async (t) => {
     const policy = v2({ '*/*': ['*'] }, { roles: ['a', 'b'], projects: ['demo', 'other'] });
     t.ok(allows(policy, { roles: ['a', 'b', 'c'] }, 'get default pods'));
     t.notOk(allows(policy, { roles: ['a'] }, 'get default pods'));
@@ -107,28 +107,31 @@ t.test('version 2', async (t) => {
     t.notOk(allows(v2({ '*/*': ['*'] }, { roles: ['a'] }), { roles: ['a'] }, 'get default pods'));
   });
 
-  t.test('C232 whom Keystone has not vouched for gets nothing, attributes or not', async (t) => {
-    const read = readPolicy(JSON.stringify(v2({ '*/*': ['*'] })));
-    if (!read.ok) throw new Error('the policy is no good');
-    const others = [{}, { 'authentication.kubernetes.io/pod-name': ['p'] }, { [`${IDENTITY}/roles`]: [] }];
-    for (const extra of others)
-      t.notOk(
-        policyAllows(read.value, { user: 'u', extra, ...questionOf('get default pods') }),
-        JSON.stringify(extra),
-      );
-    t.ok(policyAllows(read.value, { ...asks({}), ...questionOf('get default pods') }));
-  });
+  t.test(
+    'C232 a user whom Keystone has not authenticated gets nothing, with or without attributes',
+    async (t) => {
+      const read = readPolicy(JSON.stringify(v2({ '*/*': ['*'] })));
+      if (!read.ok) throw new Error('the policy is no good');
+      const others = [{}, { 'authentication.kubernetes.io/pod-name': ['p'] }, { [`${IDENTITY}/roles`]: [] }];
+      for (const extra of others)
+        t.notOk(
+          policyAllows(read.value, { user: 'u', extra, ...questionOf('get default pods') }),
+          JSON.stringify(extra),
+        );
+      t.ok(policyAllows(read.value, { ...asks({}), ...questionOf('get default pods') }));
+    },
+  );
 
-  t.test('its permissions win over version 1 in the same entry, each kind for itself', async (t) => {
+  t.test('its permissions override version 1 in the same entry, each kind separately', async (t) => {
     const [resource] = v1({});
     const entry = { ...resource, nonresource: { verbs: ['get'], path: '/version' }, match: [] };
     t.notOk(allows([{ ...entry, resource_permissions: {} }], {}, 'get default pods'));
     t.ok(allows([{ ...entry, resource_permissions: {} }], {}, 'get /version'));
     t.notOk(allows([{ ...entry, nonresource_permissions: {} }], {}, 'get /version'));
-    t.ok(allows([entry, ...v2({})], {}, 'get default pods'), 'another entry is another matter');
+    t.ok(allows([entry, ...v2({})], {}, 'get default pods'), 'another entry is not affected');
   });
 
-  t.test('paths are exact', async (t) => {
+  t.test('paths are matched exactly', async (t) => {
     const policy = [{ nonresource_permissions: { '/healthz': ['get'], '/api/*': ['get'] } }];
     t.ok(allows(policy, {}, 'get /healthz'));
     t.notOk(allows(policy, {}, 'get /healthz/etcd'));

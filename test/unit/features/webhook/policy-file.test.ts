@@ -8,7 +8,7 @@ function problemsOf(document: unknown): readonly string[] {
 
 const RESOURCE = { verbs: ['get'], resources: ['pods'], version: '*', namespace: 'default' };
 
-t.test('both versions are read, mixed too', async (t) => {
+t.test('both versions are read, also mixed', async (t) => {
   t.same(
     problemsOf([
       { resource: RESOURCE, match: [{ type: 'role', values: ['member'] }] },
@@ -24,7 +24,7 @@ t.test('both versions are read, mixed too', async (t) => {
   );
 });
 
-t.test('C226 a resource without version or namespace is a problem with its place', async (t) => {
+t.test('C226 a resource without version or namespace is reported with its place', async (t) => {
   const { version: _version, ...withoutVersion } = RESOURCE;
   const { namespace: _namespace, ...withoutNamespace } = RESOURCE;
   t.same(problemsOf([{ resource: RESOURCE }, { resource: withoutVersion }, { resource: withoutNamespace }]), [
@@ -40,12 +40,12 @@ t.test('unknown keys are problems: they may be mistyped restrictions', async (t)
 });
 
 for (const key of ['pods', "['a'/pods", 'a/pods/log/x']) {
-  t.test(`the key ${key} is a problem with its place`, async (t) => {
+  t.test(`the key ${key} is reported with its place`, async (t) => {
     t.match(problemsOf([{ resource_permissions: { [key]: ['get'] } }]), [/^\[0\]\.resource_permissions/]);
   });
 }
 
-t.test('what is no list in JSON is one problem', async (t) => {
+t.test('a file that is not a JSON list is one problem', async (t) => {
   t.same(problemsOf('[{'), ['is no usable JSON: it is not JSON']);
   t.match(problemsOf({}), [/expected a list/]);
 });

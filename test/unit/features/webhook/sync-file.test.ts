@@ -9,7 +9,7 @@ function problemsOf(document: unknown): readonly string[] {
   return read.ok ? [] : read.problems;
 }
 
-t.test('a file of k8s-keystone-auth is read as it is', async (t) => {
+t.test('a file of k8s-keystone-auth is read without changes', async (t) => {
   const read = readSync(`
 data-types-to-sync: ["projects", "role_assignments"]
 namespace-format: "prefix-%d-%n-%i-suffix"
@@ -43,7 +43,7 @@ for (const format of ['%n', '-%i', '%i-', 'a_%i']) {
   });
 }
 
-t.test('other data types, unknown keys and bad YAML are problems with their place', async (t) => {
+t.test('other data types, unknown keys and bad YAML are reported with their place', async (t) => {
   t.match(problemsOf({ 'data-types-to-sync': ['users'] }), [/^data-types-to-sync\[0\]: expected "projects"/]);
   t.match(problemsOf({ 'project-blacklist': [] }), [/is no known key/]);
   t.match(readSync('a: [').ok, false);
@@ -54,7 +54,7 @@ t.test('no user is mapped to a reserved name', async (t) => {
   t.match(problemsOf({ 'role-mappings': [mapping] }), [/username.*reserved/s, /groups\[0\].*reserved/s]);
 });
 
-t.test('a key written twice is a problem, and so is one that no document needs', async (t) => {
+t.test('a key written twice is a problem, and so is __proto__', async (t) => {
   const repeated = readSync('namespace-format: "%i"\nnamespace-format: "x%i"\n');
   t.match(repeated, { ok: false, problems: [/line 2.*unique/] });
   t.match(readSync('__proto__: { projects-blacklist: [a] }\n'), {
@@ -86,7 +86,7 @@ function filesProblems(webhook: string, content: string, others = ''): string[] 
   );
 }
 
-t.test('every problem of a policy file is reported with both lines', async (t) => {
+t.test('every problem of a policy file is reported with its place in both files', async (t) => {
   t.same(filesProblems('policy: { file: p }', '[{"resource":{"version":"*"}},{"users":[]}]'), [
     'webhook.policy.file: [0].resource.namespace: is required: expected a string',
     'webhook.policy.file: [1].users: expected a mapping, found an empty list',
@@ -113,16 +113,16 @@ t.test('in arktos mode no user is mapped to a bare name, which contains no tenan
   t.same(problems('groups: [g]'), []);
 });
 
-t.test('a source is one of the two', async (t) => {
+t.test('a source is either a file or a ConfigMap', async (t) => {
   for (const source of ['{}', '{ file: p, configMap: { name: p } }'])
     t.match(parsed(`policy: ${source}`).problems, [/webhook.policy.*exactly one of/]);
 });
 
-t.test('its address differs from every other listener’s', async (t) => {
+t.test('the address of the webhook must differ from that of every other listener', async (t) => {
   t.match(parsed('bind: "127.0.0.1:1"').problems, [/webhook.bind.*another address than server.bind/]);
 });
 
-t.test('it validates Keystone’s tokens, so a Keystone must be configured', async (t) => {
+t.test('the webhook validates Keystone’s tokens, so Keystone must be configured', async (t) => {
   const text = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }

@@ -47,7 +47,7 @@ function reviewer(identity: Identity | StatusError, changes: Partial<TokenReview
 }
 
 t.test(
-  'an invalid token is not authenticated, without an error: the API server may cache that',
+  'an invalid token is not authenticated, without an error, so that the API server may cache the result',
   async (t) => {
     t.same(await reviewer(unauthorized('expired')).review(), { authenticated: false });
   },

@@ -34,13 +34,13 @@ interface Given {
   readonly site?: ReturnType<typeof accessIndexOf>;
   readonly keystone?: KeystoneNames;
   readonly ownUserName?: string;
-  /** Local if it is given. */
+  /** The namespace of a local review. */
   readonly place?: string;
   readonly identity?: Identity;
   readonly headers?: readonly (readonly [string, string])[];
-  /** With tenants at the API server: `system` is the tenant of operators. */
+  /** The user's tenant, if the API server has tenants: `system` is the tenant of operators. */
   readonly arktos?: string;
-  /** In front of an API server without tenants. */
+  /** The mode in front of an API server without tenants. */
   readonly mode?: typeof openMode;
 }
 
@@ -149,7 +149,7 @@ t.test(
   },
 );
 
-t.test('of bindings that a user may not list the subjects alone are told, each once', async (t) => {
+t.test('of bindings that a user may not list, only the subjects are shown, each once', async (t) => {
   const plans = roleBinding('secret-plans', 'buyers', 'ClusterRole/admin', [user('acme:bob')]);
   const more = roleBinding('secret-lab', 'buyers', 'ClusterRole/admin', [user('acme:bob')]);
   for (const arktos of [undefined, 'acme']) {
@@ -167,7 +167,7 @@ t.test('of bindings that a user may not list the subjects alone are told, each o
     t.match(
       grants.find(({ subject }) => subject.name === 'ci'),
       { binding: { name: 'team' }, role: { name: 'admin' }, namespace: 'web' },
-      'alice may list those of web',
+      'alice may list the bindings of web',
     );
   }
 });
@@ -184,7 +184,7 @@ t.test('a stale index does not decide which bindings are named', async (t) => {
   );
 });
 
-t.test('D129: who can create namespaces is not decided by role bindings, which a warning says', async (t) => {
+t.test('D129: role bindings do not decide who can create namespaces, and a warning says so', async (t) => {
   for (const question of [
     { verb: 'create', resource: 'namespaces' },
     { verb: 'get', resource: 'nodes' },
@@ -197,7 +197,7 @@ t.test('D129: who can create namespaces is not decided by role bindings, which a
     { verb: 'get', resource: 'namespaces', name: 'web' },
     { objects: OBJECTS },
   );
-  t.same(users, ['acme:root', 'acme:alice'], 'the namespace itself is in itself');
+  t.same(users, ['acme:root', 'acme:alice'], 'a namespace counts as being in itself');
   t.same(warnings, []);
 });
 
@@ -235,7 +235,7 @@ const KEYSTONE: KeystoneNames = {
 };
 
 t.test(
-  'D133: a tenant’s user is told the subjects of the own tenant, and how many others there are',
+  'D133: a user of a tenant sees the subjects of their own tenant, and the number of others',
   async (t) => {
     const response = await post(
       JSON.stringify({
@@ -259,7 +259,7 @@ t.test(
   },
 );
 
-t.test('D133: a name without the prefix of the tenant is another tenant’s', async (t) => {
+t.test('D133: a name without the prefix of the tenant belongs to another tenant', async (t) => {
   const foreign = [
     user('gina@globex.com'),
     user('globex-gina'),
@@ -281,7 +281,7 @@ t.test('D133: a name without the prefix of the tenant is another tenant’s', as
   t.equal(status.otherTenants, foreign.length);
 });
 
-t.test('D133: users of an issuer without a prefix are told their own name and groups only', async (t) => {
+t.test('D133: users of an issuer without a prefix see only their own name and groups', async (t) => {
   const groups = ['finance', 'system:authenticated'];
   const mode = { ...openMode, userOf: () => ({ username: 'ann@acme.com', uid: '', groups, extra: {} }) };
   const identity: Identity = { ...alice, subject: { kind: 'claim', name: 'ann@acme.com' } };
@@ -332,20 +332,23 @@ t.test(
   },
 );
 
-t.test('a stale index answers as incomplete; one that has never been synced is a 503', async (t) => {
-  const site = accessIndexOf(...OBJECTS);
-  site.becomeStale();
-  t.match((await review(SECRETS, { site, place: 'web' })).incompleteReason, /no news/);
-  const response = await post(
-    JSON.stringify({ kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', spec: SECRETS }),
-    { site: unsyncedAccessIndex() },
-  );
-  t.match(response.json(), {
-    code: 503,
-    reason: 'ServiceUnavailable',
-    details: { causes: [{ message: 'AccessIndexUnavailable' }] },
-  });
-});
+t.test(
+  'a review of a stale index is incomplete; an index that has never been synced causes a 503',
+  async (t) => {
+    const site = accessIndexOf(...OBJECTS);
+    site.becomeStale();
+    t.match((await review(SECRETS, { site, place: 'web' })).incompleteReason, /no news/);
+    const response = await post(
+      JSON.stringify({ kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1', spec: SECRETS }),
+      { site: unsyncedAccessIndex() },
+    );
+    t.match(response.json(), {
+      code: 503,
+      reason: 'ServiceUnavailable',
+      details: { causes: [{ message: 'AccessIndexUnavailable' }] },
+    });
+  },
+);
 
 const local = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
 const cluster = { kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
@@ -407,10 +410,10 @@ t.test('a review lists at most ten thousand subjects and people, and says so', a
 t.test('D128: an unknown verb is answered', async (t) => {
   const { users, warnings } = await review({ verb: 'view', resource: 'projects' }, { objects: OBJECTS });
   t.same(users, ['acme:root', 'acme:alice']);
-  t.same(warnings, [], 'whether a rule of another user names a verb is not told');
+  t.same(warnings, [], 'whether a rule of another user names a verb is not revealed');
 });
 
-t.test('to an access token no binding is named that its scope does not let it list', async (t) => {
+t.test('a review by an access token names no binding that its scope does not let it list', async (t) => {
   const bindingsFor = async (scopes: string) => {
     const asking = { verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['*'], namespaces: ['web'] };
     const identity = { ...alice, accessToken: tokenScope(scopes, [asking]) };

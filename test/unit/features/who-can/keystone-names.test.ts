@@ -1,6 +1,4 @@
-/**
- * Who-can's names of Keystone: what a Keystone that is down, slow or not itself does to them.
- */
+/** The names that who-can reads from Keystone, also while Keystone is down, slow or faulty. */
 import t, { type Test } from 'tap';
 import { createKeystoneNames } from '../../../../src/features/who-can/keystone-names.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -52,7 +50,7 @@ t.test('the people of a role are its enabled users, with their domains', async (
   t.same(
     await names.holders('project', 'ffffffffffffffffffffffffffffffff'),
     [],
-    'a project that is not there',
+    'a project that does not exist',
   );
   t.same(await names.holders('domain', web.domain.id), [], 'a domain on which no role is held');
 });
@@ -68,7 +66,7 @@ for (const fault of [
   'front-end-404',
 ] as const)
   t.test(
-    `a Keystone with the fault ${fault} is unavailable, and asked anew by the next review`,
+    `a Keystone with the fault ${fault} is unavailable, and is asked again by the next review`,
     async (t) => {
       const { keystone, web, names } = await start(t);
       keystone.fault = fault;
@@ -80,19 +78,22 @@ for (const fault of [
     },
   );
 
-t.test('a Keystone that is down is unavailable; names that are known stay so for the minute', async (t) => {
-  const { keystone, web, clock, names } = await start(t);
-  await names.scopes();
-  await keystone.down();
-  t.teardown(() => keystone.listen());
-  t.ok((await names.scopes()).projects.has(web.id));
-  await t.rejects(names.holders('project', web.id), UNAVAILABLE);
-  clock.advance(60_000);
-  await t.rejects(names.scopes(), UNAVAILABLE);
-});
+t.test(
+  'a Keystone that is down is unavailable; names that are known stay known for the minute',
+  async (t) => {
+    const { keystone, web, clock, names } = await start(t);
+    await names.scopes();
+    await keystone.down();
+    t.teardown(() => keystone.listen());
+    t.ok((await names.scopes()).projects.has(web.id));
+    await t.rejects(names.holders('project', web.id), UNAVAILABLE);
+    clock.advance(60_000);
+    await t.rejects(names.scopes(), UNAVAILABLE);
+  },
+);
 
 t.test(
-  'a review waits for a slow Keystone for ten seconds; what arrives later serves the next',
+  'a review waits for a slow Keystone for ten seconds; a later response serves the next review',
   async (t) => {
     const { keystone, web, clock, names, listings } = await start(t);
     keystone.fault = 'hang';
