@@ -123,7 +123,7 @@ t.test('requests are aborted after the shutdown grace period, and the process ex
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
-for (const ends of ['by itself', 'by the grace']) {
+for (const ends of ['by itself', 'with the grace period']) {
   t.test(`SIGTERM during an open exec, which continues until it ends ${ends}`, async (t) => {
     const { stonegate, destination, keystoneToken } = await setUp(t, {
       server: { shutdownGrace: ends === 'by itself' ? '1h' : '300ms' },
@@ -152,7 +152,7 @@ for (const ends of ['by itself', 'by the grace']) {
     await client.closed;
     const ended = await stonegate.ended;
     t.match(ended, { code: 0, signal: null });
-    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'by the grace');
+    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'with the grace period');
   });
 }
 

@@ -1,3 +1,7 @@
+/**
+ * Arktos shares the objects of a cluster-scoped custom resource among all tenants that define it. Stonegate
+ * refuses requests for such objects, unless the operator allows the API group.
+ */
 import t, { type Test } from 'tap';
 import { startStonegate } from '../support/stonegate.ts';
 
@@ -13,7 +17,7 @@ async function setUp(t: Test, tenancy: object = {}) {
   return { stonegate, bob: stonegate.keystoneToken('bob'), seed };
 }
 
-t.test('no request for a cluster-scoped resource that several tenants defined is forwarded', async (t) => {
+t.test('no request for a custom resource that all tenants share is forwarded', async (t) => {
   const { stonegate, bob } = await setUp(t);
   for (const [method, path] of [
     ['GET', GADGETS],

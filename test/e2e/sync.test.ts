@@ -183,7 +183,7 @@ t.test('arktos: in a tenant that Stonegate did not create, roles on the domain a
 });
 
 t.test(
-  'arktos: role bindings of the system tenant, which count in every tenant, are warned about',
+  'arktos: sync and check warn of role bindings of the system tenant, which apply in every tenant',
   async (t) => {
     const { sync, check, apiServer } = await setUp(t, { mode: 'arktos' });
     apiServer.seed.roleBinding('ops', 'view', ['group:keystone:system:role:admin']);

@@ -302,7 +302,7 @@ t.test('with a synchronisation file', async (t) => {
   });
 });
 
-t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
+t.test('in arktos mode, objects are synchronised into the user’s tenant', async (t) => {
   const bindings = { credential: { tokenFile: 'provisioner-token' } };
   const { stonegate, client } = await start(
     t,

@@ -93,7 +93,7 @@ t.test('at a kube-apiserver', { skip }, async (t) => {
     }
   });
 
-  await t.test('a pod that is not restricted would be refused', async (t) => {
+  await t.test('a pod that is not restricted is refused', async (t) => {
     const containers = [{ name: 'c', image: 'i' }];
     const pod = { metadata: { name: 'p' }, spec: { containers } };
     await t.rejects(

@@ -1,6 +1,6 @@
 /**
  * Pods as Arktos sends them to an admission webhook, recorded on a running server: what Arktos itself adds to
- * a tenant's pod violates nothing.
+ * a tenant's pod violates no rule.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
