@@ -1,5 +1,6 @@
 /**
- * Every row of `arktos/paths.tsv`, observed on a real Arktos API server: what becomes of a tenant's request.
+ * Each request of a tenant in `arktos/paths.tsv`, observed on a real Arktos API server, is forwarded,
+ * rewritten or refused as its row says.
  */
 
 import { readFileSync } from 'node:fs';
@@ -20,7 +21,7 @@ interface Row {
   readonly short: string;
   readonly action: string;
   readonly upstream: string;
-  /** What the real server answers the impersonated user, or us for discovery. */
+  /** The real server's response to the impersonated user, or to Stonegate itself for discovery. */
   readonly status: number;
 }
 
@@ -39,7 +40,7 @@ const sender: Sender = { kind: 'stonegate' };
 const identity = keystoneIdentity('root', { home: 'tenant1' });
 const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };
 
-/** What happens to the row's request: an action of the table, and where it goes. */
+/** The action of the table that Stonegate takes for the row's request, and the target it sends. */
 async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
   try {
     const info = readRequestInfo(method, short, { readsTenantFromPath: true });
@@ -63,11 +64,11 @@ async function outcome({ method, short }: Row): Promise<{ action: string; target
 
 const FORBIDDEN = new Set(['/', '/swagger.json', '/metrics', '/logs/', '/servers']);
 
-t.equal(rows.length, 77, 'the whole table is there');
+t.equal(rows.length, 77, 'the table is complete');
 
 for (const row of rows) {
   const { method, short, action, upstream, status } = row;
-  t.test(`${method} ${short} is ${action}`, async (t) => {
+  t.test(`${method} ${short}: action ${action}`, async (t) => {
     const seen = await outcome(row);
     if (action === 'X') {
       t.equal(seen.action, FORBIDDEN.has(short) ? 'PathForbidden' : 'RequestMalformed');

@@ -23,7 +23,7 @@ const { keystone } = stonegate;
 
 let homes = 0;
 
-/** The environment of a user with a home directory, and this in the cloud's `auth`. */
+/** The environment of a user with a home directory, whose `clouds.yaml` has this `auth`. */
 function environmentOf(auth: Readonly<Record<string, string>>): Environment {
   homes += 1;
   const home = join(folder, `home-${homes}`);
@@ -91,7 +91,7 @@ t.test('C256 no terminal and no password: a clear error, no prompt, no hang', as
   );
 });
 
-t.test('a login that fails says since when the last token is of no use', async (t) => {
+t.test('a login that fails says when the last token expired', async (t) => {
   const env = environmentOf(WITH_PASSWORD);
   await runLogin(['--keystone'], env);
   const cache = join(env.HOME ?? '', '.cache', 'stonegate');
@@ -110,7 +110,11 @@ t.test('a login that fails says since when the last token is of no use', async (
 t.test('logout forgets the token and revokes it at Keystone', async (t) => {
   const env = environmentOf(WITH_PASSWORD);
   const { stdout: credential } = await runLogin(['--keystone'], env);
-  t.match(JSON.parse(credential), { kind: 'ExecCredential' }, 'what is no terminal gets the token');
+  t.match(
+    JSON.parse(credential),
+    { kind: 'ExecCredential' },
+    'standard output gets the token if it is not a terminal',
+  );
   t.match(await runLogin(['--keystone'], env, 'logout'), {
     code: 0,
     stdout: 'logged out: alice of the domain acme, project web\n',
@@ -121,7 +125,7 @@ t.test('logout forgets the token and revokes it at Keystone', async (t) => {
   t.ok(keystone.calls.includes('DELETE /v3/auth/tokens'));
 });
 
-t.test('logout without options forgets every cached token, and asks no provider', async (t) => {
+t.test('logout without options forgets every cached token, and contacts no provider', async (t) => {
   const env = environmentOf(WITH_PASSWORD);
   await runLogin(['--keystone'], env);
   const before = keystone.calls.length;
@@ -152,7 +156,7 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
     t.match(printed.screen, '"kind":"ExecCredential"');
   });
 
-  await t.test('Ctrl-C ends it without a word on standard output', async (t) => {
+  await t.test('Ctrl-C ends the login and writes nothing to standard output', async (t) => {
     const stdout = join(folder, 'interrupted.json');
     const env = environmentOf(ALICE);
     const login = runLoginOnTerminal(['--keystone'], env, stdout);
@@ -162,6 +166,6 @@ t.test('at a terminal', { skip: !hasTerminal() && NO_TERMINAL }, async (t) => {
     t.equal(readFileSync(stdout, 'utf8'), '');
     t.match(login.screen, 'stonegate login: interrupted');
     const given = { ...env, OS_PASSWORD: 'alice-pass' };
-    t.equal((await runLogin(['--keystone'], given)).code, 0, 'the next one can log in');
+    t.equal((await runLogin(['--keystone'], given)).code, 0, 'the next login succeeds');
   });
 });

@@ -26,7 +26,7 @@ const folder = t.testdir();
 const stonegate = await startStonegate(t, { folder: join(folder, 'stonegate') });
 const { provider } = stonegate;
 
-// This provider gives refresh tokens only to who asks for consent (OpenID Connect Core 1.0 §11).
+// This provider issues refresh tokens only to clients that ask for consent (OpenID Connect Core 1.0 §11).
 const WORDS = [
   ...['--oidc', '--issuer-url', provider.issuer, '--client-id', provider.clientID],
   ...['--extra-param', 'prompt=consent'],
@@ -42,7 +42,7 @@ interface Desk {
   page(): Promise<string>;
   /** What is stored between two calls. */
   cached(): { token: string; expiresAt: number; refreshToken: string };
-  /** As if the token's time had come. */
+  /** Makes the cached token expired. */
   expire(): void;
 }
 
@@ -88,7 +88,7 @@ function kubectlOf(t: Test, binary: string, env: Environment) {
   return (...words: string[]) => kubectl.run(['--kubeconfig', config, ...words]);
 }
 
-/** `work`, while a user logs in in the browser that it opens. */
+/** Awaits `work` while a user logs in with the browser that it opens. */
 async function during<T>(work: Promise<T>, desk: Desk, user: LoginUser): Promise<T> {
   await browse(await desk.page(), user);
   return work;
@@ -113,7 +113,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
     const pods = await kubectl('get', 'pods', '-o', 'name');
     t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
     t.equal(desk.opened, 1);
-    t.not(desk.cached().refreshToken, before.refreshToken, 'and the rotated refresh token is stored');
+    t.not(desk.cached().refreshToken, before.refreshToken, 'the rotated refresh token is stored');
   });
 
   await t.test('after the refresh token was revoked, the user logs in again', async (t) => {
@@ -153,7 +153,7 @@ t.test('nothing secret is in the process list or on standard error', async (t) =
   t.equal(code, 0);
   const { token, refreshToken } = desk.cached();
   t.equal(JSON.parse(stdout).status.token, token);
-  t.notMatch(stdout, refreshToken, 'nor is the refresh token kubectl’s');
+  t.notMatch(stdout, refreshToken, 'kubectl does not get the refresh token');
   for (const secret of [token, refreshToken, 'verifier']) t.notMatch(`${stderr}${address}`, secret);
 });
 
@@ -168,7 +168,11 @@ t.test('C256 no screen and no terminal: a clear error, no prompt, no hang', asyn
   const { code, stdout, stderr } = await runLogin(WORDS, { ...sitDown().env, DISPLAY: '' });
   t.same([code, stdout], [1, '']);
   t.match(stderr, /^stonegate login: no browser can be opened, and there is no terminal/);
-  t.match(stderr, `kubectl again: stonegate login ${WORDS.join(' ')} >/dev/null\n`, 'what to type');
+  t.match(
+    stderr,
+    `kubectl again: stonegate login ${WORDS.join(' ')} >/dev/null\n`,
+    'the error says what to type',
+  );
 });
 
 t.test(
@@ -185,7 +189,7 @@ t.test(
   },
 );
 
-t.test('in a real browser', { skip: !hasChromium() && NO_CHROMIUM }, async (t) => {
+t.test('a user logs in with a real browser', { skip: !hasChromium() && NO_CHROMIUM }, async (t) => {
   const chromium = await launchChromium();
   t.teardown(() => chromium.close());
   const page = await chromium.newPage();

@@ -1,5 +1,5 @@
 /**
- * `stonegate login --keystone` at a real Keystone, run by kubectl, through Stonegate that asks the same
+ * `stonegate login --keystone` at a real Keystone, run by kubectl, in front of a Stonegate that uses the same
  * Keystone.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -21,14 +21,14 @@ type Fields = Readonly<Record<string, unknown>>;
 const [kubectlPath] = findKubectls().slice(-1);
 const skip = missingKeystone() || (kubectlPath === undefined && NO_KUBECTL);
 
-/** alice of acme with a project, and what she logs in with. */
+/** Creates alice of acme with a project. @returns what she logs in with */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
   const user = (name: string, fields: Fields = {}) =>
     keystone.make('users', { name, domain_id: acme, password: `${name}-pass`, ...fields });
   const alice = await user('alice');
-  // Of the methods that Keystone has switched on from the start.
+  // Both methods are enabled in Keystone by default.
   const rules = [['password', 'external']];
   const factors = { options: { multi_factor_auth_enabled: true, multi_factor_auth_rules: rules } };
   const heidi = await user('heidi', factors);
@@ -65,7 +65,7 @@ t.test('a real Keystone', { skip }, async (t) => {
   const base = keystone.url.replace(/\/v3$/, '');
   let homes = 0;
 
-  /** A home with this cloud in it; the address without its `/v3`, as many write it. */
+  /** A user whose home has this cloud; the address lacks `/v3`, as in many configurations. */
   function personWith(cloud: Fields): Environment {
     homes += 1;
     const home = join(folder, `home-${homes}`);
@@ -93,22 +93,22 @@ t.test('a real Keystone', { skip }, async (t) => {
   const alice = { username: 'alice', user_domain_name: 'acme', password: 'alice-pass' };
   const inWeb = { project_name: 'web', project_domain_name: 'acme' };
 
-  await t.test('a password', async (t) => {
+  await t.test('a user logs in with a password', async (t) => {
     t.equal(await whoami(personWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
   });
 
-  await t.test('no scope at all, and the scope of a domain', async (t) => {
+  await t.test('a user logs in without a scope, and with the scope of a domain', async (t) => {
     t.equal(await whoami(personWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');
     t.equal(await whoami(personWith({ auth: { ...alice, domain_name: 'acme' } })), 'acme:alice');
   });
 
-  await t.test('an application credential', async (t) => {
+  await t.test('a user logs in with an application credential', async (t) => {
     const auth = { application_credential_id: credential, application_credential_secret: 'the-secret' };
     const cloud = { auth_type: 'v3applicationcredential', auth };
     t.equal(await whoami(personWith(cloud)), `acme:application-credential:${credential}`);
   });
 
-  await t.test('a token, as it is and exchanged for no scope', async (t) => {
+  await t.test('a user logs in with a token, as it is and exchanged for an unscoped one', async (t) => {
     const env = { ...personWith({ auth_type: 'v3token' }), OS_TOKEN: token };
     t.equal(await whoami(env), 'acme:alice');
     const exchanged = await runLogin(['--keystone', '--unscoped'], env);
@@ -116,25 +116,31 @@ t.test('a real Keystone', { skip }, async (t) => {
     t.notMatch(exchanged.stdout, token);
   });
 
-  await t.test('C255 a wrong password, and a project in which the user has no role', async (t) => {
-    for (const wrong of [
-      { ...alice, password: 'sesame' },
-      { ...alice, project_id: 'nil' },
-    ]) {
-      const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth: wrong }));
-      t.same([code, stdout], [1, '']);
-      t.match(stderr, /login refused: the password of alice of the domain acme is wrong, or /);
-    }
-  });
+  await t.test(
+    'C255 a wrong password is refused, and so is a project in which the user has no role',
+    async (t) => {
+      for (const wrong of [
+        { ...alice, password: 'sesame' },
+        { ...alice, project_id: 'nil' },
+      ]) {
+        const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth: wrong }));
+        t.same([code, stdout], [1, '']);
+        t.match(stderr, /login refused: the password of alice of the domain acme is wrong, or /);
+      }
+    },
+  );
 
-  await t.test('an application credential that is not there, and a wrong secret', async (t) => {
-    const auth = { application_credential_id: credential, application_credential_secret: 'sesame' };
-    const wrong = await runLogin(['--keystone'], personWith({ auth }));
-    t.match(wrong.stderr, /the secret of the application credential \w+ is wrong/);
-    const unknown = { ...auth, application_credential_id: 'f'.repeat(32) };
-    const { stderr } = await runLogin(['--keystone'], personWith({ auth: unknown }));
-    t.match(stderr, /there is no application credential f+/);
-  });
+  await t.test(
+    'a refusal says whether an application credential is unknown or its secret is wrong',
+    async (t) => {
+      const auth = { application_credential_id: credential, application_credential_secret: 'sesame' };
+      const wrong = await runLogin(['--keystone'], personWith({ auth }));
+      t.match(wrong.stderr, /the secret of the application credential \w+ is wrong/);
+      const unknown = { ...auth, application_credential_id: 'f'.repeat(32) };
+      const { stderr } = await runLogin(['--keystone'], personWith({ auth: unknown }));
+      t.match(stderr, /there is no application credential f+/);
+    },
+  );
 
   await t.test('a user who needs a second factor gets instructions', async (t) => {
     const auth = { ...alice, username: 'heidi', password: 'heidi-pass', ...inWeb };

@@ -1,3 +1,4 @@
+/** What a client gets if the API server refuses Stonegate's own credential, and if it refuses the user. */
 import t, { type Test } from 'tap';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
@@ -14,7 +15,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}): Promi
   return stonegate;
 }
 
-/** The next requests for that path meet a server without roles. */
+/** Makes the API server handle the next requests for that path as if Stonegate had no rights. */
 function withoutRights({ apiServer }: RunningStonegate, part: string, times: number): void {
   for (let time = 0; time < times; time += 1)
     apiServer.breakNext('no-rights', ({ url = '' }) => url.includes(part));
@@ -29,7 +30,7 @@ const CREDENTIALS = {
 };
 
 for (const [what, configuration] of Object.entries(CREDENTIALS))
-  t.test(`with ${what}`, async (t) => {
+  t.test(`with ${what} as Stonegate’s own credential`, async (t) => {
     const stonegate = await setUp(t, configuration);
     const alice = stonegate.keystoneToken('alice');
 
@@ -39,7 +40,7 @@ for (const [what, configuration] of Object.entries(CREDENTIALS))
       t.equal(count(stonegate, '/pods'), 2);
     });
 
-    await t.test('if that does not help, it is a 503', async (t) => {
+    await t.test('if the repeated read is refused too, the client gets a 503', async (t) => {
       withoutRights(stonegate, '/pods', 2);
       const reply = await stonegate.ask(alice, PODS);
       t.equal(reply.status, 503);
@@ -56,21 +57,21 @@ for (const [what, configuration] of Object.entries(CREDENTIALS))
       t.equal(count(stonegate, '/configmaps'), 1);
     });
 
-    await t.test('an upgrade is a 503 too', async (t) => {
+    await t.test('an upgrade gets a 503 at once', async (t) => {
       withoutRights(stonegate, '/exec', 1);
       const reply = await stonegate.ask(alice, `${PODS}/web/exec?command=true`, { headers: WEBSOCKET });
       t.equal(reply.status, 503);
       t.match(reply.body, /UpstreamRefusedCredential/);
     });
 
-    await t.test('discovery is read again, then a 503', async (t) => {
+    await t.test('discovery is repeated once; if that is refused too, the client gets a 503', async (t) => {
       withoutRights(stonegate, '/apis/apps/v1', 1);
       t.equal((await stonegate.ask(alice, '/apis/apps/v1')).status, 200);
       withoutRights(stonegate, '/apis/batch/v1', 2);
       t.equal((await stonegate.ask(alice, '/apis/batch/v1')).status, 503);
     });
 
-    await t.test('users’ own refusals reach them as they are', async (t) => {
+    await t.test('a 403 for the user’s own rights reaches the user unchanged', async (t) => {
       const newcomer = stonegate.keystone.issue(stonegate.keystone.directory.user('acme', 'newcomer'));
       const forged = encodeURIComponent(
         'x" is forbidden: User "stonegate" cannot impersonate resource "users"',
@@ -83,7 +84,7 @@ for (const [what, configuration] of Object.entries(CREDENTIALS))
     });
   });
 
-t.test('what a workload or an aggregated API server says is its own', async (t) => {
+t.test('a 403 from a workload or an aggregated API server reaches the user', async (t) => {
   const stonegate = await setUp(t);
   const alice = stonegate.keystoneToken('alice');
   for (const path of [`${PODS}/web/proxy/x`, '/apis/metrics.example.com/v1/namespaces/default/things']) {

@@ -15,7 +15,7 @@ import { assertShown, openWindow, press, signInAs } from '../support/page/visit-
 
 const missing = hasChromium() ? missingControllers() : NO_CHROMIUM;
 
-/** Reloads the page until a row says that: the index learns of a change a moment after it. */
+/** Reloads the page until it has that row; the index sees a change a moment later. */
 function showsRow(page: Page, name: RegExp): Promise<void> {
   return eventually(async () => {
     await page.goto(page.url());
@@ -55,10 +55,10 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     return page;
   };
   const page = await visit('alice', '/members?namespace=shop');
-  t.equal(page.url(), `${portal}/members?namespace=shop`, 'back at the page that was asked for');
+  t.equal(page.url(), `${portal}/members?namespace=shop`, 'the user is back at the requested page');
   await showsRow(page, /^acme:alice User manage owner/);
 
-  await t.test('the user chooses one of the namespaces that they see', async (t) => {
+  await t.test('a user chooses among the namespaces that they may see', async (t) => {
     await page.goto(`${portal}/members`);
     t.match(await page.getByLabel('Namespace').locator('option').allTextContents(), ['lab', 'shop']);
     await assertShown(t, browser, 'members-choose', await page.content());
@@ -68,10 +68,14 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await page.goto(`${portal}/members?namespace=secret`);
     const hidden = await page.textContent('main');
     await page.goto(`${portal}/members?namespace=nonsense`);
-    t.equal(await page.textContent('main'), hidden, 'what may not be seen is as what is not there');
+    t.equal(
+      await page.textContent('main'),
+      hidden,
+      'a namespace that the user may not see looks like one that does not exist',
+    );
   });
 
-  await t.test('a manager gives, changes and takes away a role', async (t) => {
+  await t.test('a manager grants, changes and removes a role', async (t) => {
     await page.goto(`${portal}/members?namespace=shop`);
     await page.getByLabel('Name', { exact: true }).fill('carol');
     await page.locator('#role').selectOption('edit');
@@ -92,7 +96,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     });
   });
 
-  await t.test('what is left of a removed member is said', async (t) => {
+  await t.test('the page says what other access a removed member still has', async (t) => {
     await bind(kubernetes, { name: 'auditors', role: 'stonegate:read', subjects: ['user:acme:dave'] });
     await page.getByLabel('Name', { exact: true }).fill('dave');
     await page.locator('#role').selectOption('edit');
@@ -103,7 +107,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     t.match(await page.getByRole('status').textContent(), /is removed\. There is another way in: /);
   });
 
-  await t.test('the last manager is removed only by a second confirmation', async (t) => {
+  await t.test('the last manager is removed only after a second confirmation', async (t) => {
     await unfold(page, 'Change or remove acme:alice');
     await press(page, 'Remove acme:alice');
     t.match(await page.title(), /^Error: /);
@@ -113,13 +117,13 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     t.match(await page.getByRole('status').textContent(), 'acme:alice is removed.');
   });
 
-  await t.test('who sees a namespace sees its members and no form to change them', async (t) => {
+  await t.test('a user who only sees a namespace sees its members, but no form to change them', async (t) => {
     const reader = await visit('carol', '/members?namespace=shop');
     await showsRow(reader, /^stonegate:tenant:acme Group read/);
     t.equal(await reader.getByText('Change or remove').count(), 0);
   });
 
-  await t.test('who follows an invitation signs in, sees it, and accepts it once', async (t) => {
+  await t.test('a user who follows an invitation signs in, sees it, and accepts it once', async (t) => {
     await page.goto(`${portal}/members?namespace=lab`);
     await page.locator('#role-invited').selectOption('edit');
     await press(page, 'Make a link');
@@ -156,7 +160,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     t.equal(await invited.textContent('main'), used);
   });
 
-  await t.test('an invitation is withdrawn', async (t) => {
+  await t.test('a manager withdraws an invitation', async (t) => {
     await page.goto(`${portal}/members?namespace=lab`);
     await page.getByLabel('E-mail address').fill('carol@acme.example');
     await press(page, 'Make a link');
@@ -187,7 +191,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await assertShown(t, browser, 'teams', await page.content());
     const member = await visit('carol', '/teams');
     t.match(await member.textContent('main'), 'stonegate:team:acme:web');
-    t.equal(await member.getByText('Add someone').count(), 0, 'a member cannot change it');
+    t.equal(await member.getByText('Add someone').count(), 0, 'a member cannot change the team');
     await page
       .getByRole('row', { name: /^acme:carol/ })
       .getByText('Remove')

@@ -31,7 +31,7 @@ const QUOTAS: Readonly<Record<string, ShownQuota | undefined>> = {
   none: undefined,
 };
 
-t.test('quotas', { skip: hasChromium() ? false : NO_CHROMIUM }, async (t) => {
+t.test('the quota page', { skip: hasChromium() ? false : NO_CHROMIUM }, async (t) => {
   const browser = await launchChromium();
   t.teardown(() => browser.close());
   const contentFor = async (quota: ShownQuota | undefined) =>
@@ -39,7 +39,7 @@ t.test('quotas', { skip: hasChromium() ? false : NO_CHROMIUM }, async (t) => {
   for (const [name, quota] of Object.entries(QUOTAS))
     await assertShown(t, browser, `quota-${name}`, await contentFor(quota));
 
-  await t.test('a screen reader hears each share', async (t) => {
+  await t.test('a screen reader announces each share', async (t) => {
     const page = await openWindow(t, browser);
     await page.setContent(await contentFor(QUOTAS.full));
     t.equal(await page.getByRole('progressbar').count(), Object.keys(hard).length);

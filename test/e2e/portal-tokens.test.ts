@@ -22,7 +22,7 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
   const page = await openWindow(t, browser);
   await page.goto(`https://localhost:${port}/tokens`);
   await signInAs(page, 'alice');
-  t.equal(new URL(page.url()).pathname, '/tokens', 'back at the page that was asked for');
+  t.equal(new URL(page.url()).pathname, '/tokens', 'the user is back at the requested page');
   const answers = async (secret: string) => (await stonegate.ask(secret, PODS)).status;
   const shownSecret = () => page.getByRole('region', { name: 'The token', exact: true }).textContent();
   let secret = '';
@@ -32,7 +32,7 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     await page.getByLabel('What is it for?').focus();
     await page.keyboard.type('the nightly report');
     await page.keyboard.press('Tab');
-    t.ok(await page.getByRole('radio', { name: /^Read/ }).isChecked(), 'the least is chosen at first');
+    t.ok(await page.getByRole('radio', { name: /^Read/ }).isChecked(), 'the smallest scope is preselected');
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
     await page.keyboard.type('web lab');
     await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
@@ -46,7 +46,7 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     t.match(await page.textContent('table'), /the nightly report.*namespace\/web\/read.*active/s);
   });
 
-  await t.test('a mistake is said, and what was entered stays', async (t) => {
+  await t.test('a mistake is reported, and what was entered stays', async (t) => {
     await page.getByLabel('What is it for?').fill('a mistake');
     await page.getByRole('radio', { name: /^Edit/ }).check();
     await page.getByRole('checkbox', { name: /^\+exec/ }).check();
@@ -68,7 +68,7 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     const second = (await shownSecret()) ?? '';
     t.not(second, secret);
     await eventually(async () => (await answers(second)) === 200);
-    t.equal(await answers(secret), 200, 'the former secret counts for a while');
+    t.equal(await answers(secret), 200, 'the previous secret stays valid for a while');
     await page.getByText('Rotate or revoke').click();
     await press(page, /^Revoke /);
     t.match(await page.getByRole('status').textContent(), 'is revoked');
@@ -77,9 +77,12 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     await assertShown(t, browser, 'tokens-ended', await page.content());
   });
 
-  await t.test('what may do much ends sooner than was asked for', async (t) => {
+  await t.test('a token that may do everything ends sooner than requested', async (t) => {
     await page.getByRole('radio', { name: /^All that you may do/ }).check();
-    t.notOk(await page.getByText('In the whole tenant').isVisible(), 'where it counts is no question then');
+    t.notOk(
+      await page.getByText('In the whole tenant').isVisible(),
+      'the form no longer asks where the token applies',
+    );
     await page.getByLabel('For how many days?').fill('30');
     await press(page, 'Make the token');
     t.match(await page.textContent('table'), 'session');

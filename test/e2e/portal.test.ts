@@ -56,7 +56,7 @@ async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = port
   const page = await openWindow(t, launched());
   const errors: string[] = [];
   page.on('console', (message) => {
-    // An expected refusal (4xx) is logged too; the provider's own pages do not count.
+    // The browser also logs expected refusals; the provider's own pages do not count.
     const ours = message.location().url.startsWith(url);
     if (ours && !/status of [45]\d\d/.test(message.text())) errors.push(message.text());
   });
@@ -65,7 +65,7 @@ async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = port
   t.same(errors, [], 'the console has no errors');
 }
 
-/** Takes pictures of the page in all views, and looks for faults of each. */
+/** Takes screenshots of the page in all views, and checks each for faults. */
 const shown = async (t: Test, page: Page, name: string) =>
   assertShown(t, launched(), name, await page.content());
 
@@ -143,22 +143,25 @@ t.test('a user signs in with an OpenID provider', { skip: missing }, (t) =>
   }),
 );
 
-t.test('a wrong password is an error message, and the other fields stay filled in', { skip: missing }, (t) =>
-  visit(t, async (page) => {
-    await signInWithKeystone(page, { password: 'not-the-password' });
-    t.equal(await page.title(), 'Error: Sign in – Stonegate');
-    t.match(await page.getByRole('alert').textContent(), /does not accept this/);
-    t.equal(
-      await page.evaluate('document.activeElement.getAttribute("role")'),
-      'alert',
-      'a screen reader reads it first',
-    );
-    t.equal(await page.getByLabel('User name').inputValue(), 'alice');
-    t.equal(await page.getByLabel('Password').inputValue(), '');
-    await shown(t, page, 'wrong-password');
-    await signInWithKeystone(page);
-    t.equal(pathOf(page), '/', 'the second attempt succeeds');
-  }),
+t.test(
+  'a wrong password causes an error message, and the other fields stay filled in',
+  { skip: missing },
+  (t) =>
+    visit(t, async (page) => {
+      await signInWithKeystone(page, { password: 'not-the-password' });
+      t.equal(await page.title(), 'Error: Sign in – Stonegate');
+      t.match(await page.getByRole('alert').textContent(), /does not accept this/);
+      t.equal(
+        await page.evaluate('document.activeElement.getAttribute("role")'),
+        'alert',
+        'a screen reader announces it first',
+      );
+      t.equal(await page.getByLabel('User name').inputValue(), 'alice');
+      t.equal(await page.getByLabel('Password').inputValue(), '');
+      await shown(t, page, 'wrong-password');
+      await signInWithKeystone(page);
+      t.equal(pathOf(page), '/', 'the second attempt succeeds');
+    }),
 );
 
 t.test('an error of the provider is quoted', { skip: missing }, (t) =>
@@ -188,7 +191,7 @@ t.test('step 3 follows the choice in step 2', { skip: missing }, (t) =>
     t.match(await file?.textContent(), 'kubectl --kubeconfig demo.kubeconfig get pods');
     await page.getByLabel('As a file of its own').focus();
     await page.keyboard.press('ArrowDown');
-    t.same(await shown(), [true, false, true], 'by keyboard');
+    t.same(await shown(), [true, false, true], 'the choice is changed by keyboard');
     t.match(await context?.textContent(), 'kubectl --context demo-web get pods');
   }),
 );
@@ -215,7 +218,7 @@ t.test('everything works by keyboard', { skip: missing }, (t) =>
       await keyboard.press('Tab');
       const reached = await page.evaluate('document.activeElement.textContent.trim().replace(/\\s+/g, " ")');
       t.equal(reached, expected);
-      // Chooses the project of that letter.
+      // Selects the project that begins with this letter.
       if (reached === 'batch web') await keyboard.type('b');
     }
     await keyboard.press('Enter');
@@ -229,7 +232,7 @@ const kubectls = findKubectls();
 const noKubectl = missing || (kubectls.length === 0 && NO_KUBECTL);
 for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
   for (const signIn of [signInWithKeystone, signInAtProvider]) {
-    const title = `${signIn.name}: the kubeconfig, and the commands that merge it, with ${basename(kubectl)}`;
+    const title = `${signIn.name}: the page’s commands merge the downloaded kubeconfig, with ${basename(kubectl)}`;
     t.test(title, { skip: noKubectl }, (t) =>
       visit(t, async (page) => {
         const theirs =
@@ -244,7 +247,7 @@ for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
         await signIn(page);
         await page.getByLabel('Added to the kubeconfig that I have').check();
         t.equal(await downloadKubeconfig(page, downloaded), 'demo.kubeconfig');
-        t.notMatch(readFileSync(downloaded, 'utf8'), /pass|token|secret/, 'there is no secret in it');
+        t.notMatch(readFileSync(downloaded, 'utf8'), /pass|token|secret/, 'it contains no secret');
         const commands = (await page.getByLabel('Commands to set up kubectl').textContent()) ?? '';
         const script = commands.replaceAll('kubectl', `'${kubectl}'`);
         await run('sh', ['-e', '-c', script], { cwd: folder, env: { ...process.env, HOME: folder } });

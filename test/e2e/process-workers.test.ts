@@ -1,5 +1,6 @@
 /**
- * The whole program with two workers on one port: one dies, the others go on, and the primary speaks for all.
+ * The whole program with two workers on one port: a worker that dies is replaced, and the primary reports for
+ * all workers.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -31,7 +32,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
       await watch.until('"settings"');
       return watch;
     },
-    /** The processes that said they serve, in the order they said it. */
+    /** The ids of the worker processes that have logged `serving`, in that order. */
     workers: () =>
       stonegate.logged
         .filter(({ message, worker }) => message === 'serving' && worker !== undefined)
@@ -52,7 +53,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
 t.test('a worker is killed: the watch on the other continues, and the worker is restarted', async (t) => {
   const { stonegate, apiServer, workers, watch, ask, metric } = await setUp(t);
   t.equal(workers().length, 2);
-  // Connections are handed round, so that each worker has one.
+  // Connections are distributed in turn, so that each worker has one.
   const watches = [await watch(), await watch()];
   await eventually(async () => (await metric('stonegate_requests_active{kind="watch"}')) === 2);
 
@@ -75,12 +76,12 @@ t.test('a worker is killed: the watch on the other continues, and the worker is 
   for (let n = 0; n < 4; n += 1) t.equal((await ask()).status, 200);
 
   stonegate.signal('SIGTERM');
-  t.equal((await watches[1 - broken.index]?.answered)?.complete, true, 'and SIGTERM ends it in good order');
+  t.equal((await watches[1 - broken.index]?.answered)?.complete, true, 'SIGTERM ends the watch gracefully');
   t.match(await stonegate.ended, { code: 0, signal: null });
   t.throws(() => process.kill(survivor ?? 0, 0), { code: 'ESRCH' }, 'no worker is left behind');
 });
 
-t.test('metrics and readiness speak for all workers', async (t) => {
+t.test('metrics and readiness cover all workers', async (t) => {
   const { stonegate, ask, metric } = await setUp(t);
   for (let n = 0; n < 6; n += 1) t.equal((await ask()).status, 200);
   const line = 'stonegate_requests_total{verb="list",authenticator="keystone",status="200"}';
@@ -90,7 +91,7 @@ t.test('metrics and readiness speak for all workers', async (t) => {
     for (const part of ['upstream', 'authentication']) t.match(text, `[+]worker ${worker}: ${part} ok`);
 });
 
-t.test('the audit log of all workers on standard output: whole lines, each event once', async (t) => {
+t.test('on standard output, the audit log of all workers has whole lines and each event once', async (t) => {
   const { stonegate, ask } = await setUp(t, { audit: { file: '-' } });
   const asked = await Promise.all(Array.from({ length: 60 }, ask));
   t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
@@ -118,7 +119,7 @@ t.test('SIGHUP reaches every worker', async (t) => {
   for (let n = 0; n < 2; n += 1) t.equal((await ask()).status, 200);
 });
 
-t.test('the primary is killed: no worker stays behind on the port', async (t) => {
+t.test('if the primary is killed, no worker stays on the port', async (t) => {
   const { stonegate, workers } = await setUp(t);
   const left = workers();
   stonegate.signal('SIGKILL');

@@ -26,7 +26,7 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
   const folder = t.testdir();
   const testbed = await createTestbed({
     folder,
-    // Nothing ends or is asked at Keystone by the time that a test takes.
+    // During a test no timeout expires and no cached token is validated again.
     keystoneConfiguration: { cacheTTL: '1h', timeout: '1h' },
     configuration: {
       limits: { streams: { recheck: '1h' } },
@@ -38,7 +38,7 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await readyzIs(stonegate, 200);
-  // The first contact with Keystone is over: what hangs from now on is a test's own.
+  // The first request to Keystone is over, so that a request that hangs from now on is the test's own.
   await eventually(async () =>
     /backend="keystone",result="ok"/.test((await stonegate.admin('/metrics')).text),
   );
@@ -50,7 +50,7 @@ async function readyzIs(stonegate: StonegateProcess, status: number): Promise<vo
   await eventually(async () => (await stonegate.admin('/readyz')).status === status);
 }
 
-t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good order', async (t) => {
+t.test('C253 SIGTERM with a GET in flight and a watch open: both end gracefully', async (t) => {
   const { stonegate, destination, keystone, keystoneToken } = await setUp(t);
   const token = keystoneToken('alice');
   const watch = openRequest(destination, token, WATCH);
@@ -62,10 +62,10 @@ t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good ord
 
   stonegate.signal('SIGTERM');
   const watched = await watch.answered;
-  t.equal(watched.complete, true, 'the watch ends as an answer does, not by a broken connection');
+  t.equal(watched.complete, true, 'the watch ends as a complete response, not with a broken connection');
 
   const { status, text } = await stonegate.admin('/readyz');
-  t.equal(status, 503, 'not ready meanwhile');
+  t.equal(status, 503, 'Stonegate is not ready meanwhile');
   t.match(text, '[-]shutdown failed: shutting down');
   await t.rejects(
     askOnce(destination, token, NAMESPACES),
@@ -75,11 +75,11 @@ t.test('C253 SIGTERM with a GET in flight and a watch open: both end in good ord
 
   keystone.release();
   const answered = await inFlight.answered;
-  t.match(answered, { status: 200, complete: true }, 'the GET gets its answer');
+  t.match(answered, { status: 200, complete: true }, 'the GET gets its response');
   t.match(await stonegate.ended, { code: 0, signal: null });
 });
 
-t.test('SIGTERM in the midst of an upload: the upload is taken to its end', async (t) => {
+t.test('SIGTERM during an upload: the upload is completed', async (t) => {
   const { stonegate, destination, keystoneToken } = await setUp(t);
   const body = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'late' } });
   const upload = openRequest(destination, keystoneToken('alice'), '/api/v1/namespaces/default/configmaps', {
@@ -98,7 +98,7 @@ t.test('SIGTERM in the midst of an upload: the upload is taken to its end', asyn
   t.match(await stonegate.ended, { code: 0, signal: null });
 });
 
-t.test('requests are aborted after the grace period; that is a clean exit too', async (t) => {
+t.test('requests are aborted after the shutdown grace period, and the process exits with 0', async (t) => {
   const { stonegate, destination, keystone, keystoneToken, apiServer } = await setUp(t, {
     server: { shutdownGrace: '300ms' },
   });
@@ -123,7 +123,7 @@ t.test('requests are aborted after the grace period; that is a clean exit too', 
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
-for (const ends of ['by itself', 'by the grace']) {
+for (const ends of ['by itself', 'with the grace period']) {
   t.test(`SIGTERM during an open exec, which continues until it ends ${ends}`, async (t) => {
     const { stonegate, destination, keystoneToken } = await setUp(t, {
       server: { shutdownGrace: ends === 'by itself' ? '1h' : '300ms' },
@@ -152,7 +152,7 @@ for (const ends of ['by itself', 'by the grace']) {
     await client.closed;
     const ended = await stonegate.ended;
     t.match(ended, { code: 0, signal: null });
-    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'by the grace');
+    t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'with the grace period');
   });
 }
 
@@ -178,43 +178,54 @@ t.test(
   },
 );
 
-t.test('SIGINT ends it as SIGTERM does, without the drain, and a second signal does not hurt', async (t) => {
-  const { stonegate, destination, keystone, keystoneToken } = await setUp(t, { server: { drain: '1h' } });
-  keystone.fault = 'hang';
-  const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
-  await eventually(() => keystone.hanging === 1);
-  stonegate.signal('SIGINT');
-  await readyzIs(stonegate, 503);
-  stonegate.signal('SIGTERM');
-  keystone.release();
-  t.match(await inFlight.answered, { status: 200, complete: true });
-  t.match(await stonegate.ended, { code: 0, signal: null });
-});
+t.test(
+  'SIGINT ends the process as SIGTERM does, but without the drain; a second signal changes nothing',
+  async (t) => {
+    const { stonegate, destination, keystone, keystoneToken } = await setUp(t, { server: { drain: '1h' } });
+    keystone.fault = 'hang';
+    const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
+    await eventually(() => keystone.hanging === 1);
+    stonegate.signal('SIGINT');
+    await readyzIs(stonegate, 503);
+    stonegate.signal('SIGTERM');
+    keystone.release();
+    t.match(await inFlight.answered, { status: 200, complete: true });
+    t.match(await stonegate.ended, { code: 0, signal: null });
+  },
+);
 
 t.test('SIGHUP reloads the configuration and empties the cache; a watch continues', async (t) => {
   const { stonegate, destination, keystone, keystoneToken, apiServer, configure, provider } = await setUp(t);
   const token = keystoneToken('alice');
-  // Of another token: the streams of one that was revoked end soon after a reload.
+  // The watch uses another token, since the streams of a revoked token end soon after a reload.
   const watch = openRequest(destination, keystoneToken('alice'), WATCH);
   await watch.until('"settings"');
   t.equal((await askOnce(destination, await provider.idToken('carol'), NAMESPACES)).status, 200);
   t.equal((await askOnce(destination, token, NAMESPACES)).status, 200);
   keystone.revoke(token);
-  t.equal((await askOnce(destination, token, NAMESPACES)).status, 200, 'the cache does not know of it yet');
+  t.equal((await askOnce(destination, token, NAMESPACES)).status, 200, 'the token is still cached');
 
   await configure({ authentication: { jwt: [] } });
   stonegate.signal('SIGHUP');
   await eventually(() => stonegate.logged.some(({ message }) => message === 'configuration reloaded'));
   const digests = stonegate.logged.flatMap(({ digest }) => (digest === undefined ? [] : [digest]));
-  t.equal(new Set(digests).size, 2, 'what it serves by is told by its digest, at the start and now');
-  t.match(await askOnce(destination, token, NAMESPACES), { status: 401 }, 'but now it asks again');
+  t.equal(
+    new Set(digests).size,
+    2,
+    'the digest of the configuration is logged at the start and after the reload',
+  );
+  t.match(
+    await askOnce(destination, token, NAMESPACES),
+    { status: 401 },
+    'Keystone is asked again after the reload',
+  );
   t.match(await askOnce(destination, await provider.idToken('carol'), NAMESPACES), { status: 401 });
   apiServer.seed.configMap('after-the-signal', {}, { tenant: 'acme' });
   await watch.until('after-the-signal');
   watch.leave();
 });
 
-t.test('while it starts, it is alive and says at which step it is not ready', async (t) => {
+t.test('while Stonegate starts, it is alive, and /readyz names the step that is not done', async (t) => {
   const folder = t.testdir();
   const admin = `127.0.0.1:${await freePort()}`;
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
@@ -268,7 +279,7 @@ for (const listener of ['server', 'admin'] as const) {
         t.notMatch(
           stdout + stderr,
           /is not reached yet|ClientDestroyedError|shutting down/,
-          'what is not the cause',
+          'no message about anything but the cause',
         );
         t.match(stderr, `Stonegate could not be started: 127.0.0.1:${port} is in use"`);
         t.notMatch(stderr, /EADDRINUSE|node:|\.ts/, 'no stack');
@@ -289,7 +300,7 @@ for (const workers of [1, 2]) {
       t.equal(code, 1);
       t.match(stderr, `Stonegate could not be started: ${folder} is a folder"`);
       t.notMatch(stderr, /EISDIR|node:|\.ts:/, 'no stack');
-      t.notMatch(stdout + stderr, /is not reached yet|"serving"/, 'nothing else was begun');
+      t.notMatch(stdout + stderr, /is not reached yet|"serving"/, 'nothing else was started');
     },
   );
 }

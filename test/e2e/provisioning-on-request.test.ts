@@ -13,7 +13,7 @@ interface Options {
 }
 
 async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) {
-  // The controllers of other features would ask the API server with the same credential.
+  // The controllers of other features would send requests with the same credential.
   const stonegate = await startStonegate(t, { mode, keep: true });
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;
@@ -30,7 +30,7 @@ async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) 
       .filter(({ location }) => /^stonegate-[0-9a-f]{40}$/.test(location.name));
   const statusOf = async (user: User, scope: Target | undefined, path: string) =>
     (await stonegate.ask(keystone.issue(user, scope), path)).status;
-  /** What provisioning has asked the API server. */
+  /** The requests of provisioning to the API server. */
   const asked = () => apiServer.requests.filter(({ user }) => user?.username === 'provisioner');
   const lab = directory.project('acme', 'lab');
   const erin = directory.user('acme', 'erin');
@@ -40,12 +40,12 @@ async function setUp(t: Test, { mode = 'arktos', bindings = {} }: Options = {}) 
 }
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
-  t.test(`${mode}: the first request of a new project's member finds namespace and rights`, async (t) => {
+  t.test(`${mode}: the first request of a new project's member finds a namespace and rights`, async (t) => {
     const { statusOf, erin, lab, pods, bound, directory } = await setUp(t, { mode });
     t.equal(await statusOf(erin, { project: lab }, pods), 200);
     t.ok(
       bound().every(({ location }) => location.namespace === lab.id),
-      'and nothing else was made',
+      'no binding was created elsewhere',
     );
     const reader = directory.user('acme', 'frank');
     directory.assign(reader, 'reader', { project: lab });
@@ -54,7 +54,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 
   t.test(
-    `${mode}: one project's stale bindings are removed on a request of its users, another's stay`,
+    `${mode}: a user's request removes stale bindings of their project, but not of other projects`,
     async (t) => {
       const { statusOf, erin, lab, pods, bound, directory, configureBindings, app } = await setUp(t, {
         mode,
@@ -84,7 +84,7 @@ t.test('arktos: a new domain gets its tenant with its first request', async (t) 
 });
 
 t.test(
-  'shared: a domain token provisions nothing by itself, and counts in namespaces that users have caused',
+  'shared: a domain token provisions nothing, but has rights in namespaces provisioned for other users',
   async (t) => {
     const { statusOf, erin, lab, pods, directory, bound } = await setUp(t, { mode: 'shared' });
     const boss = directory.user('acme', 'boss');
@@ -106,7 +106,7 @@ t.test('a request without a valid credential or a project provisions nothing', a
   t.same(asked(), []);
 });
 
-t.test('explain says what would be, and makes nothing', async (t) => {
+t.test('explain describes what provisioning would give, and creates nothing', async (t) => {
   const { ask, keystone, apiServer, erin, lab, pods, asked } = await setUp(t, { mode: 'shared' });
   const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
   apiServer.seed.clusterRole('explainer', rules);
@@ -120,6 +120,10 @@ t.test('explain says what would be, and makes nothing', async (t) => {
       spec: { request: { method: 'GET', path: pods }, token: keystone.issue(erin, { project: lab }) },
     }),
   });
-  t.match(JSON.stringify(reply.json()), `keystone:project:${lab.id}:role:member`, 'it is explained');
+  t.match(
+    JSON.stringify(reply.json()),
+    `keystone:project:${lab.id}:role:member`,
+    'the group of the project’s role is explained',
+  );
   t.same(asked(), []);
 });

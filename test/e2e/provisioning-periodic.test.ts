@@ -42,7 +42,7 @@ async function setUp(t: Test, mode: Mode, bindings: object = {}) {
         .find((line) => line.startsWith(series))
         ?.split(' ')[1],
     );
-  /** Everything is as it should be once. */
+  /** Resolves after the first successful run. */
   const settled = () =>
     eventually(
       async () =>
@@ -62,7 +62,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(await pods(erin, lab), 200);
   });
 
-  t.test(`${mode}: the bindings of a project that is switched off go, its namespace stays`, async (t) => {
+  t.test(`${mode}: the bindings of a disabled project are deleted, but not its namespace`, async (t) => {
     const { ours, web, apiServer } = await setUp(t, mode);
     const inWeb = () => ours().filter(({ location }) => location.namespace === web.id);
     await eventually(() => inWeb().length > 0);
@@ -85,7 +85,11 @@ t.test('while Keystone is down nothing changes, and afterwards runs continue', a
     ours().map(({ location }) => location.name),
     before,
   );
-  t.equal(logged.filter((line) => /"level":"error".*reconciling failed/.test(line)).length, 1, 'said once');
+  t.equal(
+    logged.filter((line) => /"level":"error".*reconciling failed/.test(line)).length,
+    1,
+    'the failure is logged once',
+  );
   keystone.fault = undefined;
   const lab = directory.project('acme', 'lab');
   directory.assign(erin, 'member', { project: lab });
@@ -93,7 +97,7 @@ t.test('while Keystone is down nothing changes, and afterwards runs continue', a
   await eventually(() => logged.some((line) => line.includes('reconciling works again')));
 });
 
-t.test('an API server that was away is provisioned when it is back', async (t) => {
+t.test('provisioning continues after an outage of the API server', async (t) => {
   const { ours, apiServer, metric, directory, web, settled } = await setUp(t, 'arktos');
   await settled();
   await apiServer.stop();
@@ -107,7 +111,7 @@ t.test('an API server that was away is provisioned when it is back', async (t) =
   t.ok(ours().some(({ location }) => location.namespace === lab.id));
 });
 
-t.test('provisioning is switched off and on again by a reload', async (t) => {
+t.test('a reload switches provisioning off and on again', async (t) => {
   const { configure, directory, erin, pods, settled } = await setUp(t, 'shared');
   await settled();
   await configure({ provision: 'none' });

@@ -1,4 +1,4 @@
-/** Objects of the system tenant are copied into the tenants of an Arktos, by command and while serving. */
+/** Objects of the system tenant are copied into all tenants of an Arktos, by command and while serving. */
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
@@ -57,35 +57,38 @@ t.test('each tenant has a copy in the namespace of the same name', async (t) => 
   t.match(await site.publish(), { code: 0, stdout: /^0 done, 0 failed, 2 as they should be/ });
 });
 
-t.test('a definition of a tenant stays, unless the system’s comes first', async (t) => {
-  const site = await setUp(t);
-  t.teardown(() => site.close());
-  const definition = (version: string, group = 'example.com') => ({
-    spec: {
-      group,
-      version,
-      versions: [{ name: version, served: true, storage: true }],
-      names: { plural: 'things', singular: 'thing', kind: 'Thing' },
-      scope: 'Namespaced',
-    },
-  });
-  const resource = 'apiextensions.k8s.io/v1beta1/customresourcedefinitions';
-  const name = 'things.example.com';
-  site.apiServer.seed.object(resource, name, definition('v1'), { tenant: 'acme' });
-  site.put(resource, name, definition('v2'));
-  const versionIn = (tenant: string) =>
-    site.find('apiextensions.k8s.io', 'customresourcedefinitions', tenant, '', name)?.spec;
-  t.match(
-    (await site.publish()).stderr,
-    /refused: CustomResourceDefinition things.example.com in acme: .*not overwritten/,
-  );
-  t.match(versionIn('acme'), { version: 'v1' });
-  t.match(versionIn('globex'), { version: 'v2' });
-  const annotations = { [PUBLISHED]: 'all', [`${PUBLISHED}-policy`]: 'SystemCRDFirst' };
-  site.put(resource, name, { ...definition('v2'), metadata: { annotations } });
-  t.match(await site.publish(), { code: 0 });
-  t.match(versionIn('acme'), { version: 'v2' });
-});
+t.test(
+  'a tenant’s definition is not overwritten, unless the system tenant’s has the policy SystemCRDFirst',
+  async (t) => {
+    const site = await setUp(t);
+    t.teardown(() => site.close());
+    const definition = (version: string, group = 'example.com') => ({
+      spec: {
+        group,
+        version,
+        versions: [{ name: version, served: true, storage: true }],
+        names: { plural: 'things', singular: 'thing', kind: 'Thing' },
+        scope: 'Namespaced',
+      },
+    });
+    const resource = 'apiextensions.k8s.io/v1beta1/customresourcedefinitions';
+    const name = 'things.example.com';
+    site.apiServer.seed.object(resource, name, definition('v1'), { tenant: 'acme' });
+    site.put(resource, name, definition('v2'));
+    const versionIn = (tenant: string) =>
+      site.find('apiextensions.k8s.io', 'customresourcedefinitions', tenant, '', name)?.spec;
+    t.match(
+      (await site.publish()).stderr,
+      /refused: CustomResourceDefinition things.example.com in acme: .*not overwritten/,
+    );
+    t.match(versionIn('acme'), { version: 'v1' });
+    t.match(versionIn('globex'), { version: 'v2' });
+    const annotations = { [PUBLISHED]: 'all', [`${PUBLISHED}-policy`]: 'SystemCRDFirst' };
+    site.put(resource, name, { ...definition('v2'), metadata: { annotations } });
+    t.match(await site.publish(), { code: 0 });
+    t.match(versionIn('acme'), { version: 'v2' });
+  },
+);
 
 t.test('a serving Stonegate publishes soon after a change', async (t) => {
   const site = await setUp(t);

@@ -1,4 +1,4 @@
-/** Three processes with one Redis: what they admit together, whatever happens to Redis. */
+/** Three processes with one Redis admit no more than the budget together, whatever happens to Redis. */
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -59,7 +59,7 @@ async function setUp(t: Test) {
       refused.push(...replies.filter(({ status }) => status === 429));
       return replies.filter(({ status }) => status === 200).length;
     },
-    /** Resolves when every process has, or has no, response of Redis. */
+    /** Resolves when every process admits its own share (1), or when Redis decides for every process (0). */
     async untilShares(inForce: 0 | 1): Promise<void> {
       for (const [at, process] of processes.entries())
         await eventually(async () => {
@@ -71,53 +71,53 @@ async function setUp(t: Test) {
   };
 }
 
+t.test('D502, D515: a tenant never has more than its budget across all processes', { skip }, async (t) => {
+  const { admitted, refused, redis } = await setUp(t);
+  const first = await admitted('alice');
+  t.ok(first <= BUDGET && first > BUDGET / 2, `${first} were admitted`);
+  t.ok(first + (await admitted('alice')) <= BUDGET);
+  const [reply] = refused;
+  const body = reply?.json();
+  t.match(body, { kind: 'Status', code: 429, reason: 'TooManyRequests' });
+  t.match(body?.message, 'the tenant "acme" is over its rate of 0.0001 a second (limits.perTenant)');
+  t.match(body, { details: { retryAfterSeconds: Number(reply?.headers['retry-after']) } });
+  t.ok(await admitted('bob'), 'another tenant is not affected');
+  const keys = String(await redis.command('KEYS', 'stonegate:rate:*'));
+  t.match(keys, 'stonegate:rate:');
+  t.notMatch(keys, /acme|alice|globex|bob/);
+});
+
 t.test(
-  'D502, D515: a tenant never has more than its budget at all processes together',
+  'D510 a tenant never has more than its budget while Redis is frozen, thawed, killed and back empty',
   { skip },
   async (t) => {
-    const { admitted, refused, redis } = await setUp(t);
-    const first = await admitted('alice');
-    t.ok(first <= BUDGET && first > BUDGET / 2, `${first} were admitted`);
-    t.ok(first + (await admitted('alice')) <= BUDGET);
-    const [reply] = refused;
-    const body = reply?.json();
-    t.match(body, { kind: 'Status', code: 429, reason: 'TooManyRequests' });
-    t.match(body?.message, 'the tenant "acme" is over its rate of 0.0001 a second (limits.perTenant)');
-    t.match(body, { details: { retryAfterSeconds: Number(reply?.headers['retry-after']) } });
-    t.ok(await admitted('bob'), 'another tenant is not affected');
-    const keys = String(await redis.command('KEYS', 'stonegate:rate:*'));
-    t.match(keys, 'stonegate:rate:');
-    t.notMatch(keys, /acme|alice|globex|bob/);
+    const { admitted, untilShares, redis } = await setUp(t);
+    const before = await admitted('alice');
+    t.ok(before <= BUDGET);
+
+    redis.freeze();
+    t.teardown(() => redis.thaw());
+    t.equal(await admitted('bob'), BUDGET, 'each process admits its share');
+    t.equal(await admitted('bob'), 0);
+
+    redis.thaw();
+    await untilShares(0);
+    const thawed = await admitted('bob');
+    t.ok(thawed <= BUDGET, `${thawed} after the thaw`);
+    t.equal(await admitted('bob'), 0);
+
+    await redis.stop();
+    const without = await admitted('alice');
+    t.ok(without <= BUDGET, `${without} without Redis`);
+    t.equal(await admitted('alice'), 0);
+
+    await redis.start();
+    await untilShares(0);
+    const again = await admitted('alice');
+    t.ok(again <= BUDGET, `${again} with an empty Redis`);
+    t.equal(await admitted('alice'), 0);
   },
 );
-
-t.test('D510 Redis frozen, thawed, killed, and back empty', { skip }, async (t) => {
-  const { admitted, untilShares, redis } = await setUp(t);
-  const before = await admitted('alice');
-  t.ok(before <= BUDGET);
-
-  redis.freeze();
-  t.teardown(() => redis.thaw());
-  t.equal(await admitted('bob'), BUDGET, 'each process admits its share');
-  t.equal(await admitted('bob'), 0);
-
-  redis.thaw();
-  await untilShares(0);
-  const thawed = await admitted('bob');
-  t.ok(thawed <= BUDGET, `${thawed} after the thaw`);
-  t.equal(await admitted('bob'), 0);
-
-  await redis.stop();
-  const without = await admitted('alice');
-  t.ok(without <= BUDGET, `${without} without Redis`);
-  t.equal(await admitted('alice'), 0);
-
-  await redis.start();
-  await untilShares(0);
-  const again = await admitted('alice');
-  t.ok(again <= BUDGET, `${again} with an empty Redis`);
-  t.equal(await admitted('alice'), 0);
-});
 
 t.test('D513 a flood of bad tokens for a tenant does not count against the tenant', async (t) => {
   const { ask, keystoneToken } = await startStonegate(t, {
@@ -138,7 +138,7 @@ t.test('D513 a flood of bad tokens for a tenant does not count against the tenan
 });
 
 t.test(
-  'D517 kubectl waits as long as it is told, and shows no error',
+  'D517 kubectl waits as long as the response says, and shows no error',
   {
     skip: kubectlBinary === undefined && NO_KUBECTL,
   },

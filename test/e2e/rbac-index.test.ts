@@ -24,12 +24,12 @@ function notReady({ app }: RunningStonegate): string | undefined {
   return app.readiness().find(({ name }) => name === 'rbac index')?.reason;
 }
 
-/** Requests of Stonegate for a resource of the index. */
+/** The URLs of Stonegate's requests for a resource of the index. */
 function requestsFor({ apiServer }: RunningStonegate, part: string): string[] {
   return apiServer.requests.map(({ url }) => url).filter((url) => url.includes(part));
 }
 
-t.test(`arktos: the index is complete, follows changes, and asks for nothing else`, async (t) => {
+t.test(`arktos: the index is complete, follows changes, and requests nothing else`, async (t) => {
   const stonegate = await setUp(t, 'arktos');
   const { apiServer, app } = stonegate;
   await synced(stonegate);
@@ -62,7 +62,11 @@ t.test('a reload leaves the index as it is, and a renewed credential is used at 
   await eventually(() => bearers().length >= 5);
   const after = await indexMetrics(app);
   t.ok(after.synced && after.revision >= revision);
-  t.equal(requestsFor(stonegate, '/clusterrolebindings?limit=500').length, 1, 'it was not listed again');
+  t.equal(
+    requestsFor(stonegate, '/clusterrolebindings?limit=500').length,
+    1,
+    'the bindings were not listed again',
+  );
   apiServer.seed.clusterRole('another', []);
   await eventually(
     async () => (await indexMetrics(app)).objects('clusterroles') > after.objects('clusterroles'),
@@ -75,7 +79,7 @@ t.test('a reload leaves the index as it is, and a renewed credential is used at 
   await configure({ access: { index: true } });
   await app.reload();
   await synced(stonegate);
-  t.ok(apiServer.requests.length > requests, 'and it can be turned on again');
+  t.ok(apiServer.requests.length > requests, 'the index can be turned on again');
 });
 
 t.test('without the index Stonegate lists and watches nothing', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Why a token is refused, as far as it tells itself: the commands say it, and the server's 401 does not. Each
- * refusal has the audit ID under which the operator finds the rest.
+ * The commands say why a token is refused, as far as the token itself shows it; the server's 401 does not.
+ * Each refusal has the audit ID by which the operator finds the rest.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const { issuer, clientID } = provider;
 const MINUTE = 60;
 const now = Math.floor(Date.now() / 1_000);
 
-/** No issuer signed it. */
+/** A token that no issuer has signed. */
 function forged(claims: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'RS256', kid: 'x' })}.${part({ sub: 'carol', ...claims })}.${'A'.repeat(342)}`;
@@ -63,7 +63,7 @@ const REFUSED: readonly (readonly [string, string, readonly string[]])[] = [
   ['opaque', 'gAAAAABunknown', []],
 ];
 for (const [what, token, lines] of REFUSED)
-  t.test(`whoami with a token that is ${what}`, async (t) => {
+  t.test(`whoami says what it can about a token that is ${what}`, async (t) => {
     const { code, stdout, stderr } = await runWith(token);
     t.match({ code, stdout }, { code: 1, stdout: '' });
     const [first, ...others] = stderr.trimEnd().split('\n');
@@ -75,16 +75,16 @@ for (const [what, token, lines] of REFUSED)
     const audited = (await stonegate.audited()).find(({ auditID }) => last.endsWith(auditID));
     t.equal(audited?.requestURI, SELF_IDENTITY_PATH);
     const { body } = await ask(token, SELF_IDENTITY_PATH);
-    t.equal(readJSONObject(body)?.message, 'Unauthorized', 'the server says no more than that');
+    t.equal(readJSONObject(body)?.message, 'Unauthorized', 'the server gives no reason');
   });
 
-t.test('other commands say it too, and a token cannot steer the terminal', async (t) => {
+t.test('other commands say it too, and a token cannot send escape sequences to the terminal', async (t) => {
   const { code, stderr } = await runWith(forged({ ...alive, aud: '\u001b[2J' }), access);
   t.match({ code, stderr }, { code: 1, stderr: `${issuer}, for \ufffd[2J.\n` });
   t.match(stderr, /^Audit-ID: /m);
 });
 
-t.test('a refusal that is no 401 has the audit ID alone', async (t) => {
+t.test('a refusal other than a 401 is printed with the audit ID alone', async (t) => {
   const file = join(folder, 'alice');
   writeFileSync(file, stonegate.keystoneToken('alice'));
   const { code, stderr } = await printedBy(
@@ -96,7 +96,7 @@ t.test('a refusal that is no 401 has the audit ID alone', async (t) => {
   t.match(stderr, /\(403\)\nAudit-ID: [0-9a-f-]{36}\n$/);
 });
 
-t.test('of a revoked Keystone token the login knows that it has not expired', async (t) => {
+t.test('for a revoked Keystone token, the command says that it has not expired', async (t) => {
   const env = {
     ...{ HOME: folder, OS_AUTH_URL: keystone.url, OS_CACERT: CA, OS_PASSWORD: 'alice-pass' },
     ...{ OS_USERNAME: 'alice', OS_USER_DOMAIN_NAME: 'acme' },

@@ -28,7 +28,7 @@ t.test('after reloads, open watches retain no previous pipeline and no previous 
     await app.reload();
   }
   t.equal(queryObjects(StreamDelivery), RELOADS * tokens.length, 'all watches are open');
-  t.equal(queryObjects(LastModes), 1, 'each pipeline has one');
+  t.equal(queryObjects(LastModes), 1, 'one pipeline is left, since each has one');
   t.equal(queryObjects(Generation), 1);
   t.equal(app.counts.generations, 1);
   for (const watch of watches) watch.leave();

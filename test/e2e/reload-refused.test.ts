@@ -1,7 +1,7 @@
 /**
- * A reload that is refused is refused as a whole: whichever part cannot be made of the new files, every
- * listener, the pipeline, the caches, the portal and the webhook are the old ones. What loading finds good a
- * part may still fail at: here OpenSSL parses a certificate but refuses to use it.
+ * If any part cannot be created from the new files, the whole reload is refused: every listener, the
+ * pipeline, the caches, the portal and the webhook stay unchanged. A part may fail although the files are
+ * valid: here OpenSSL parses a certificate but refuses to use it.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -46,7 +46,7 @@ const webhook = {
   policy: { file: 'policy.json' },
 };
 const BEFORE = { authentication: { clientCertificates: { caFile: 'company.crt' } }, webhook };
-/** Everything changes: each part would be another one. */
+/** A configuration that changes every part. */
 const AFTER = {
   server: { tls: RENEWED },
   authentication: {
@@ -62,7 +62,7 @@ const AFTER = {
 };
 
 const { createSecureContext } = tls;
-/** Only code that uses a certificate names a TLS version. */
+/** A TLS version is set only where a certificate is used, not where it is parsed. */
 tls.createSecureContext = (options?: SecureContextOptions) => {
   if (options?.minVersion !== undefined && String(options.cert) === doomed.cert) throw new Error('doomed');
   return createSecureContext(options);
@@ -89,7 +89,7 @@ const broken: Record<string, Record<string, object>> = {
       keystone: { ...KEYSTONE, serviceCredential: { password: SERVICE } },
     },
   },
-  'the connection that the webhook synchronises by': {
+  'the connection that the webhook synchronises with': {
     bindings: { credential: DOOMED },
     webhook: { ...AFTER.webhook, sync: { file: 'sync.yaml' } },
   },
@@ -176,8 +176,8 @@ for (const [part, change] of Object.entries(broken)) {
 
     t.same(await names(), ['stonegate', 'stonegate', 'stonegate'], 'certificates');
     t.same(await as(company.issue(BOB)), { status: 200, user: 'acme:x509:bob' });
-    t.equal((await as(partner.issue(BOB))).status, 401, 'no other certificate authenticates a user');
-    t.equal((await ask(carol, NAMESPACES)).status, 200, 'the issuer that would go');
+    t.equal((await as(partner.issue(BOB))).status, 401, 'the new CA authenticates no user');
+    t.equal((await ask(carol, NAMESPACES)).status, 200, 'the issuer is still configured');
     t.match(await portalPage(), /Acme/);
     t.notMatch(await portalPage(), /The New Cloud/);
     t.match(await hook(await hooks.client('kube-apiserver')), { allowed: false });
@@ -185,13 +185,13 @@ for (const [part, change] of Object.entries(broken)) {
 
     t.equal((await ask(alice, NAMESPACES)).status, 200);
     keystone.revoke(alice);
-    t.equal((await ask(alice, NAMESPACES)).status, 200, 'known for a while');
+    t.equal((await ask(alice, NAMESPACES)).status, 200, 'the revoked token is still cached');
     await app.reload();
     t.equal((await ask(alice, NAMESPACES)).status, 401, 'SIGHUP empties the caches that are in force');
   });
 }
 
-t.test('and when it is mended all of it comes into force', async (t) => {
+t.test('after the files are corrected, a reload applies all changes', async (t) => {
   const { app, ask, as, configure, hook, names, portalPage, provider } = await setUp(t);
   await configure({ ...AFTER, ...broken["the webhook's listener"] });
   await app.reload();

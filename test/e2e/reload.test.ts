@@ -1,7 +1,6 @@
 /**
- * Changing files under the running program: what takes effect, what stays, and who notices. That a change is
- * noticed without being told is waited for with the certificate of C150 alone; all files are looked at in the
- * same way.
+ * Files change while the program runs: what takes effect, and what stays. Only the test of C150 waits until
+ * Stonegate notices a change without a signal; all files are watched in the same way.
  */
 import { once } from 'node:events';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -36,7 +35,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
 }
 
 t.test(
-  'C258 an issuer that is removed: its users are refused at once, cached or not; others stay',
+  'C258 if an issuer is removed, its users are refused at once, cached or not; other users are not affected',
   async (t) => {
     const { app, ask, provider, keystoneToken, configure } = await setUp(t);
     const carol = await provider.idToken('carol');
@@ -50,23 +49,26 @@ t.test(
   },
 );
 
-t.test('C258 Keystone is taken out while it validates a token: the watch with it ends soon', async (t) => {
-  const { app, destination, keystoneToken, configure, keystone } = await setUp(t);
-  // The end cannot come from this.
-  const limits = { streams: { recheck: '1h' } };
-  await configure({ limits });
-  await app.reload();
-  keystone.fault = 'hang';
-  const watch = openRequest(destination, keystoneToken('alice'), WATCH);
-  await eventually(() => keystone.hanging > 0);
-  await configure({ limits, authentication: { keystone: undefined } });
-  await app.reload();
-  keystone.release();
-  t.equal((await watch.head).statusCode, 200, 'the previous configuration decides the request');
-  t.ok((await watch.answered).complete, 'a watch ends cleanly, long before limits.streams.recheck');
-});
+t.test(
+  'C258 if Keystone is removed while it validates a token, the watch with that token ends soon',
+  async (t) => {
+    const { app, destination, keystoneToken, configure, keystone } = await setUp(t);
+    // No recheck can end the watch.
+    const limits = { streams: { recheck: '1h' } };
+    await configure({ limits });
+    await app.reload();
+    keystone.fault = 'hang';
+    const watch = openRequest(destination, keystoneToken('alice'), WATCH);
+    await eventually(() => keystone.hanging > 0);
+    await configure({ limits, authentication: { keystone: undefined } });
+    await app.reload();
+    keystone.release();
+    t.equal((await watch.head).statusCode, 200, 'the previous configuration decides the request');
+    t.ok((await watch.answered).complete, 'a watch ends cleanly, long before limits.streams.recheck');
+  },
+);
 
-t.test('a tenant mapping that changes holds for identities that are cached', async (t) => {
+t.test('a changed tenant mapping also applies to cached identities', async (t) => {
   const { app, ask, keystoneToken, configure, keystone } = await setUp(t);
   const user = keystone.directory.user('ACME Inc', 'dora');
   const project = keystone.directory.project('ACME Inc', 'web');
@@ -92,58 +94,61 @@ t.test('an expired certificate is used, and the log warns of it', async (t) => {
   t.equal(said('server.tls.certFile'), 1);
 });
 
-t.test('what needs a restart is said, and nothing else is changed by it', async (t) => {
+t.test('a setting that needs a restart is logged, and requests continue', async (t) => {
   const { ask, app, keystoneToken, configure, said } = await setUp(t);
   await configure({ server: { timeouts: { header: '60s', body: '2s' }, limits: { bodyBytes: 1_000_000 } } });
   await app.reload();
-  t.equal(said('need a restart'), 0, 'these do not');
+  t.equal(said('need a restart'), 0, 'these settings need none');
   await configure({ server: { shutdownGrace: '1s' } });
   await app.reload();
   t.equal(said('"fields":["server.shutdownGrace"]'), 1);
   t.equal((await ask(keystoneToken('alice'), NAMESPACES)).status, 200);
 });
 
-t.test('C150 a certificate behind the double symlink of a mounted secret, swapped twice', async (t) => {
-  const { app, authority, configure, destination, folder, keystoneToken, apiServer } = await setUp(t);
-  const mount = join(folder, 'mounted');
-  await mkdir(mount);
-  let version = 0;
-  /** As the kubelet does it: a new folder, a new link beside the old one, and a rename over it. */
-  async function publish({ cert, key }: KeyPair): Promise<void> {
-    version += 1;
-    const data = `..${version}`;
-    await mkdir(join(mount, data));
-    await writeFile(join(mount, data, 'tls.crt'), cert);
-    await writeFile(join(mount, data, 'tls.key'), key);
-    await symlink(data, join(mount, '..data_tmp'));
-    await rename(join(mount, '..data_tmp'), join(mount, '..data'));
-    if (version > 1) await rm(join(mount, `..${version - 1}`), { recursive: true });
-  }
-  const servedName = async (): Promise<unknown> => {
-    const socket = connect({ port: app.address.port, host: '127.0.0.1', ca: authority.cert });
-    await once(socket, 'secureConnect');
-    const name = socket.getPeerCertificate().subject.CN;
-    socket.destroy();
-    return name;
-  };
-  await publish(await authority.server('first'));
-  for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(mount, name));
-  await configure({ server: { tls: { certFile: 'mounted/tls.crt', keyFile: 'mounted/tls.key' } } });
-  await app.reload();
-  t.equal(await servedName(), 'first');
-  const watch = openRequest(destination, keystoneToken('alice'), WATCH);
-  await watch.until('"settings"');
+t.test(
+  'C150 a certificate behind the double symlink of a mounted secret is served after each of two swaps',
+  async (t) => {
+    const { app, authority, configure, destination, folder, keystoneToken, apiServer } = await setUp(t);
+    const mount = join(folder, 'mounted');
+    await mkdir(mount);
+    let version = 0;
+    /** As the kubelet does it: a new folder, a new link beside the old one, and a rename over it. */
+    async function publish({ cert, key }: KeyPair): Promise<void> {
+      version += 1;
+      const data = `..${version}`;
+      await mkdir(join(mount, data));
+      await writeFile(join(mount, data, 'tls.crt'), cert);
+      await writeFile(join(mount, data, 'tls.key'), key);
+      await symlink(data, join(mount, '..data_tmp'));
+      await rename(join(mount, '..data_tmp'), join(mount, '..data'));
+      if (version > 1) await rm(join(mount, `..${version - 1}`), { recursive: true });
+    }
+    const servedName = async (): Promise<unknown> => {
+      const socket = connect({ port: app.address.port, host: '127.0.0.1', ca: authority.cert });
+      await once(socket, 'secureConnect');
+      const name = socket.getPeerCertificate().subject.CN;
+      socket.destroy();
+      return name;
+    };
+    await publish(await authority.server('first'));
+    for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(mount, name));
+    await configure({ server: { tls: { certFile: 'mounted/tls.crt', keyFile: 'mounted/tls.key' } } });
+    await app.reload();
+    t.equal(await servedName(), 'first');
+    const watch = openRequest(destination, keystoneToken('alice'), WATCH);
+    await watch.until('"settings"');
 
-  await publish(await authority.server('second'));
-  await eventually(async () => (await servedName()) === 'second');
-  await publish(await authority.server('third'));
-  await eventually(async () => (await servedName()) === 'third');
+    await publish(await authority.server('second'));
+    await eventually(async () => (await servedName()) === 'second');
+    await publish(await authority.server('third'));
+    await eventually(async () => (await servedName()) === 'third');
 
-  apiServer.seed.configMap('after-two-swaps', {}, { tenant: 'acme' });
-  await watch.until('after-two-swaps');
-  t.pass('a connection from before goes on');
-  watch.leave();
-});
+    apiServer.seed.configMap('after-two-swaps', {}, { tenant: 'acme' });
+    await watch.until('after-two-swaps');
+    t.pass('an existing connection continues');
+    watch.leave();
+  },
+);
 
 t.test('C066 a new token for the API server: the next request carries it, watches continue', async (t) => {
   const { app, ask, apiServer, destination, keystoneToken, sentFor, write } = await setUp(t);
@@ -159,13 +164,13 @@ t.test('C066 a new token for the API server: the next request carries it, watche
   t.not(before, 'Bearer the-second-token');
   apiServer.seed.configMap('after-the-token', {}, { tenant: 'acme' });
   await watch.until('after-the-token');
-  t.pass('the watch goes on over its old connection');
+  t.pass('the watch continues over its old connection');
   watch.leave();
   await eventually(async () => /requests_active\{kind="watch"\} 0/.test(await app.metrics.text()));
 });
 
 t.test(
-  'a renewed token for the API server: what Stonegate may impersonate with it stays known',
+  'after the token for the API server is renewed, Stonegate still knows what it may impersonate',
   async (t) => {
     const issuer = await startSigningIssuer();
     t.teardown(() => issuer.down());
@@ -217,7 +222,11 @@ t.test('C066 a new client certificate for the API server: the next connection us
   ]);
   strict.seed.clusterRoleBinding('impersonators', 'impersonator', ['user:successor']);
   await app.reload();
-  t.match((await ask(alice, NAMESPACES)).json(), { code: 503 }, 'the API server knows us by the certificate');
+  t.match(
+    (await ask(alice, NAMESPACES)).json(),
+    { code: 503 },
+    'the API server identifies Stonegate by the certificate',
+  );
 
   await present(await authority.client('successor', ['tenant:system']));
   await app.reload();

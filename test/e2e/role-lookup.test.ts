@@ -21,31 +21,34 @@ function mayIn(namespace: string): string {
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   t.test(
-    `${mode}: an unscoped token counts in the namespace of a project that its user works in`,
+    `${mode}: an unscoped token gives rights in the namespace of a project in which its user has a role`,
     async (t) => {
       const { keystone, erin, statusOf } = await setUp(t, { mode });
       const token = keystone.issue(erin);
       t.equal(await statusOf(token, IN_WEB), 200);
-      t.equal(await statusOf(token, IN_API), 403, 'and in no other');
+      t.equal(await statusOf(token, IN_API), 403, 'and in no other namespace');
     },
   );
 
-  t.test(`${mode}: kubectl auth can-i says what a request in that namespace would meet`, async (t) => {
-    const { keystone, erin, ask } = await setUp(t, { mode });
-    const allowed = async (namespace: string) => {
-      const headers = { 'content-type': 'application/json' };
-      const reply = await ask(keystone.issue(erin), REVIEWS, {
-        method: 'POST',
-        headers,
-        body: mayIn(namespace),
-      });
-      return reply.json().status;
-    };
-    t.match(await allowed('web'), { allowed: true });
-    t.match(await allowed('api'), { allowed: false });
-  });
+  t.test(
+    `${mode}: kubectl auth can-i says whether a request in that namespace would be allowed`,
+    async (t) => {
+      const { keystone, erin, ask } = await setUp(t, { mode });
+      const allowed = async (namespace: string) => {
+        const headers = { 'content-type': 'application/json' };
+        const reply = await ask(keystone.issue(erin), REVIEWS, {
+          method: 'POST',
+          headers,
+          body: mayIn(namespace),
+        });
+        return reply.json().status;
+      };
+      t.match(await allowed('web'), { allowed: true });
+      t.match(await allowed('api'), { allowed: false });
+    },
+  );
 
-  t.test(`${mode}: a role on the domain counts in every namespace of its tenant`, async (t) => {
+  t.test(`${mode}: a role on the domain applies in every namespace of its tenant`, async (t) => {
     const { keystone, directory, web, statusOf } = await setUp(t, { mode });
     const boss = directory.user('acme', 'boss');
     directory.assign(boss, 'admin', { domain: web.domain });
@@ -54,14 +57,14 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   });
 }
 
-t.test('a scoped token counts for its own scope alone', async (t) => {
+t.test('a scoped token gives rights in its own scope only', async (t) => {
   const { keystone, directory, api, erin, statusOf, listings } = await setUp(t);
   directory.assign(erin, 'reader', { project: api });
   t.equal(await statusOf(keystone.issue(erin, { project: api }), IN_WEB), 403);
-  t.equal(listings(), 0, 'and no further request is sent');
+  t.equal(listings(), 0, 'no roles are looked up');
 });
 
-t.test('delegated tokens never count for more than was delegated', async (t) => {
+t.test('delegated tokens never give more rights than were delegated', async (t) => {
   const { keystone, directory, web, api, erin, statusOf, listings } = await setUp(t);
   directory.assign(erin, 'member', { project: api });
   const applicationCredential = directory.applicationCredential(erin, web);
@@ -78,7 +81,7 @@ t.test('delegated tokens never count for more than was delegated', async (t) => 
   t.equal(listings(), 0);
 });
 
-t.test('roles that cannot be learned are a 503, never fewer rights in silence', async (t) => {
+t.test('if roles cannot be looked up, the user gets a 503, never silently fewer rights', async (t) => {
   const { keystone, directory, erin, web, statusOf } = await setUp(t, {
     keystone: { roleAssignments: { cacheTTL: '10m' } },
   });
@@ -88,7 +91,7 @@ t.test('roles that cannot be learned are a 503, never fewer rights in silence', 
   directory.assign(frank, 'member', { project: web });
   for (const fault of ['error', 'wrong-shape', 'garbage', 'reset', 'front-end-404'] as const) {
     keystone.fault = fault;
-    t.equal(await statusOf(token, IN_WEB), 200, `whom the cache knows goes on (${fault})`);
+    t.equal(await statusOf(token, IN_WEB), 200, `cached roles are still used (${fault})`);
     t.equal(await statusOf(keystone.issue(frank), IN_WEB), 503, fault);
   }
   keystone.fault = undefined;
@@ -96,7 +99,7 @@ t.test('roles that cannot be learned are a 503, never fewer rights in silence', 
 });
 
 t.test(
-  'a service user without reader on the system is a 503, and the log says which role is missing',
+  'if the service user lacks reader on the system, users get a 503, and the log names the missing role',
   async (t) => {
     const { keystone, directory, erin, statusOf, logged } = await setUp(t);
     directory.unassign(directory.user('Default', 'bridge'), 'reader', { system: true });
@@ -105,7 +108,7 @@ t.test(
   },
 );
 
-t.test('explain tells which roles were looked up, and on what', async (t) => {
+t.test('explain shows which roles were looked up, and on what', async (t) => {
   const { keystone, erin, web, ask, apiServer } = await setUp(t, { mode: 'shared' });
   const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
   apiServer.seed.clusterRole('explain', rules);

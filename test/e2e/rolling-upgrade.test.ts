@@ -63,7 +63,7 @@ async function setUp(t: Test) {
   };
 }
 
-/** Everything that replicas share is in use. */
+/** A configuration that uses everything that replicas share. */
 function configuration({ keystone }: Testbed): Record<string, object> {
   const unlimited = { perSecond: 1_000, burst: 1_000 };
   const password = {
@@ -95,7 +95,7 @@ function configuration({ keystone }: Testbed): Record<string, object> {
 }
 
 /**
- * What the digest covers under which identities are stored.
+ * The settings that are covered by the digest under which identities are stored.
  *
  * @param main of the version
  */
@@ -128,7 +128,7 @@ async function periodicRuns({ process }: Version): Promise<number> {
 
 t.test('each version finds what the other stores under the same configuration', async (t) => {
   const previous = checkOutPrevious(t);
-  // Those that it can read: later samples may have sections that it does not know.
+  // Only samples that the previous version can read: newer ones may have sections that it does not know.
   const samples = globSync(join(dirname(dirname(previous)), 'config/samples/*.yaml'));
   t.ok(samples.length > 0);
   // A new setting of these two sections is absent by default: a default value would end all portal sessions.
@@ -142,7 +142,7 @@ t.test('the previous version and the current one', { skip: redisMissing() ?? fal
   const visitor = () => createPortalVisitor({ ca: authority.cert, publicPort: portalPort });
 
   for (const { from, to, title } of inBothDirections(site)) {
-    await t.test(`a token is the same user’s: ${title}`, async (t) => {
+    await t.test(`a token belongs to the same user: ${title}`, async (t) => {
       const { directory } = keystone;
       const alice = directory.user('acme', 'alice');
       const unscoped = keystone.issue(alice);
@@ -164,17 +164,17 @@ t.test('the previous version and the current one', { skip: redisMissing() ?? fal
       t.match(await browser.at(here).get('/'), { status: 200, body: /acme:alice/ });
       t.match(await browser.at(there).get('/'), { status: 200, body: /acme:alice/ });
       t.equal((await browser.at(there).post('/logout')).status, 303);
-      t.equal((await browser.at(here).get('/')).status, 303, 'and ends in both');
+      t.equal((await browser.at(here).get('/')).status, 303, 'signing out ends it in both versions');
     });
 
-    await t.test(`a form of one is accepted by the other: ${title}`, async (t) => {
+    await t.test(`a form from one version is accepted by the other: ${title}`, async (t) => {
       const browser = visitor();
       await browser.at(from.process.portalPort).get('/login');
       const fields = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
       t.equal((await browser.at(to.process.portalPort).post('/login/keystone', fields)).status, 303);
     });
 
-    await t.test(`a drop counts in both: ${title}`, async (t) => {
+    await t.test(`a drop applies in both versions: ${title}`, async (t) => {
       const token = keystoneToken('alice');
       for (const version of [from, to]) t.equal((await ask(version, token)).status, 200);
       const browser = visitor();
@@ -189,15 +189,18 @@ t.test('the previous version and the current one', { skip: redisMissing() ?? fal
     });
   }
 
-  await t.test('they provision under one Lease, and when one ends the other goes on', async (t) => {
-    const [previous, current] = site.versions;
-    // Both agree by one Lease of the API server: its holder provisions, and the other one takes over.
-    const runsOfBoth = async () =>
-      (await Promise.all(site.versions.map(periodicRuns))).reduce((sum, runs) => sum + runs, 0);
-    await eventually(async () => (await runsOfBoth()) >= 5);
-    await previous.process.stop();
-    const runs = await periodicRuns(current);
-    await eventually(async () => (await periodicRuns(current)) > runs);
-    t.pass('neither hinders the other');
-  });
+  await t.test(
+    'both versions provision under one Lease, and when one ends the other continues',
+    async (t) => {
+      const [previous, current] = site.versions;
+      // Both agree by one Lease of the API server: its holder provisions, and the other one takes over.
+      const runsOfBoth = async () =>
+        (await Promise.all(site.versions.map(periodicRuns))).reduce((sum, runs) => sum + runs, 0);
+      await eventually(async () => (await runsOfBoth()) >= 5);
+      await previous.process.stop();
+      const runs = await periodicRuns(current);
+      await eventually(async () => (await periodicRuns(current)) > runs);
+      t.pass('neither hinders the other');
+    },
+  );
 });

@@ -1,10 +1,14 @@
+/**
+ * Arktos shares the objects of a cluster-scoped custom resource among all tenants that define it. Stonegate
+ * refuses requests for such objects, unless the operator allows the API group.
+ */
 import t, { type Test } from 'tap';
 import { startStonegate } from '../support/stonegate.ts';
 
 const gadgets = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Cluster' } as const;
 const GADGETS = '/apis/example.com/v1/gadgets';
 
-/** Both tenants have defined it before Stonegate came, and acme has one object. */
+/** Both tenants have defined the same cluster-scoped resource, and acme has one object of it. */
 async function setUp(t: Test, tenancy: object = {}) {
   const stonegate = await startStonegate(t, { configuration: { tenancy } });
   const { seed } = stonegate.apiServer;
@@ -13,7 +17,7 @@ async function setUp(t: Test, tenancy: object = {}) {
   return { stonegate, bob: stonegate.keystoneToken('bob'), seed };
 }
 
-t.test('no request for one is forwarded', async (t) => {
+t.test('no request for a custom resource that all tenants share is forwarded', async (t) => {
   const { stonegate, bob } = await setUp(t);
   for (const [method, path] of [
     ['GET', GADGETS],
@@ -30,7 +34,7 @@ t.test('no request for one is forwarded', async (t) => {
   t.notOk(stonegate.apiServer.requests.some(({ url }) => url.includes('gadgets')));
 });
 
-t.test('what another tenant keeps in namespaces under that name is not read', async (t) => {
+t.test('another tenant’s namespaced objects of the same resource name cannot be read', async (t) => {
   const { stonegate, bob, seed } = await setUp(t);
   seed.customResource(
     { ...gadgets, plural: 'secrets', kind: 'Sec', scope: 'Namespaced' },
@@ -43,7 +47,7 @@ t.test('what another tenant keeps in namespaces under that name is not read', as
   t.notMatch(reply.body, /pw/);
 });
 
-t.test('a resource that was defined since discovery was read is looked at too', async (t) => {
+t.test('a resource that was defined after discovery was read is checked too', async (t) => {
   const { stonegate, bob, seed } = await setUp(t);
   t.equal((await stonegate.ask(bob, '/apis/example.com/v1/others')).status, 404);
   seed.customResource({ ...gadgets, plural: 'others', kind: 'Other' }, { tenant: 'globex' });
@@ -58,7 +62,7 @@ t.test('without any definition in the system tenant, a tenant’s custom resourc
   t.equal((await stonegate.ask(bob, '/apis/example.com/v1/own')).status, 200);
 });
 
-t.test('the operator can allow a group', async (t) => {
+t.test('the operator can allow an API group', async (t) => {
   const { stonegate, bob } = await setUp(t, { sharedAPIGroups: ['example.com'] });
   t.match((await stonegate.ask(bob, `${GADGETS}/g1`)).json(), { spec: { owner: 'acme' } });
 });

@@ -51,19 +51,22 @@ t.test('users of the files reach their tenants as themselves', async (t) => {
   t.equal((await ask(undefined, SETTINGS, both)).status, 401, 'two credentials');
 });
 
-t.test('a line taken out of the file is out, and a bad file keeps the last good one', async (t) => {
-  const { ask, folder, app, logged } = await setUp(t);
-  await writeFile(join(folder, 'tokens.csv'), 'daves-token,dave,41,acme\n');
-  await app.reload();
-  t.equal((await ask('daves-token', SETTINGS)).status, 200, 'the bad one is not taken');
-  t.match(logged.join(), /line 1: expected a tenant/);
-  t.notMatch(logged.join(), /daves-token|dave,/);
-  await writeFile(join(folder, 'tokens.csv'), 'franks-token,frank,43,,acme\n');
-  await app.reload();
-  await eventually(async () => (await ask('daves-token', SETTINGS)).status === 401);
-});
+t.test(
+  'a user whose line is removed is refused, and a bad file does not replace the last good one',
+  async (t) => {
+    const { ask, folder, app, logged } = await setUp(t);
+    await writeFile(join(folder, 'tokens.csv'), 'daves-token,dave,41,acme\n');
+    await app.reload();
+    t.equal((await ask('daves-token', SETTINGS)).status, 200, 'the bad file is not used');
+    t.match(logged.join(), /line 1: expected a tenant/);
+    t.notMatch(logged.join(), /daves-token|dave,/);
+    await writeFile(join(folder, 'tokens.csv'), 'franks-token,frank,43,,acme\n');
+    await app.reload();
+    await eventually(async () => (await ask('daves-token', SETTINGS)).status === 401);
+  },
+);
 
-t.test('unknown clients’ password guesses leave threads for name look-ups', async (t) => {
+t.test('unknown clients that guess passwords leave threads for name lookups', async (t) => {
   const folder = t.testdir({
     'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
   });
@@ -98,7 +101,7 @@ t.test(
       ['impersonate-user', 'system:anonymous'],
       ['impersonate-group', 'system:unauthenticated'],
     ]);
-    t.equal((await ask(undefined, '/api')).status, 401, 'not a listed path');
+    t.equal((await ask(undefined, '/api')).status, 401, 'the path is not listed');
     t.equal((await ask('refused', '/version')).status, 401, 'a refused credential never becomes anonymous');
     t.equal((await ask(undefined, '/version', basic('a', 'b'))).status, 401);
     t.match(

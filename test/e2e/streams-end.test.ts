@@ -1,7 +1,7 @@
 /**
- * Long-running requests end when access ends: a watch in good order, so that its client watches on; a
- * followed log and a connection into a pod by breaking, so that their user sees it. And they are bounded for
- * each user and tenant.
+ * Long-running requests end when access ends: a watch ends cleanly, so that its client watches again; a
+ * followed log and a connection to a pod break off, so that their user notices. The number of streams is
+ * limited for each user and tenant.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ async function setUp(t: Test, { streams, keystone: asked, authentication }: SetU
       t.equal((await request.head).statusCode, 200, path);
       return request;
     },
-    /** Why streams were ended so far, with their kinds. */
+    /** The kinds of streams that were ended so far, each with the reason. */
     ended: async () => {
       const text = await app.metrics.text();
       return [...text.matchAll(/streams_ended_total\{kind="(\w+)",reason="([\w-]+)"\} [1-9]/g)].map(
@@ -60,7 +60,7 @@ async function setUp(t: Test, { streams, keystone: asked, authentication }: SetU
   };
 }
 
-t.test('a user is deleted in Keystone: everything that they have open ends', async (t) => {
+t.test('if a user is deleted in Keystone, all their streams end', async (t) => {
   const { open, destination, keystone, keystoneToken, ended, audited, nobodyIsServed } = await setUp(t);
   const alice = keystoneToken('alice');
   const bob = await open(keystoneToken('bob'), WATCH);
@@ -88,7 +88,7 @@ t.test('a user is deleted in Keystone: everything that they have open ends', asy
   await ended2;
   await broken2;
   await Promise.all(closed);
-  t.equal((await askOnce(destination, alice, WATCH)).status, 401, 'and cannot be opened again');
+  t.equal((await askOnce(destination, alice, WATCH)).status, 401, 'the watch cannot be opened again');
   t.same(new Set(await ended()), new Set(['watch refused', 'log refused', 'exec refused']));
   const events = (await audited()).filter(
     ({ annotations }) => annotations?.['stonegate.dev/ended'] === 'refused',
@@ -100,7 +100,7 @@ t.test('a user is deleted in Keystone: everything that they have open ends', asy
 });
 
 t.test(
-  'a role is taken away: the watch ends, since the API server decided with the old groups',
+  'if a user’s roles change, the watch ends, since the API server decided with the old groups',
   async (t) => {
     const { open, keystone, keystoneToken, ended } = await setUp(t);
     const watch = await open(keystoneToken('alice'), WATCH);
@@ -112,7 +112,7 @@ t.test(
   },
 );
 
-t.test('Keystone fails while a credential is validated again', async (t) => {
+t.test('a stream stays open if Keystone fails while its credential is validated again', async (t) => {
   const { open, app, keystone, keystoneToken, ended, logged } = await setUp(t, {
     streams: { recheck: '400ms' },
     keystone: { staleIfUnavailable: '1h' },
@@ -126,14 +126,14 @@ t.test('Keystone fails while a credential is validated again', async (t) => {
   await eventually(async () =>
     /lookups_total\{tier="memory",result="stale"\} [1-9]/.test(await app.metrics.text()),
   );
-  t.notOk((await watch.head).closed, 'a cached identity goes on');
+  t.notOk((await watch.head).closed, 'the cached identity is still used');
   t.same(await ended(), []);
   t.notOk(logged.join('').includes(keystoneToken('alice')));
   watch.leave();
 });
 
 t.test(
-  'Keystone talks nonsense beyond the life of the entry: the stream ends after one more recheck time',
+  'if Keystone’s responses stay invalid after the entry expires, the stream ends one recheck interval later',
   async (t) => {
     const { open, keystone, keystoneToken, ended } = await setUp(t);
     const watch = await open(keystoneToken('alice'), WATCH);
@@ -143,41 +143,48 @@ t.test(
   },
 );
 
-t.test('D521 limits.streams.perUser: one more is refused before anything is sent for it', async (t) => {
-  const { open, destination, keystoneToken, apiServer, configure, configuration, app, nobodyIsServed } =
-    await setUp(t, { streams: { perUser: 3 } });
-  const alice = keystoneToken('alice');
-  const watches = [await open(alice, WATCH), await open(alice, WATCH), await open(alice, LOG)];
-  const before = apiServer.requests.filter(isForClient).length;
-  const refused = await askOnce(destination, alice, WATCH);
-  t.match(refused, { status: 429, code: 'StreamLimitExceeded', headers: { 'retry-after': '1' } });
-  const asked = { headers: { 'impersonate-user': 'eve' } };
-  t.equal(
-    (await askOnce(destination, alice, WATCH, asked)).code,
-    'StreamLimitExceeded',
-    'nor as another user',
-  );
-  t.equal((await askOnce(destination, alice, EXEC)).code, 'StreamLimitExceeded');
-  t.equal(apiServer.requests.filter(isForClient).length, before);
-  t.equal((await askOnce(destination, alice, CONFIGMAPS)).status, 200, 'ordinary requests go on');
-  const other = await open(keystoneToken('bob'), WATCH);
+t.test(
+  'D521 limits.streams.perUser: one more stream is refused before anything is sent for it',
+  async (t) => {
+    const { open, destination, keystoneToken, apiServer, configure, configuration, app, nobodyIsServed } =
+      await setUp(t, { streams: { perUser: 3 } });
+    const alice = keystoneToken('alice');
+    const watches = [await open(alice, WATCH), await open(alice, WATCH), await open(alice, LOG)];
+    const before = apiServer.requests.filter(isForClient).length;
+    const refused = await askOnce(destination, alice, WATCH);
+    t.match(refused, { status: 429, code: 'StreamLimitExceeded', headers: { 'retry-after': '1' } });
+    const asked = { headers: { 'impersonate-user': 'eve' } };
+    t.equal(
+      (await askOnce(destination, alice, WATCH, asked)).code,
+      'StreamLimitExceeded',
+      'impersonation does not avoid the limit',
+    );
+    t.equal((await askOnce(destination, alice, EXEC)).code, 'StreamLimitExceeded');
+    t.equal(apiServer.requests.filter(isForClient).length, before);
+    t.equal((await askOnce(destination, alice, CONFIGMAPS)).status, 200, 'ordinary requests are served');
+    const other = await open(keystoneToken('bob'), WATCH);
 
-  await configure({ ...configuration, limits: { streams: { recheck: '100ms', perUser: 4 } } });
-  await app.reload();
-  const fourth = await open(alice, WATCH);
-  t.equal((await askOnce(destination, alice, WATCH)).status, 429, 'a reload counts on');
-  fourth.leave();
-  await eventually(async () => {
-    const next = openRequest(destination, alice, WATCH);
-    const { statusCode } = await next.head;
-    next.leave();
-    return statusCode === 200;
-  });
-  for (const watch of [...watches, other]) watch.leave();
-  await nobodyIsServed();
-});
+    await configure({ ...configuration, limits: { streams: { recheck: '100ms', perUser: 4 } } });
+    await app.reload();
+    const fourth = await open(alice, WATCH);
+    t.equal(
+      (await askOnce(destination, alice, WATCH)).status,
+      429,
+      'open streams still count after a reload',
+    );
+    fourth.leave();
+    await eventually(async () => {
+      const next = openRequest(destination, alice, WATCH);
+      const { statusCode } = await next.head;
+      next.leave();
+      return statusCode === 200;
+    });
+    for (const watch of [...watches, other]) watch.leave();
+    await nobodyIsServed();
+  },
+);
 
-t.test('limits.streams.perTenant: the users of a tenant together, and no other tenant', async (t) => {
+t.test('limits.streams.perTenant limits the users of a tenant together, and no other tenant', async (t) => {
   const { open, destination, provider, keystoneToken } = await setUp(t, { streams: { perTenant: 2 } });
   const carol = await provider.idToken('carol');
   const watches = [await open(keystoneToken('alice'), WATCH), await open(carol, WATCH)];
@@ -186,7 +193,7 @@ t.test('limits.streams.perTenant: the users of a tenant together, and no other t
   for (const watch of watches) watch.leave();
 });
 
-t.test('a line is taken out of the token file: its user’s watch ends with the reload', async (t) => {
+t.test('if a line is removed from the token file, its user’s watch ends with the reload', async (t) => {
   const folder = t.testdir({ 'tokens.csv': 'daves-token,dave,41,,,acme\nevas-token,eva,42,,,acme\n' });
   const stonegate = await startStonegate(t, {
     folder,
@@ -209,7 +216,7 @@ t.test('a line is taken out of the token file: its user’s watch ends with the 
   eva?.leave();
 });
 
-t.test('a service account is deleted: its watch ends at the next TokenReview', async (t) => {
+t.test('if a service account is deleted, its watch ends at the next TokenReview', async (t) => {
   const { open, apiServer, ended } = await setUp(t, {
     authentication: { tokenReview: { cacheTTL: '50ms' } },
   });

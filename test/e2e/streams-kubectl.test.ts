@@ -1,4 +1,4 @@
-/** Which kubectl commands end with an error when their user's access ends, and which without one. */
+/** When a user's access ends, some kubectl commands end with an error and others without one. */
 import { once } from 'node:events';
 import t from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -26,7 +26,7 @@ for (const binary of binaries)
       await app.reload();
       log.append('first line');
       const alice = everybody.as(binary, keystoneToken('alice'));
-      /** @returns, once it has printed, how it will end */
+      /** Resolves once the command has printed this. @returns how it will end */
       const run = async (words: readonly string[], printed: RegExp) => {
         const child = alice.start(words);
         let complaint = '';

@@ -11,7 +11,7 @@ async function setUp(t: Test, options: ProvisionerOptions) {
   const stonegate = await startStonegate(t, { mode });
   const { apiServer, keystone } = stonegate;
   const { directory } = keystone;
-  // No tenant belongs to Keystone's first domain; on Arktos an administrator made those of the others.
+  // Keystone's first domain has no tenant; on Arktos an administrator created the tenants of the others.
   const foreign = [
     directory.domain('Default'),
     ...(mode === 'arktos' ? [directory.domain('acme'), directory.domain('globex')] : []),
@@ -43,13 +43,21 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
     const member = keystone.issue(alice, { project: web });
     const reader = keystone.issue(dave, { project: web });
-    t.equal(await statusOf(member, inWeb('secrets')), 200, 'a member changes all, secrets too');
+    t.equal(
+      await statusOf(member, inWeb('secrets')),
+      200,
+      'a member has access to everything, secrets included',
+    );
     t.equal(await statusOf(reader, inWeb('pods')), 200, 'a reader reads');
     t.equal(await statusOf(reader, inWeb('secrets')), 403, 'but no secrets');
     const delegated = directory.applicationCredential(alice, web, { roles: ['reader'] });
     const methods = ['application_credential'];
     const narrow = keystone.issue(alice, { project: web }, { methods, applicationCredential: delegated });
-    t.equal(await statusOf(narrow, inWeb('secrets')), 403, 'a narrower credential has no more than it says');
+    t.equal(
+      await statusOf(narrow, inWeb('secrets')),
+      403,
+      'a narrower credential gives no more than its own roles',
+    );
   });
 
   t.test(`${mode}: the namespace of a project has the quota that Keystone's limits give it`, async (t) => {
@@ -67,22 +75,25 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.match(quotas, [{ location: { name: 'stonegate-project' }, object: { spec: { hard: { pods: '4' } } } }]);
   });
 
-  t.test(`${mode}: a dry run does nothing`, async (t) => {
+  t.test(`${mode}: a dry run changes nothing`, async (t) => {
     const { sync, apiServer } = await setUp(t, { mode });
     const before = apiServer.cluster.store.revision;
     t.match(await sync('--dry-run'), { code: 0, stdout: /\d+ to create/ });
     t.equal(apiServer.cluster.store.revision, before);
   });
 
-  t.test(`${mode}: what is refused is a 1, with the remedy, and the rest is done`, async (t) => {
-    const { sync, ours } = await setUp(t, { mode, bindings: { domains: {} } });
-    const { code, stdout, stderr } = await sync();
-    t.equal(code, 1);
-    t.match(stdout, / 0 failed, .* [13] refused$/m);
-    t.match(stderr, /^refused: domain Default .* tenancy\.domains$/m);
-    t.match(stderr, /^Correct what is refused, .*`ignore: true` in bindings\.domains\.ID/m);
-    t.ok(ours().length > 0);
-  });
+  t.test(
+    `${mode}: if something is refused, sync exits with 1 and says what to do, and the rest is done`,
+    async (t) => {
+      const { sync, ours } = await setUp(t, { mode, bindings: { domains: {} } });
+      const { code, stdout, stderr } = await sync();
+      t.equal(code, 1);
+      t.match(stdout, / 0 failed, .* [13] refused$/m);
+      t.match(stderr, /^refused: domain Default .* tenancy\.domains$/m);
+      t.match(stderr, /^Correct what is refused, .*`ignore: true` in bindings\.domains\.ID/m);
+      t.ok(ours().length > 0);
+    },
+  );
 
   t.test(`${mode}: many removals at once wait for --force`, async (t) => {
     const { sync, directory, ours } = await setUp(t, { mode });
@@ -103,7 +114,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     t.equal(code, 1);
     t.match(stderr, /create Namespace .*FAILED: .*does not let Stonegate provision this/);
     t.ok(ours().length > 0);
-    t.match(await sync(), { code: 0 }, 'and a second run does what is left');
+    t.match(await sync(), { code: 0 }, 'a second run does the rest');
   });
 }
 
@@ -119,7 +130,7 @@ t.test('arktos: a new domain gets a tenant, whose users may review their own acc
   t.equal(
     await statusOf(admin, '/api/v1/namespaces'),
     200,
-    'a role on the domain counts in the whole tenant',
+    'a role on the domain applies in the whole tenant',
   );
   t.equal(
     list('clusterrolebindings', RBAC, 'system').filter(({ location }) => /-[0-9a-f]{40}$/.test(location.name))
@@ -139,7 +150,7 @@ t.test('arktos: a new domain gets a tenant, whose users may review their own acc
 });
 
 t.test(
-  'D337 on Arktos a role on the domain that a user has lost counts nowhere in the tenant any more',
+  'D337 on Arktos a role on the domain that a user has lost no longer applies anywhere in the tenant',
   async (t) => {
     const bindings = { subjects: 'users', maxDeletedShare: 1 };
     const { sync, keystone, directory, web, list, statusOf } = await setUp(t, { mode: 'arktos', bindings });
@@ -154,8 +165,8 @@ t.test(
     directory.unassign(boss, 'admin', { domain });
     t.match(await sync(), { code: 0, stdout: /delete ClusterRoleBinding/ });
     t.equal(list('clusterrolebindings').length, before - 1);
-    t.equal(await statusOf(token, '/api/v1/secrets'), 403, 'also with a token that says otherwise');
-    t.equal(await statusOf(token, '/api/v1/pods'), 200, 'the role that is left counts');
+    t.equal(await statusOf(token, '/api/v1/secrets'), 403, 'even with a token that still has the role');
+    t.equal(await statusOf(token, '/api/v1/pods'), 200, 'the remaining role still applies');
   },
 );
 
@@ -172,7 +183,7 @@ t.test('arktos: in a tenant that Stonegate did not create, roles on the domain a
 });
 
 t.test(
-  'arktos: role bindings of the system tenant, which count in every tenant, are warned about',
+  'arktos: sync and check warn of role bindings of the system tenant, which apply in every tenant',
   async (t) => {
     const { sync, check, apiServer } = await setUp(t, { mode: 'arktos' });
     apiServer.seed.roleBinding('ops', 'view', ['group:keystone:system:role:admin']);
@@ -183,7 +194,7 @@ t.test(
   },
 );
 
-t.test("shared: a role on the domain counts in that domain's namespaces and nowhere else", async (t) => {
+t.test("shared: a role on the domain applies in that domain's namespaces and nowhere else", async (t) => {
   const { sync, keystone, directory, web, statusOf } = await setUp(t, { mode: 'shared' });
   const boss = directory.user('initech', 'boss');
   directory.assign(boss, 'admin', { domain: web.domain });
@@ -196,7 +207,7 @@ t.test("shared: a role on the domain counts in that domain's namespaces and nowh
 });
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[])
-  t.test(`${mode}: check fails for a Stonegate that the API server lets impersonate no one`, async (t) => {
+  t.test(`${mode}: check fails if the API server does not let Stonegate impersonate users`, async (t) => {
     const { check, apiServer } = await setUp(t, { mode });
     t.notMatch((await check()).stderr, /may not impersonate/);
     apiServer.seed.token('stonegate-own-token', { username: 'without-rights' });

@@ -29,7 +29,7 @@ async function start(t: Test): Promise<RunningStonegate> {
     ACME,
   );
   seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
-  // The role of the system is weak, that of the tenant strong.
+  // The system tenant's role grants nothing, that of the tenant everything.
   seed.clusterRole('view', []);
   seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
   return stonegate;
@@ -97,7 +97,7 @@ t.test('bindings of a tenant’s user', async (t) => {
       .map(({ location }) => location.name);
 
   await t.test(
-    'Arktos lets them grant a strong role because the system has a weak one of the same name',
+    'Arktos lets them grant a strong role because the system tenant has a weak one of the same name',
     async (t) => {
       t.equal(await direct(stonegate, full, post(binding('hole', { name: 'view' }))), 201);
       t.ok(stored().includes('hole'));
@@ -186,7 +186,7 @@ t.test('bindings of a tenant’s user', async (t) => {
     t.equal(await direct(stonegate, full, post(body)), 201);
   });
 
-  await t.test('a service account of the tenant is refused likewise', async (t) => {
+  await t.test('a service account of the tenant is refused in the same way', async (t) => {
     const account = apiServer.seed.serviceAccountToken({
       tenant: 'acme',
       namespace: 'default',
@@ -219,7 +219,7 @@ t.test('access reviews of a tenant’s user', async (t) => {
   });
   const attack = review('globex:bob', { tenant: 'globex' });
 
-  await t.test('Arktos answers for users of other tenants', async (t) => {
+  await t.test('Arktos answers reviews about users of other tenants', async (t) => {
     const full = path.replace('/v1/', '/v1/tenants/acme/');
     t.equal(await direct(stonegate, full, post(attack)), 201);
   });

@@ -105,7 +105,7 @@ async function checkService(
   t.same(statuses, [200, 200, 201], `bob's requests succeed during ${meanwhile}`);
 }
 
-t.test('endless uploads of one tenant keep no other tenant waiting', async (t) => {
+t.test('endless uploads of one tenant do not delay other tenants', async (t) => {
   const { stonegate, alice, bob, attacker, arrived } = await start(t);
   const posts = (): number => arrived((method) => method === 'POST');
   attacker.send(
@@ -116,7 +116,7 @@ t.test('endless uploads of one tenant keep no other tenant waiting', async (t) =
   await eventually(() => posts() >= PER_TENANT);
   t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
   t.equal((await stonegate.ask(bob, CONFIGMAPS)).status, 200);
-  t.equal(posts(), PER_TENANT, 'half of the connections');
+  t.equal(posts(), PER_TENANT, 'the tenant has half of the connections');
   t.same(attacker.statuses, []);
 
   // A client that disconnects makes room for the tenant's next request.
@@ -124,7 +124,7 @@ t.test('endless uploads of one tenant keep no other tenant waiting', async (t) =
   t.equal((await stonegate.ask(alice, CONFIGMAPS)).status, 200);
 });
 
-t.test('D523 a tenant that is hostile in every way stops no other tenant', async (t) => {
+t.test('D523 a tenant that attacks in every way does not stop other tenants', async (t) => {
   const { stonegate, alice, bob, attacker } = await start(t);
   const reset = (stream: ClientHttp2Stream): void => {
     setImmediate(() => stream.close());

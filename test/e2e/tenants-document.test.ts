@@ -19,7 +19,7 @@ import { createTestbed } from '../support/testbed.ts';
 
 const skip = findKubectls().length === 0 && NO_KUBECTL;
 
-t.test('the operator’s policies on the page are good ones', async (t) => {
+t.test('the operator’s policies on the page are valid', async (t) => {
   const [, line = ''] = /```json\n(.*?)```/s.exec(readFileSync(PAGE, 'utf8')) ?? [];
   const { policies, problems } = readAbacFile(line);
   t.same(problems, []);
@@ -34,7 +34,7 @@ t.test('the operator’s policies on the page are good ones', async (t) => {
   t.match(resolvedPolicies({ facts }).policies, [{ tenants: new Set(['globex']) }]);
 });
 
-t.test('following docs/tenants.md on Arktos', { skip }, async (t) => {
+t.test('a reader can follow docs/tenants.md on Arktos', { skip }, async (t) => {
   const folder = t.testdir({});
   const testbed = await createTestbed({ folder, gitVersion: 'v0.9.0' });
   t.teardown(() => testbed.close());

@@ -49,7 +49,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
   const configuration = { ...configurationOf(mode, 'token', changes), ...options.configuration };
   const stonegate = await startStonegate(t, { ...options, mode, configuration });
   const { apiServer } = stonegate;
-  /** What reached the API server while `action` ran, Stonegate's own question for its version left out. */
+  /** What reached the API server while `action` ran, without Stonegate's own request for its version. */
   const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
     const before = apiServer.requests.length;
     await action();
@@ -73,7 +73,7 @@ for (const [mode, own] of [
 ] as const) {
   const namespace = mode === 'arktos' ? 'default' : 'acme';
   const root = mode === 'arktos' ? '/api/v1/tenants/acme' : '/api/v1';
-  t.test(`in ${mode} mode, Stonegate itself known by ${own}`, async (t) => {
+  t.test(`in ${mode} mode, if Stonegate’s own credential is a ${own}`, async (t) => {
     const configuration = configurationOf(mode, own);
     const everybody = await startForKubectl(t, { mode, configuration });
     const { stonegate, next } = everybody;
@@ -91,7 +91,7 @@ for (const [mode, own] of [
       },
     );
 
-    await t.test('C248 so does one whose token comes as a WebSocket subprotocol', async (t) => {
+    await t.test('C248 so does one that sends its token as a WebSocket subprotocol', async (t) => {
       const arrival = next(({ url }) => url.includes('/pods/web/exec'));
       const carrier = `base64url.bearer.authorization.k8s.io.${Buffer.from(robot).toString('base64url')}`;
       const path = `/api/v1/namespaces/${namespace}/pods/web/exec?command=true&stdout=1`;
@@ -104,7 +104,7 @@ for (const [mode, own] of [
   });
 }
 
-t.test('one review counts for many requests, until the API server takes the token no more', async (t) => {
+t.test('one TokenReview counts for many requests, until the API server refuses the token', async (t) => {
   const { ask, robot, arrived, apiServer } = await start(t, 'arktos');
   const reviews = (seen: LoggedRequest[]) => seen.filter(({ url }) => url === REVIEWS).length;
   const seen = await arrived(async () => {
@@ -146,7 +146,7 @@ t.test('a token that the API server does not authenticate', async (t) => {
     });
     t.same(seen, []);
   });
-  await t.test('an API server that closes the connection is a 503, not an invalid token', async (t) => {
+  await t.test('an API server that closes the connection causes a 503, not a 401', async (t) => {
     apiServer.breakNext('reset', ({ url }) => url === REVIEWS);
     t.match(await ask(robot, '/api/v1/pods'), { status: 503 });
     t.match(await ask(robot, '/api/v1/pods'), { status: 200 });
@@ -188,7 +188,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
     });
     t.same(seen, []);
   });
-  await t.test('stands in the audit log as themselves', async (t) => {
+  await t.test('appears in the audit log under their own name', async (t) => {
     const events = await stonegate.audited();
     const [event] = events.filter(({ user }) => user.username === ROBOT);
     t.match(event?.annotations, {
@@ -201,7 +201,7 @@ t.test('in Arktos a tenant’s administrator with a token of their own', async (
   });
 });
 
-t.test('a service account never becomes the one of the same name in the system tenant', async (t) => {
+t.test('a service account is never taken for the one of the same name in the system tenant', async (t) => {
   const { ask, robot, apiServer } = await start(t, 'arktos');
   apiServer.seed.clusterRole('almighty', EVERYTHING);
   apiServer.seed.clusterRoleBinding('almighty', 'almighty', [`user:${ROBOT}`]);
@@ -212,7 +212,7 @@ t.test('a service account never becomes the one of the same name in the system t
   t.match(
     (await ask(system, '/api/v1/nodes')).status,
     200,
-    'the system tenant’s own is of the system tenant',
+    'the system tenant’s service account has its own rights',
   );
 
   apiServer.seed.clusterRole('shells', [{ verbs: ['get'], apiGroups: [''], resources: ['pods/exec'] }], {
@@ -246,7 +246,7 @@ t.test(
   },
 );
 
-t.test('with a tenant configured for service accounts', async (t) => {
+t.test('with authentication.tokenReview.tenant, users who belong to no tenant get that tenant', async (t) => {
   const { ask, apiServer, arrived } = await start(t, 'arktos', { tenant: 'acme' });
   apiServer.seed.token('admin-token', { username: 'admin', tenant: 'acme' });
   const seen = await arrived(async () => t.equal((await ask('admin-token', '/api/v1/pods')).status, 200));
@@ -279,7 +279,7 @@ async function openWebSocket(
   });
 }
 
-/** Past Stonegate. */
+/** Sends a request to the API server directly. */
 async function fetchDirectly({ apiServer, authority }: RunningStonegate, token: string, path: string) {
   return new Promise<number | undefined>((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` };
@@ -292,7 +292,7 @@ async function fetchDirectly({ apiServer, authority }: RunningStonegate, token: 
   });
 }
 
-t.test('what one API server said of a token does not count at another', async (t) => {
+t.test('a TokenReview of one API server does not count for another', async (t) => {
   const { ask, robot, configure, authority } = await start(t, 'shared', { cacheTTL: '10m' });
   const pods = '/api/v1/namespaces/acme/pods';
   t.equal((await ask(robot, pods)).status, 200);
@@ -300,7 +300,7 @@ t.test('what one API server said of a token does not count at another', async (t
   const tokens = { [OWN_TOKEN]: { username: 'stonegate', groups: ['system:masters'] } };
   const other = await createApiServer({ flavour: 'kubernetes', tls, tokens });
   t.teardown(() => other.close());
-  // Noticed without being told: an operator's reload would empty the cache.
+  // The change is noticed without a reload by the operator, which would empty the cache.
   await configure({
     ...configurationOf('shared', 'token', { cacheTTL: '10m' }),
     upstream: { server: other.url },

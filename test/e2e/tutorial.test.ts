@@ -26,7 +26,7 @@ t.test('every block is run, or says why not', async (t) => {
   t.equal(blocks.length, [...readFileSync(PAGE, 'utf8').matchAll(/```sh/g)].length);
 });
 
-/** The page's commands in one shell. One that fails ends it, unless the page says that it does. */
+/** Runs the page's commands in one shell, which ends if one fails, unless the page says that it fails. */
 async function run(shell: ReturnType<typeof readersShell>, url: string) {
   const script = running
     .map(({ mark, commands }) => {
@@ -38,9 +38,9 @@ async function run(shell: ReturnType<typeof readersShell>, url: string) {
   return { outputs: output.split(`${NEXT}\n`), code };
 }
 
-t.test('following the page', { skip: findKubectls().length === 0 && NO_KUBECTL }, async (t) => {
+t.test('a reader can follow the page', { skip: findKubectls().length === 0 && NO_KUBECTL }, async (t) => {
   const folder = t.testdir();
-  // The demo has one for quotas. It provisions nothing.
+  // The demo has this credential for quotas. It provisions nothing.
   const tokenFile = join(folder, 'provisioner-token');
   writeFileSync(tokenFile, 'provisioner');
   const configuration = { bindings: { credential: { tokenFile } } };

@@ -1,6 +1,6 @@
 /**
- * The usage of tenants, as an operator bills it: what clients did on the whole program is in its records and
- * metrics, once, whichever process served it, and however the process ended.
+ * The usage of tenants, as an operator bills it: each request of a client is in the records and metrics once,
+ * whichever process served it, and however that process ended.
  */
 import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
@@ -86,7 +86,7 @@ t.test("requests by class, refusals and bytes are charged to the user's tenant",
   t.match(await usageOf(stonegate, '-'), { listRequests: 2, refusals: 2 }, 'D536 requests without a user');
 });
 
-t.test('D539 the bytes and seconds of streams that are still open', async (t) => {
+t.test('D539 the bytes and seconds of streams are counted while they are open', async (t) => {
   const { stonegate, destination, token } = await serve(t, { usage: USAGE });
   const watch = openRequest(destination, token, `${CONFIGMAPS}?watch=true`);
   await watch.until('"settings"');
@@ -101,10 +101,10 @@ t.test('D539 the bytes and seconds of streams that are still open', async (t) =>
   await eventually(async () => (await counted('received_bytes_total')) >= sent);
   t.ok((await counted('sent_bytes_total')) > 0);
   t.ok((await counted('stream_seconds_total')) > 0);
-  t.equal(await counted('requests_total'), 0, 'they are requests when they end');
+  t.equal(await counted('requests_total'), 0, 'a stream counts as a request when it ends');
 });
 
-t.test('of two processes one is killed: all but its last minute is in the sum', async (t) => {
+t.test('if one of two processes is killed, the report has everything but its last minute', async (t) => {
   const configuration = { usage: USAGE, server: { shutdownGrace: '5s' } };
   const { testbed, stonegate: victim, other: survivor, ask } = await serve(t, configuration, 2);
   for (const each of [victim, survivor])
@@ -123,12 +123,12 @@ t.test('of two processes one is killed: all but its last minute is in the sum', 
   t.match(
     rows[0],
     { tenant: 'acme', project: /^[0-9a-z-]+$/, usage: { listRequests: 7 } },
-    'D540 read twice',
+    'D540 a file that is given twice counts once',
   );
   t.same(gaps, []);
 });
 
-t.test('the metrics are the sum of all workers, of one that was killed too', async (t) => {
+t.test('the metrics are the sum of all workers, including one that was killed', async (t) => {
   const configuration = { server: { workers: 2, shutdownGrace: '5s' }, usage: USAGE };
   const { stonegate, ask } = await serve(t, configuration);
   const started = () => stonegate.logged.filter(({ message, worker }) => message === 'serving' && worker);
@@ -146,22 +146,25 @@ t.test('the metrics are the sum of all workers, of one that was killed too', asy
   await eventually(async () => (await lists()) === 9);
 });
 
-t.test('by default: whole lines among audit events on standard output, and no page of metrics', async (t) => {
-  const configuration = { audit: { file: '-' }, usage: {}, server: { workers: 2, shutdownGrace: '5s' } };
-  const { testbed, stonegate, ask } = await serve(t, configuration);
-  t.equal((await stonegate.admin('/metrics/usage')).status, 404);
-  const asked = await Promise.all(Array.from({ length: 20 }, () => ask()));
-  t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
-  stonegate.signal('SIGTERM');
-  const { stdout } = await stonegate.ended;
-  const kinds = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line): { kind: string } => JSON.parse(line));
-  t.same(new Set(kinds.map(({ kind }) => kind)), new Set(['Event', 'UsageRecord', 'UsageHeartbeat']));
-  const file = join(dirname(testbed.configFile), 'stdout.jsonl');
-  await writeFile(file, stdout);
-  const { rows, gaps } = await report(file);
-  t.match(rows, [{ tenant: 'acme', usage: { listRequests: 20 } }]);
-  t.same(gaps, []);
-});
+t.test(
+  'by default, records are whole lines among the audit events on standard output, not metrics',
+  async (t) => {
+    const configuration = { audit: { file: '-' }, usage: {}, server: { workers: 2, shutdownGrace: '5s' } };
+    const { testbed, stonegate, ask } = await serve(t, configuration);
+    t.equal((await stonegate.admin('/metrics/usage')).status, 404);
+    const asked = await Promise.all(Array.from({ length: 20 }, () => ask()));
+    t.same(new Set(asked.map(({ status }) => status)), new Set([200]));
+    stonegate.signal('SIGTERM');
+    const { stdout } = await stonegate.ended;
+    const kinds = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): { kind: string } => JSON.parse(line));
+    t.same(new Set(kinds.map(({ kind }) => kind)), new Set(['Event', 'UsageRecord', 'UsageHeartbeat']));
+    const file = join(dirname(testbed.configFile), 'stdout.jsonl');
+    await writeFile(file, stdout);
+    const { rows, gaps } = await report(file);
+    t.match(rows, [{ tenant: 'acme', usage: { listRequests: 20 } }]);
+    t.same(gaps, []);
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * What Stonegate's own watches (filtered namespaces, all namespaces) do over a reload, as the
- * documents promise it: they end in order, and a client that resumes lacks nothing.
+ * What Stonegate's own watches (filtered namespaces, all namespaces) do over a reload, as the documentation
+ * promises: they end cleanly, and a client that resumes misses nothing.
  */
 import type { IncomingMessage } from 'node:http';
 import t, { type Test } from 'tap';
@@ -10,7 +10,7 @@ import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
-/** Another bound of the index builds it anew. */
+/** A different limit makes Stonegate build a new index. */
 const OTHER_INDEX = { ...ACCESS, maxIndexBytes: 50_000_000 };
 
 interface Watched {
@@ -57,7 +57,7 @@ interface Lists {
   readonly configMaps: string;
 }
 
-/** alice may do everything in the namespace `acme`, and is told of no other. */
+/** alice may do everything in the namespace `acme`, and sees no other. */
 async function start(t: Test) {
   const stonegate = await startStonegate(t, { mode: 'shared', configuration: { access: ACCESS } });
   const alice = stonegate.keystoneToken('alice');
@@ -82,37 +82,40 @@ async function openAll(t: Test, site: RunningStonegate & { readonly alice: strin
   };
 }
 
-t.test('a reload that leaves the index ends them in order; resumed, they lack nothing', async (t) => {
-  const site = await start(t);
-  const { app, apiServer, configure, alice } = site;
-  const watches = await openAll(t, site);
-  const before = await revisions(site);
-  await configure({ access: ACCESS, log: { level: 'debug' } });
-  await app.reload();
-  await eventually(() => Object.values(watches).every(({ ended }) => ended));
-  for (const [name, watch] of Object.entries(watches)) {
-    t.notOk(watch.broken, name);
-    t.notOk(
-      watch.events.some((event) => event.startsWith('ERROR')),
-      name,
+t.test(
+  'a reload that leaves the index unchanged ends watches cleanly; resumed, they miss nothing',
+  async (t) => {
+    const site = await start(t);
+    const { app, apiServer, configure, alice } = site;
+    const watches = await openAll(t, site);
+    const before = await revisions(site);
+    await configure({ access: ACCESS, log: { level: 'debug' } });
+    await app.reload();
+    await eventually(() => Object.values(watches).every(({ ended }) => ended));
+    for (const [name, watch] of Object.entries(watches)) {
+      t.notOk(watch.broken, name);
+      t.notOk(
+        watch.events.some((event) => event.startsWith('ERROR')),
+        name,
+      );
+    }
+    apiServer.seed.configMap('new', {}, { namespace: 'acme' });
+    const resumed = follow(
+      t,
+      await site.open(alice, `${CONFIG_MAPS}?watch=1&resourceVersion=${before.configMaps}`),
     );
-  }
-  apiServer.seed.configMap('new', {}, { namespace: 'acme' });
-  const resumed = follow(
-    t,
-    await site.open(alice, `${CONFIG_MAPS}?watch=1&resourceVersion=${before.configMaps}`),
-  );
-  await eventually(() => resumed.events.includes('ADDED new'));
-  const namespaces = follow(
-    t,
-    await site.open(alice, `${NAMESPACES}?watch=1&resourceVersion=${before.namespaces}`),
-  );
-  apiServer.seed.namespace('second');
-  apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
-  await eventually(() => namespaces.events.includes('ADDED second'));
-});
+    await eventually(() => resumed.events.includes('ADDED new'));
+    const namespaces = follow(
+      t,
+      await site.open(alice, `${NAMESPACES}?watch=1&resourceVersion=${before.namespaces}`),
+    );
+    apiServer.seed.namespace('second');
+    apiServer.seed.roleBinding('workers', 'worker', ['user:acme:alice'], { namespace: 'second' });
+    await eventually(() => namespaces.events.includes('ADDED second'));
+  },
+);
 
-t.test('a reload that replaces the index ends them, and clients list again', async (t) => {
+t.test('a reload that replaces the index ends watches, and clients list again', async (t) => {
   const site = await start(t);
   const { app, configure } = site;
   const watches = await openAll(t, site);
@@ -125,7 +128,7 @@ t.test('a reload that replaces the index ends them, and clients list again', asy
   await eventually(async () => (await site.ask(site.alice, NAMESPACES)).status === 200);
 });
 
-t.test('a reload that is refused leaves them open', async (t) => {
+t.test('a reload that is refused leaves watches open', async (t) => {
   const site = await start(t);
   const { app, apiServer, configure } = site;
   const watches = await openAll(t, site);

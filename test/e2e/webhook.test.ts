@@ -1,6 +1,6 @@
 /**
- * The webhook as an API server meets it: over TLS with client certificates, with the stand-ins of Keystone
- * and of the API server that keeps the ConfigMaps.
+ * The webhook as an API server uses it: over TLS with client certificates, with the stand-ins of Keystone and
+ * of the API server that stores the ConfigMaps.
  */
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
@@ -78,7 +78,7 @@ async function statusAs(
   return promise;
 }
 
-/** What the documentation says that synchronisation needs. */
+/** Grants the rights that synchronisation needs according to the documentation. */
 function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']): void {
   const rbac = 'rbac.authorization.k8s.io';
   seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
@@ -162,7 +162,7 @@ t.test('a token', async (t) => {
     },
   );
 
-  t.test('while Keystone is down is a 503: a refusal would be cached', async (t) => {
+  t.test('gets a 503 while Keystone is down, since a refusal would be cached', async (t) => {
     const token = stonegate.keystoneToken('bob');
     await stonegate.keystone.down();
     const { status, body } = await client.reviewToken(token);
@@ -170,7 +170,7 @@ t.test('a token', async (t) => {
     t.match({ status, body }, { status: 503, body: { kind: 'Status', code: 503 } });
   });
 
-  t.test('C245 is never in the log, at its most talkative', async (t) => {
+  t.test('C245 is never in the log, even at the most verbose level', async (t) => {
     const token = stonegate.keystoneToken('alice');
     await client.reviewToken(token);
     await client.post(`{"spec":{"token":"${token}"`);
@@ -191,11 +191,11 @@ t.test('no client without a certificate of the configured CA is served', async (
   }
 });
 
-t.test('what is no review', async (t) => {
+t.test('a body that is not a review', async (t) => {
   const { client } = await start(t);
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'gAAAAA' } };
 
-  t.test('C243 is a 400 with a Status', async (t) => {
+  t.test('C243 gets a 400 with a Status', async (t) => {
     for (const body of ['', { ...review, kind: 'Pod' }]) {
       t.match(await client.post(body), { status: 400, body: { kind: 'Status', code: 400 } });
     }
@@ -226,7 +226,7 @@ t.test('a rewritten policy file', async (t) => {
   );
 });
 
-t.test('a webhook that is removed while a review hangs: the replaced credential is not used', async (t) => {
+t.test('if the webhook is removed while a review hangs, the replaced credential is not used', async (t) => {
   const configMap = { namespace: 'kube-system', name: 'k8s-auth-policy' };
   const { stonegate, client } = await start(t, { policy: { configMap }, configMapInterval: '10ms' });
   const { apiServer, app, ask, configFile, configure, keystone, keystoneToken } = stonegate;
@@ -275,7 +275,7 @@ t.test('a policy in a ConfigMap', async (t) => {
   });
 });
 
-t.test('a synchronisation file', async (t) => {
+t.test('with a synchronisation file', async (t) => {
   const bindings = { credential: { tokenFile: 'provisioner-token' } };
   const { stonegate, client } = await start(t, { sync: { file: 'sync.yaml' } }, { bindings });
   const { directory } = stonegate.keystone;
@@ -286,7 +286,7 @@ t.test('a synchronisation file', async (t) => {
   seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
 
   t.test(
-    'C240 every mapping that fits applies, in order: groups are added, the name is replaced',
+    'C240 every mapping that matches applies, in order: groups are added, the name is replaced',
     async (t) => {
       const { body } = await client.reviewToken(stonegate.keystoneToken('alice'));
       t.match(body.status, { authenticated: true, user: { username: 'myuser', uid: alice.id } });
@@ -302,7 +302,7 @@ t.test('a synchronisation file', async (t) => {
   });
 });
 
-t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
+t.test('in arktos mode, objects are synchronised into the user’s tenant', async (t) => {
   const bindings = { credential: { tokenFile: 'provisioner-token' } };
   const { stonegate, client } = await start(
     t,
@@ -332,6 +332,6 @@ t.test('in arktos mode what is synchronised is in the tenant', async (t) => {
   const writes = stonegate.apiServer.requests.filter(({ method }) => method === 'POST');
   t.notOk(
     writes.some(({ url }) => url.includes(`project-${ops.id}`)),
-    'it would hold in every tenant',
+    'nothing is bound in the system tenant, where it would apply to every tenant',
   );
 });

@@ -1,6 +1,6 @@
 /**
  * `stonegate who-can --people` with a real Keystone and a real kube-apiserver: the names of projects and
- * roles, the users who hold a role now, and what is left of the answer if Keystone is gone.
+ * roles, the users who hold a role now, and the output if Keystone cannot be reached.
  */
 import t from 'tap';
 import { whoCan } from '../../src/cli/who-can.ts';
@@ -24,7 +24,7 @@ const PASSWORD = {
   scope: { system: true },
 } as const;
 
-/** Project `web` of acme, where alice is a member by herself, bob by a group, dave by an implied role. */
+/** Project `web` of acme: alice is a member directly, bob through a group, dave through an implied role. */
 async function seed(keystone: RealKeystone) {
   const { make, call, role } = keystone;
   const put = (path: string) => call('PUT', path);
@@ -49,7 +49,7 @@ async function seed(keystone: RealKeystone) {
   return { acme, web, plans };
 }
 
-/** Members of the projects, holders of a role that Keystone does not have, and a project that is gone. */
+/** Binds members of the projects and of a deleted one, and holders of a role that Keystone does not have. */
 async function bindTeams({ kubernetes }: KubernetesSite, { web, plans }: { web: string; plans: string }) {
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
   const teams = [
@@ -107,7 +107,7 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
     printedBy(whoCan, ['delete', 'secrets', '-n', 'shop', ...argv, ...address], {});
   await eventually(async () => (await run()).stdout.includes('acme:alice'));
 
-  await t.test('groups have names, and people are those who hold the role now', async (t) => {
+  await t.test('groups are named, and --people lists the users who hold the role now', async (t) => {
     const { code, stdout, stderr } = await run('--people');
     t.equal(code, 0, stderr);
     const lines = stdout.split('\n').map((line) => line.trimEnd());
@@ -116,17 +116,17 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
     t.same(
       lines.slice(at + 1, at + 4).map((line) => line.trim()),
       ['alice@acme', 'bob@acme', 'dave@acme'],
-      'by a group and by an implied role too; no disabled user',
+      'also through a group or an implied role, but no disabled user',
     );
     t.notMatch(stdout, 'carol');
   });
 
-  await t.test('a role that Keystone does not have has no holder, which is said', async (t) => {
+  await t.test('the output says that no user holds a role that Keystone does not have', async (t) => {
     const { stdout } = await run('--people');
     t.match(stdout, /role ghost on project web .*\n +\(no enabled user holds it now\)\n/);
   });
 
-  await t.test('names of another domain, and of a project that is gone, are not told', async (t) => {
+  await t.test('names of another domain, and of a deleted project, are not shown', async (t) => {
     for (const format of ['table', 'json', 'yaml']) {
       const { stdout, stderr } = await run('--people', '-o', format);
       t.match(stdout, /project web/);
@@ -136,12 +136,12 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
     }
   });
 
-  await t.test('a Keystone that is gone is a warning; the answer stays', async (t) => {
+  await t.test('if Keystone cannot be reached, the command warns and prints the rest', async (t) => {
     const before = await run();
     await stop();
     const { code, stdout, stderr } = await run('--people');
     t.equal(code, 0, stderr);
     t.match(stderr, 'stonegate who-can: Keystone cannot be asked for the people of each role\n');
-    t.equal(stdout, before.stdout, 'the same without people');
+    t.equal(stdout, before.stdout, 'the output is the same as without --people');
   });
 });

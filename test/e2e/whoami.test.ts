@@ -10,7 +10,7 @@ import { createIssuer } from '../support/tls/issuer.ts';
 
 const company = createIssuer('company');
 
-/** Runs the command with a kubeconfig whose user is this. */
+/** @returns a function that runs the command with a kubeconfig of the given user */
 async function setUp(t: Test) {
   const folder = t.testdir({
     'people-ca.crt': company.cert,
@@ -39,7 +39,7 @@ async function setUp(t: Test) {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-t.test('by certificate and by password', async (t) => {
+t.test('whoami authenticates by certificate or by password, but not by both', async (t) => {
   const whoamiAs = await setUp(t);
   const { cert, key } = company.issue([
     ['O', 'tenant:acme'],
@@ -49,7 +49,7 @@ t.test('by certificate and by password', async (t) => {
   t.match(await whoamiAs(certificate), { code: 0, stdout: /^User +acme:x509:carol$/m });
   const erin = await whoamiAs({ username: 'erin', password: 'erins password' });
   t.match(erin, { code: 0, stdout: /^User +globex:basic:erin$/m });
-  t.notMatch(erin.stdout, /Until/, 'a line of a file has no end');
+  t.notMatch(erin.stdout, /Until/, 'a user of a file has no expiry');
   t.match(await whoamiAs({ username: 'erin', password: 'guess' }), { code: 1, stderr: /Unauthorized/ });
   const both = await whoamiAs({ ...certificate, username: 'erin', password: 'erins password' });
   t.match(both, { code: 1, stderr: /more than one credential/ }, 'as kubectl would be refused');

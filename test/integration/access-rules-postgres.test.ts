@@ -1,5 +1,5 @@
 /**
- * The search service of docs/reference/access-rules-search.md, with the code that stands there, on a real
+ * The search service of docs/reference/access-rules-search.md, with the code of that page, on a real
  * PostgreSQL: it shows exactly the rows that the user may list.
  */
 import { readFileSync } from 'node:fs';
@@ -17,14 +17,13 @@ import { clusterRole, indexOf, rbacUser, roleBinding, user } from '../support/rb
 
 const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...given).rules;
 
-// A database is made first.
 const missing = postgresMissing();
 const DOCUMENT = readFileSync(
   new URL('../../docs/reference/access-rules-search.md', import.meta.url),
   'utf8',
 );
 
-/** The code of that language in the document. */
+/** The code in this language in the document. */
 function codeOf(language: string): string {
   const found = DOCUMENT.match(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's'))?.[1];
   if (found === undefined) throw new Error(`the document has no ${language}`);
@@ -82,7 +81,7 @@ t.test('a search service in PostgreSQL', { skip: missing ?? false }, async (t) =
   const textOf = ({ namespace, name, resource, api_group }: Row) =>
     `${namespace}/${name}/${resource}.${api_group}`;
 
-  await t.test('the rows that it shows are those that the index allows to list', async () => {
+  await t.test('it shows exactly the rows that the RBAC index allows the user to list', async () => {
     await fc.assert(
       fc.asyncProperty(rbacObjects, subjects, async (objects, subject) => {
         const index = indexOf(...objects);
@@ -112,14 +111,14 @@ t.test('a search service in PostgreSQL', { skip: missing ?? false }, async (t) =
   );
   const rules = compileAccessRules(index, uniformSubject(rbacUser('alice')), { verb: 'list' });
 
-  await t.test('rules that are no longer valid, or have no time, show nothing', async (t) => {
+  await t.test('rules that have expired, or have no expiry, show nothing', async (t) => {
     const past = { ...rules, validUntil: new Date(Date.now() - 1_000).toISOString() };
     t.not((await search(database, { access: { ...rules, ...VALID } }, 'x')).length, 0);
     t.same(await search(database, { access: past }, 'x'), []);
     t.same(await search(database, { access: rules }, 'x'), []);
   });
 
-  await t.test('it finds rows by an index, among those of very many namespaces', async (t) => {
+  await t.test('it finds rows by a database index, among those of very many namespaces', async (t) => {
     await database.query(
       `INSERT INTO objects (kind, namespace, name)
        SELECT k.id, 'team-' || n, 'pod-' || m FROM kinds k, generate_series(0, 1999) n, generate_series(1, 10) m
@@ -140,24 +139,27 @@ t.test('a search service in PostgreSQL', { skip: missing ?? false }, async (t) =
     );
   });
 
-  await t.test('it keeps the rules of a 304, with their new time, and none of a failure', async (t) => {
-    let status = 200;
-    const expires = new Date(Date.now() + 600_000).toUTCString();
-    const stonegate = createServer((request, response) => {
-      const isKnown = request.headers['if-none-match'] === '"1"';
-      response.writeHead(isKnown && status === 200 ? 304 : status, { etag: '"1"', expires });
-      response.end(isKnown ? undefined : JSON.stringify({ status: { ...rules, ...VALID } }));
-    });
-    stonegate.listen(0, '127.0.0.1');
-    t.teardown(() => stonegate.close());
-    await new Promise((resolve) => stonegate.once('listening', resolve));
-    const address = stonegate.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-    const first = await rulesOf(url, 'Bearer x');
-    const second = await rulesOf(url, 'Bearer x', first);
-    t.strictSame(second, { tag: '"1"', access: { ...rules, validUntil: expires } });
-    t.not((await search(database, second, 'x')).length, 0);
-    status = 503;
-    await t.rejects(rulesOf(url, 'Bearer x', first), /503/);
-  });
+  await t.test(
+    'it reuses the rules after a 304, with their new expiry, and uses none after a failure',
+    async (t) => {
+      let status = 200;
+      const expires = new Date(Date.now() + 600_000).toUTCString();
+      const stonegate = createServer((request, response) => {
+        const isKnown = request.headers['if-none-match'] === '"1"';
+        response.writeHead(isKnown && status === 200 ? 304 : status, { etag: '"1"', expires });
+        response.end(isKnown ? undefined : JSON.stringify({ status: { ...rules, ...VALID } }));
+      });
+      stonegate.listen(0, '127.0.0.1');
+      t.teardown(() => stonegate.close());
+      await new Promise((resolve) => stonegate.once('listening', resolve));
+      const address = stonegate.address();
+      const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+      const first = await rulesOf(url, 'Bearer x');
+      const second = await rulesOf(url, 'Bearer x', first);
+      t.strictSame(second, { tag: '"1"', access: { ...rules, validUntil: expires } });
+      t.not((await search(database, second, 'x')).length, 0);
+      status = 503;
+      await t.rejects(rulesOf(url, 'Bearer x', first), /503/);
+    },
+  );
 });

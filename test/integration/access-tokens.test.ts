@@ -1,6 +1,6 @@
 /**
- * An access token follows its owner at a real Keystone: disabled, renamed, out of a disabled domain, deleted
- * and made anew with the same name.
+ * An access token follows its owner at a real Keystone: disabled, renamed, in a disabled domain, deleted, and
+ * created again with the same name.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -28,41 +28,45 @@ async function seed(keystone: RealKeystone) {
   return { acme, user };
 }
 
-t.test('D421 D422 an access token of a real Keystone’s user', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
-  const { acme, user } = await seed(keystone);
-  const alice = await user();
-  const site = await startTokenStandIn(t, {
-    keystone: { url: keystone.url, caFile: undefined, roleAssignments: { cacheTTL: '1s' } },
-  });
-  const login = () => keystone.login(passwordOf('alice', 'acme', 'alice-pass'), 'unscoped');
-  const { secret } = await site.make(await login(), 'read');
-  const becomes = async (t: Test, status: number) => {
-    await eventually(async () => (await site.ask(secret, CONFIGMAPS)).status === status);
-    t.pass(`becomes ${status}`);
-  };
-  const change = (kind: string, id: string, fields: object) =>
-    keystone.call('PATCH', `/${kind}s/${id}`, { [kind]: fields });
-  await becomes(t, 200);
-  for (const [kind, id] of [
-    ['user', alice],
-    ['domain', acme],
-  ] as const) {
-    await change(kind, id, { enabled: false });
-    await becomes(t, 401);
-    await change(kind, id, { enabled: true });
+t.test(
+  'D421 D422 an access token follows its owner at a real Keystone',
+  { skip: missingKeystone() },
+  async (t) => {
+    const keystone = await startRealKeystone();
+    t.teardown(() => keystone.stop());
+    const { acme, user } = await seed(keystone);
+    const alice = await user();
+    const site = await startTokenStandIn(t, {
+      keystone: { url: keystone.url, caFile: undefined, roleAssignments: { cacheTTL: '1s' } },
+    });
+    const login = () => keystone.login(passwordOf('alice', 'acme', 'alice-pass'), 'unscoped');
+    const { secret } = await site.make(await login(), 'read');
+    const becomes = async (t: Test, status: number) => {
+      await eventually(async () => (await site.ask(secret, CONFIGMAPS)).status === status);
+      t.pass(`becomes ${status}`);
+    };
+    const change = (kind: string, id: string, fields: object) =>
+      keystone.call('PATCH', `/${kind}s/${id}`, { [kind]: fields });
     await becomes(t, 200);
-  }
-  await change('user', alice, { name: 'alicia' });
-  await eventually(async () => (await site.ask(secret, SELF)).body.includes('acme:alicia'));
-  await becomes(t, 403);
-  await change('user', alice, { name: 'alice' });
-  await becomes(t, 200);
-  await keystone.call('DELETE', `/users/${alice}`);
-  await becomes(t, 401);
-  await user();
-  t.match(await site.ask(await login(), CONFIGMAPS), { status: 200 });
-  t.match(await site.ask(secret, CONFIGMAPS), { status: 401 }, 'the namesake has no part in it');
-  t.same(await site.list(await login()), []);
-});
+    for (const [kind, id] of [
+      ['user', alice],
+      ['domain', acme],
+    ] as const) {
+      await change(kind, id, { enabled: false });
+      await becomes(t, 401);
+      await change(kind, id, { enabled: true });
+      await becomes(t, 200);
+    }
+    await change('user', alice, { name: 'alicia' });
+    await eventually(async () => (await site.ask(secret, SELF)).body.includes('acme:alicia'));
+    await becomes(t, 403);
+    await change('user', alice, { name: 'alice' });
+    await becomes(t, 200);
+    await keystone.call('DELETE', `/users/${alice}`);
+    await becomes(t, 401);
+    await user();
+    t.match(await site.ask(await login(), CONFIGMAPS), { status: 200 });
+    t.match(await site.ask(secret, CONFIGMAPS), { status: 401 }, 'a new user of the same name cannot use it');
+    t.same(await site.list(await login()), []);
+  },
+);

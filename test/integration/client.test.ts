@@ -23,14 +23,14 @@ function stonegate(...words: readonly string[]) {
   return { status, stdout, stderr };
 }
 
-t.test('it is the same whenever it is built, and has the licences of its packages', async (t) => {
+t.test('every build of the client is identical, and has the licences of its packages', async (t) => {
   t.equal(build('again.cjs'), text);
   const licences = text.slice(0, text.indexOf('*/'));
   for (const name of ['jose', 'openid-client', 'undici', 'yaml', 'zod']) t.match(licences, `\n${name} `);
   t.match(licences, 'Permission is hereby granted, free of charge');
 });
 
-t.test('it has the commands of users, and says where those of operators are', async (t) => {
+t.test('the client has the commands of users, and says where those of operators are', async (t) => {
   const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
   t.same(stonegate('version'), { status: 0, stdout: `${version}\n`, stderr: '' });
   const { stdout } = stonegate('--help');
@@ -63,7 +63,7 @@ t.test('it has the commands of users, and says where those of operators are', as
   t.match(stonegate('completion', 'bash').stdout, /complete -o default -F _stonegate stonegate/);
 });
 
-t.test('with it a user logs in at Keystone and asks Stonegate', async (t) => {
+t.test('a user logs in at Keystone with the client, and runs whoami', async (t) => {
   const files = join(t.testdir(), 'stonegate');
   const { keystone, url } = await startStonegate(t, { folder: files });
   const user = { OS_USERNAME: 'alice', OS_PASSWORD: 'alice-pass', OS_USER_DOMAIN_NAME: 'acme' };

@@ -1,4 +1,4 @@
-/** `stonegate completion` in real shells: what the user types, and what the shell makes of a TAB. */
+/** `stonegate completion` in real shells: what the user types, and how the shell completes it. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const TYPED: readonly (readonly [typed: string, completed: string])[] = [
   ['kubeconfig --server a -- --os-clo\t', 'kubeconfig --server a -- --os-cloud'],
   ['help kub\t', 'help kubeconfig'],
   ['token create --sc\t read --rules a-fi\t', 'token create --scope read --rules a-file'],
-  // A secret is no option.
+  // Secrets cannot be given as options.
   ['login --os-pass\t', 'login --os-pass'],
 ];
 

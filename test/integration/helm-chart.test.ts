@@ -41,7 +41,7 @@ t.test('every sample of values passes helm lint', { skip }, async (t) => {
   }
 });
 
-t.test('without values it passes helm lint, and is not installed', { skip }, async (t) => {
+t.test('without values the chart passes helm lint, but cannot be installed', { skip }, async (t) => {
   const { code, stdout } = runHelm(t.testdir(), ['lint', '--strict', CHART]);
   t.equal(code, 0, stdout);
   t.notMatch(stdout, 'icon');
@@ -49,7 +49,7 @@ t.test('without values it passes helm lint, and is not installed', { skip }, asy
   t.match(stderr, 'configuration.tenancy.mode: is required: shared or arktos');
 });
 
-t.test('the rendered configuration is good, and names only files that are mounted', { skip }, async (t) => {
+t.test('the rendered configuration is valid, and names only files that are mounted', { skip }, async (t) => {
   const authority = await createAuthority();
   const pair = await authority.server('stonegate');
   const content = (name: string): string => {
@@ -80,7 +80,7 @@ t.test('the rendered configuration is good, and names only files that are mounte
 
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
 
-/** What YAML 1.1, YAML 1.2 or a template could take for something else than a string. */
+/** Strings that YAML 1.1, YAML 1.2 or a template could take for something else. */
 const TRICKY = [
   ...[' ', '~', 'null', 'Null', 'true', 'y', 'N', 'on', 'off', 'yes', '=', '<<', '-', '- a', 'a: b'],
   ...['#x', 'x #y', '1', '017', '0o17', '0x1f', '0b11', '1_000', '1e3', '.5', '1.', '+1', '.inf'],
@@ -89,7 +89,7 @@ const TRICKY = [
   ...['\ufeff', 'é', '😀', '<&>'],
 ];
 
-t.test('the configuration arrives as it was given', { skip }, async (t) => {
+t.test('the configuration is rendered exactly as given', { skip }, async (t) => {
   const map = Object.fromEntries(TRICKY.map((claim, at) => [claim, `tenant-${at}`]));
   const issuer = { url: 'https://login.example.com', audiences: TRICKY };
   const username = { claim: 'sub', prefix: 'oidc:' };
@@ -117,7 +117,7 @@ t.test('every sample configuration can be given to the chart', { skip }, async (
 const ROUTE = { enabled: true, host: 'k8s.example.com', parentRefs: [{ name: 'public' }] };
 const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
 
-t.test('a value that is wrong is refused by its name', { skip }, async (t) => {
+t.test('a wrong value is refused by its name', { skip }, async (t) => {
   const good = valuesOf(SAMPLES.get('shared') ?? '');
   const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
   const arktos = {
@@ -180,7 +180,7 @@ t.test('a pod gets as much time to end as the configuration gives to requests', 
 const WIKI = 'https://wiki.example.com/stonegate';
 
 t.test(
-  'an Ingress and TLSRoutes lead to the Services of the API and of the portal, only if asked for',
+  'an Ingress and TLSRoutes lead to the Services of the API and of the portal, only if enabled',
   { skip },
   async (t) => {
     const routesOf = (sample: string) =>
@@ -314,12 +314,12 @@ t.test(
 
 const HELM_LABELS = new Set(['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version']);
 
-/** The chart's name of the overlays' objects of RBAC. */
+/** Renames the overlays' RBAC objects as the chart names them. */
 function nameInChart(text: string): string {
   return text.replaceAll(/stonegate-([a-z-]+):stonegate:stonegate/g, 'stonegate:stonegate-$1');
 }
 
-/** By kind and name, without Helm's labels and the test that only Helm runs. */
+/** The objects by kind and name, without Helm's labels and the test that only Helm runs. */
 function comparable(objects: readonly ManifestObject[]): unknown {
   const rendered = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === undefined);
   return Object.fromEntries(
@@ -333,7 +333,7 @@ function comparable(objects: readonly ManifestObject[]): unknown {
   );
 }
 
-/** Lists whose order means nothing, by name. */
+/** Sorts all lists by name, since their order has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted).sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
   if (typeof value !== 'object' || value === null) return value;
@@ -344,9 +344,15 @@ function nameOf(value: unknown): string {
   return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : '';
 }
 
-t.test('Prometheus scrapes the usage of tenants if the configuration shows it', { skip }, async (t) => {
-  const paths = (...words: readonly string[]) =>
-    JSON.stringify(render(t.testdir(), SAMPLES.get('everything') ?? '', ...words)).match(/"\/metrics[^"]*"/g);
-  t.same(paths(), ['"/metrics"']);
-  t.same(paths('--set', 'configuration.usage.metrics=true'), ['"/metrics"', '"/metrics/usage"']);
-});
+t.test(
+  'Prometheus scrapes the usage of tenants if the configuration enables its metrics',
+  { skip },
+  async (t) => {
+    const paths = (...words: readonly string[]) =>
+      JSON.stringify(render(t.testdir(), SAMPLES.get('everything') ?? '', ...words)).match(
+        /"\/metrics[^"]*"/g,
+      );
+    t.same(paths(), ['"/metrics"']);
+    t.same(paths('--set', 'configuration.usage.metrics=true'), ['"/metrics"', '"/metrics/usage"']);
+  },
+);

@@ -19,7 +19,7 @@ async function printedRBAC(
   return objectsOf(printed.stdout).filter(({ apiVersion }) => apiVersion.startsWith('rbac'));
 }
 
-/** Each right on its own, since rules can be cut in several ways. */
+/** Each right by itself, since the same rights can be split into rules in several ways. */
 function rightsIn(rules: unknown): string[] {
   if (!Array.isArray(rules)) throw new TypeError('no rules');
   const each = rules.flatMap(
@@ -67,13 +67,13 @@ t.test('the samples grant what stonegate manifests rbac prints', { skip }, async
   }
 });
 
-/** In arktos mode the chart wants a client certificate. */
+/** In arktos mode the chart requires a client certificate. */
 const UPSTREAM = { existingSecret: 'stonegate-upstream' };
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
 const TOKENS = { tokenFile: { file: '/run/stonegate/files/users/tokens.csv' } };
 
 t.test(
-  'every combination of what rights depend on grants what stonegate manifests rbac prints',
+  'every combination of settings that affect rights grants what stonegate manifests rbac prints',
   { skip },
   async (t) => {
     for (const mode of ['shared', 'arktos'])
@@ -170,7 +170,7 @@ t.test('features are granted what stonegate manifests rbac prints for them', { s
     }
 });
 
-t.test('what Stonegate would refuse to grant is not granted to it', { skip }, async (t) => {
+t.test('Stonegate is not given rights that it would refuse to grant', { skip }, async (t) => {
   const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['escalate'] }];
   const objects = render(t.testdir(), {
     upstream: UPSTREAM,
@@ -185,7 +185,7 @@ t.test('what Stonegate would refuse to grant is not granted to it', { skip }, as
   t.notOk(rightsIn(rules).some((right) => right.includes('escalate')));
 });
 
-t.test('what Stonegate would refuse to publish or to grant, Helm refuses', { skip }, async (t) => {
+t.test('Helm refuses what Stonegate would refuse to publish or to grant', { skip }, async (t) => {
   const namespaces = ['shared'];
   const ofKinds = (kind: string) => ({ publishing: { namespaces, kinds: [kind] } });
   const ofScoped = (mode: string, resource: string) => ({

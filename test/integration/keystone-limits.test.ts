@@ -1,4 +1,4 @@
-/** Limits as a real Keystone has them, read with tokens of each scope. */
+/** The limits of a real Keystone, read with tokens of each scope. */
 import t, { type Test } from 'tap';
 import { readKeystoneLimits } from '../../src/identity/keystone/keystone-limits.ts';
 import { bridgeWith, keystoneClient } from '../support/keystone/client.ts';
@@ -16,7 +16,7 @@ const KUBERNETES = { service: 'kubernetes' };
 const clientOf = (t: Test, { url }: RealKeystone, scope: Parameters<typeof bridgeWith>[0]) =>
   keystoneClient(t, { url, credential: bridgeWith(scope, 'admin'), secret: 'admin-pass' });
 
-/** A domain with two projects, and a service that has limits besides another. */
+/** A domain with two projects, and two services with limits. */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
@@ -103,7 +103,11 @@ t.test('limits of a real Keystone', { skip: missingKeystone() }, async (t) => {
     const { status, body: shown } = await keystone.call('GET', '/limits', undefined, {
       'X-Auth-Token': unscoped,
     });
-    t.match({ status, limits: shown.limits }, { status: 200, limits: [] }, 'Keystone refuses none of them');
+    t.match(
+      { status, limits: shown.limits },
+      { status: 200, limits: [] },
+      'Keystone does not refuse the request',
+    );
   });
 
   await t.test('of a service that Keystone does not have are an error', async (t) => {

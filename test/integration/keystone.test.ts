@@ -1,5 +1,5 @@
 /**
- * The client against a real Keystone.
+ * The Keystone client against a real Keystone.
  */
 import t, { type Test } from 'tap';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -56,7 +56,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
 
   async function seenByBoth(t: Test, token: string) {
     const seen = await Promise.all(both.map(([, client]) => client.validate(token)));
-    t.strictSame(seen[0], seen[1], 'a service and the token itself see the same');
+    t.strictSame(seen[0], seen[1], 'validation by a service and by the token itself gives the same');
     return seen[0];
   }
 
@@ -86,14 +86,17 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.equal(await seenByBoth(t, 'gAAAAABnobodys-token'), undefined);
   });
 
-  await t.test('a token that Keystone still takes is dead when our clock says so', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    const later = { ...systemClock, now: () => Date.now() + 2 * 3_600_000 };
-    const client = keystoneClient(t, { url, clock: later });
-    t.equal(await client.validate(token), undefined);
-  });
+  await t.test(
+    'a token that Keystone still accepts is refused if it has expired by Stonegate’s clock',
+    async (t) => {
+      const token = await keystone.login(ALICE, WEB);
+      const later = { ...systemClock, now: () => Date.now() + 2 * 3_600_000 };
+      const client = keystoneClient(t, { url, clock: later });
+      t.equal(await client.validate(token), undefined);
+    },
+  );
 
-  await t.test('a role that was withdrawn is gone at once', async (t) => {
+  await t.test('a role that was removed is gone at once', async (t) => {
     const token = await keystone.login(BOB, WEB);
     await grant(`/projects/${web}`, bob, roles.member);
     t.equal((await asService.validate(token))?.roles.length, 2);
@@ -101,7 +104,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.equal((await asService.validate(token))?.roles.length, 1);
   });
 
-  await t.test('an application credential is delegated and keeps to its own roles', async (t) => {
+  await t.test('an application credential is a delegation and has only its own roles', async (t) => {
     const own = await keystone.login(ALICE, WEB);
     const create = async (fields: object) => {
       const path = `/users/${alice}/application_credentials`;
@@ -128,7 +131,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.equal(await seenByBoth(t, await login(limited)), undefined, 'one with access rules is refused');
   });
 
-  await t.test('a trust is delegated, with and without impersonation', async (t) => {
+  await t.test('a trust is a delegation, with and without impersonation', async (t) => {
     for (const impersonation of [false, true]) {
       const fields = {
         trustor_user_id: alice,
@@ -152,19 +155,22 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     }
   });
 
-  await t.test('a service user that lost its role is a 503, until it has it again', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    await grant(`/projects/${service}`, bridge, roles.reader);
-    await withdraw(`/projects/${service}`, bridge, roles.service);
-    await t.rejects(asService.validate(token), unavailable);
-    await grant(`/projects/${service}`, bridge, roles.service);
-    t.match(await asService.validate(token), { user: { name: 'alice' } });
-  });
+  await t.test(
+    'if the service user loses its role, validations fail with a 503 until it has the role again',
+    async (t) => {
+      const token = await keystone.login(ALICE, WEB);
+      await grant(`/projects/${service}`, bridge, roles.reader);
+      await withdraw(`/projects/${service}`, bridge, roles.service);
+      await t.rejects(asService.validate(token), unavailable);
+      await grant(`/projects/${service}`, bridge, roles.service);
+      t.match(await asService.validate(token), { user: { name: 'alice' } });
+    },
+  );
 
-  await t.test('a service whose tokens were revoked logs in again', async (t) => {
+  await t.test('the service user logs in again after its tokens were revoked', async (t) => {
     const token = await keystone.login(ALICE, WEB);
     await keystone.call('PATCH', `/users/${bridge}`, { user: { password: 'bridge-pass' } });
-    // Keystone remembers the revocation by the second, so that a login within the same second is dead too.
+    // Keystone stores revocations by the second, so that a token issued within that second is revoked too.
     let seen: unknown;
     while (seen === undefined) {
       seen = await asService.validate(token).catch((error: unknown) => {
@@ -175,11 +181,18 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     t.match(seen, { user: { name: 'alice' } });
   });
 
-  await t.test('a disabled service project is a 503: it logs no user out', async (t) => {
-    const token = await keystone.login(ALICE, WEB);
-    await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: false } });
-    await t.rejects(asService.validate(token), unavailable);
-    await t.rejects(asService.validate('gAAAAABnobodys-token'), unavailable, 'nor is a bad token called bad');
-    await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: true } });
-  });
+  await t.test(
+    'while the service project is disabled, validations fail with a 503, and no user is logged out',
+    async (t) => {
+      const token = await keystone.login(ALICE, WEB);
+      await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: false } });
+      await t.rejects(asService.validate(token), unavailable);
+      await t.rejects(
+        asService.validate('gAAAAABnobodys-token'),
+        unavailable,
+        'not even an invalid token is called invalid',
+      );
+      await keystone.call('PATCH', `/projects/${service}`, { project: { enabled: true } });
+    },
+  );
 });

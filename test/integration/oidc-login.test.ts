@@ -78,7 +78,7 @@ t.test('the authorization request has PKCE, state and nonce', async (t) => {
   });
 });
 
-t.test('a client with a secret', async (t) => {
+t.test('a client with a secret can log in', async (t) => {
   const { source } = await scene(t, { clientSecret: 'of the client' });
   const file = join(t.testdir(), 'secret');
   await writeFile(file, 'of the client\n');
@@ -96,7 +96,7 @@ t.test('a login that no user completes times out', async (t) => {
   await ended;
 });
 
-t.test('Ctrl-C while the browser is open', async (t) => {
+t.test('Ctrl-C while the browser is open cancels the login', async (t) => {
   const { source } = await scene(t);
   const terminal = createFakeTerminal({ browser: () => terminal.interrupt() });
   await t.rejects(source().obtain(terminal, undefined), { message: 'the login was cancelled' });
@@ -112,14 +112,14 @@ t.test('--device-code opens no browser', async (t) => {
   await t.rejects(login);
 });
 
-t.test('the user refuses the device code', async (t) => {
+t.test('if the user refuses the device code, the login fails and says so', async (t) => {
   const { source } = await scene(t);
   await t.rejects(source({ 'device-code': true }).obtain(withOtherDevice(t, 'cancel'), undefined), {
     message: /refused or cancelled at the provider \(access_denied: End-User aborted interaction\)/,
   });
 });
 
-t.test('a provider that is down is no reason to open a browser', async (t) => {
+t.test('if the provider is down, no browser is opened', async (t) => {
   const { source, provider } = await scene(t);
   const first = await source().obtain(withBrowser(t, CAROL), undefined);
   await provider.down();

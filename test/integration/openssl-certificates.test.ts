@@ -1,6 +1,6 @@
 /**
- * Certificates as operators make them, with openssl: the commands of docs/authentication.md, and odd
- * subjects.
+ * Certificates that operators create with openssl: by the commands of docs/authentication.md, and with
+ * unusual subjects.
  */
 import { spawnSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -52,7 +52,7 @@ t.test('a certificate made by the documented commands is verified', { skip }, as
   );
 });
 
-t.test('subjects as openssl writes them', { skip }, async (t) => {
+t.test('unusual subjects that openssl writes are read correctly', { skip }, async (t) => {
   const folder = authorityIn(t);
   const read = (subject: string, ...options: string[]) => {
     const key = ['-key', 'users-ca.key', '-out', 'odd.crt', '-days', '10'];

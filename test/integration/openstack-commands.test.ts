@@ -31,7 +31,7 @@ t.test('at a real Keystone', { skip }, async (t) => {
   const admin = { OS_USERNAME: 'admin', OS_PASSWORD: 'admin-pass' };
   const inProject = { OS_PROJECT_NAME: 'admin', OS_PROJECT_DOMAIN_NAME: 'Default' };
 
-  await t.test('docs/keystone.md: roles on the system', async (t) => {
+  await t.test('the commands of docs/keystone.md grant roles on the system', async (t) => {
     const user = await keystone.make('users', { name: 'stonegate', domain_id: 'default', password: 'pass' });
     for (const role of ['reader', 'service']) await keystone.role(role);
     const [grant = ''] = commandsRunBy(TEST, 'docs/keystone.md');
@@ -41,7 +41,7 @@ t.test('at a real Keystone', { skip }, async (t) => {
     await keystone.login(passwordOf('stonegate', 'Default', 'pass'), { system: { all: true } });
   });
 
-  await t.test('docs/login.md: an application credential', async (t) => {
+  await t.test('the command of docs/login.md creates an application credential', async (t) => {
     const [create = ''] = commandsRunBy(TEST, 'docs/login.md');
     const output = await run({ ...admin, ...inProject }, create);
     t.match(output, /^\| name +\| kubectl/m);

@@ -1,5 +1,5 @@
 /**
- * The portal put together as `stonegate serve` does it: reloads, a real Redis, a real Keystone.
+ * The portal as `stonegate serve` assembles it: reloads, a real Redis, a real Keystone.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
@@ -58,7 +58,7 @@ t.test('a sign-in at a slow Keystone during a reload succeeds', async (t) => {
 });
 
 t.test(
-  'with Redis sessions are there, sealed, and gone when it is',
+  'sessions are stored in Redis, sealed, and end when Redis loses them',
   { skip: redisMissing() ?? false },
   async (t) => {
     const redis = await createRedisServer({ tcp: true });
@@ -109,7 +109,11 @@ t.test(
     const [project] = unscoped.projects;
     const scoped = await login.rescope(unscoped.token, project?.id ?? '');
     t.match(scoped, /^gAAAAA/);
-    t.match(await login.rescope(scoped ?? '', project?.id ?? ''), /^gAAAAA/, 'a scoped token too');
+    t.match(
+      await login.rescope(scoped ?? '', project?.id ?? ''),
+      /^gAAAAA/,
+      'a scoped token is exchanged too',
+    );
     t.equal(await login.rescope(unscoped.token, '0'.repeat(32)), undefined);
   },
 );

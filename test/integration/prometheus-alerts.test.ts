@@ -1,4 +1,4 @@
-/** Each alert in Prometheus' own rule engine (promtool): it fires if it should, and only then. */
+/** In Prometheus' own rule engine (promtool), each alert fires when it should, and only then. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -30,13 +30,13 @@ t.test('each alert has a severity, a summary and a place in the runbook', async 
 });
 
 for (const alertCase of ALERT_CASES)
-  t.test(`${alertCase.alert} fires if it should, and only then`, { skip }, async (t) => {
+  t.test(`${alertCase.alert} fires when it should, and only then`, { skip }, async (t) => {
     const file = join(t.testdir(), 'test.yaml');
     writeFileSync(file, JSON.stringify(promtoolFile(alertCase)));
     t.match(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' }), 'SUCCESS');
   });
 
-/** YAML, of which JSON is a part. */
+/** promtool reads YAML, of which JSON is a subset. */
 function promtoolFile({ alert, after, fires, silent }: AlertCase): object {
   const test = (name: string, series: AlertCase['fires'], firing: number): object => ({
     name,
@@ -57,7 +57,7 @@ function promtoolFile({ alert, after, fires, silent }: AlertCase): object {
   };
 }
 
-/** With the labels that Prometheus adds. */
+/** Adds the labels that Prometheus adds to a series. */
 function labelled(series: string): string {
   const [name, labels = ''] = series.replace('}', '').split('{');
   return `${name}{${[labels, 'job="stonegate",namespace="prod",instance="a:9090"'].filter(Boolean).join(',')}}`;

@@ -1,6 +1,6 @@
 /**
- * Every query of the delivered dashboards and alerts, in a real Prometheus that scraped a real Stonegate with
- * failing backends: each finds what it asks for.
+ * Every query of the shipped dashboards and alerts finds series in a real Prometheus that scraped a real
+ * Stonegate with failing backends.
  */
 import { join } from 'node:path';
 import t from 'tap';
@@ -12,7 +12,7 @@ import { redisMissing } from '../support/redis/redis-server.ts';
 
 const skip = prometheusMissing() ?? redisMissing() ?? false;
 
-/** What finds nothing in the run although it is right, with the reason. */
+/** Correct queries that find nothing in the run, with the reason. */
 const FINDS_NOTHING: Readonly<Record<string, string>> = {
   StonegateAbsent: 'absent() finds something only without a Stonegate; it fired before the start',
   StonegateTenantQuotaNearlyUsed: 'there are no quotas in the run',
@@ -61,7 +61,7 @@ t.test('dashboards and alerts', { skip }, async (t) => {
   });
 });
 
-/** With 0 or 1 for each series in place of only those for which the comparison holds. */
+/** Makes the expression return 0 or 1 for every series, not only those for which the comparison is true. */
 function compared(expr: string): string {
   return expr.replace(/ (==|!=|>=|<=|>|<) /g, ' $1 bool ');
 }

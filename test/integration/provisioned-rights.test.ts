@@ -1,7 +1,7 @@
 /**
- * A whole Stonegate that provisions for a real Keystone: each way in which a user gains or loses a role is
- * seen in what they may do through Stonegate, by a token of the project and by an unscoped one, without
- * anybody's doing.
+ * A whole Stonegate that provisions for a real Keystone: each way in which a user gains or loses a role
+ * changes what they may do through Stonegate, with a token of the project and with an unscoped one, and no
+ * operator has to act.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -95,13 +95,13 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
   const { member, lead, guest } = await roles(keystone);
 
   for (const subjects of ['groups', 'users'] as const) {
-    await t.test(`in turns, bound as ${subjects}`, async (t) => {
+    await t.test(`every change of roles takes effect, bound as ${subjects}`, async (t) => {
       const called = `acme-${subjects}`;
       const bindings = { provision: 'periodic', interval: '200ms', subjects, maxDeletedShare: 1 };
       const site = await setUp(t, { keystone, called, member, bindings });
       const { domain, web, user, login, inWeb } = site;
       const alice = await user('alice');
-      // A role that means nothing, so that a token can be had and stays good.
+      // A role that gives no rights, so that alice can get a token that stays valid.
       await call('PUT', `/projects/${web}/users/${alice}/roles/${guest}`);
       const tokens = [
         await login('alice', { project: { id: web } }),
@@ -125,7 +125,7 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
       await call('PUT', `/groups/${group}/users/${alice}`);
       await both(200, 'through a group');
       await call('DELETE', `/projects/${web}/groups/${group}/roles/${member}`);
-      await both(403, 'the group has lost it');
+      await both(403, 'the group has lost the role');
 
       const inherited = `/OS-INHERIT/domains/${domain}/users/${alice}/roles/${member}/inherited_to_projects`;
       await call('PUT', inherited);
@@ -139,23 +139,23 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
       const bound = inWeb().length;
       t.ok(bound > 0);
       await call('PATCH', `/projects/${web}`, { project: { enabled: false } });
-      await site.becomes(t, scoped, 401, 'the project is switched off: its tokens are bad');
+      await site.becomes(t, scoped, 401, 'the project is disabled, and its tokens are invalid');
       await eventually(() => inWeb().length === 0);
-      t.pass('and no user is bound there');
-      await site.becomes(t, unscoped, 403, 'nor may anybody come otherwise');
+      t.pass('no user is bound in its namespace');
+      await site.becomes(t, unscoped, 403, 'an unscoped token gives no rights in it');
       await call('PATCH', `/projects/${web}`, { project: { enabled: true } });
       await eventually(() => inWeb().length === bound);
 
       const again = await login('alice', { project: { id: web } });
-      await site.becomes(t, again, 200, 'switched on again');
+      await site.becomes(t, again, 200, 'the project is enabled again');
       await call('DELETE', `/users/${alice}`);
-      await site.becomes(t, again, 401, 'the user is gone');
+      await site.becomes(t, again, 401, 'the user is deleted');
       if (subjects === 'users') await eventually(() => inWeb().length === 0);
       t.notMatch(JSON.stringify(inWeb().map(({ object }) => object.subjects)), /alice/);
     });
   }
 
-  await t.test('as users, the first request of each finds them bound', async (t) => {
+  await t.test('bound as users, each user finds their bindings on their first request', async (t) => {
     const site = await setUp(t, {
       keystone,
       called: 'hooli',
@@ -171,6 +171,6 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
     await call('PUT', `/projects/${web}/users/${erin}/roles/${lead}`);
     const again = await login('erin', { project: { id: web } });
     t.equal((await site.ask(again, site.secrets)).status, 200);
-    t.ok(inWeb().length < before, 'and a fellow who is gone is bound no more');
+    t.ok(inWeb().length < before, 'the bindings of a deleted user are removed');
   });
 });

@@ -18,14 +18,14 @@ async function startReplica({ configFile }: Testbed): Promise<App> {
   });
 }
 
-/** How many runs of it have ended well. */
+/** The number of successful runs. */
 async function runsOf(app: App): Promise<number> {
   const series = 'stonegate_controller_runs_total{controller="bindings",result="ok"}';
   const line = (await app.metrics.text()).split('\n').find((each) => each.startsWith(series));
   return Number(line?.split(' ')[1] ?? 0);
 }
 
-t.test('of two replicas one provisions', async (t) => {
+t.test('only one of two replicas provisions', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
   t.teardown(() => testbed.close());
   await admitProvisioner(testbed, { mode: 'shared' });
@@ -51,14 +51,14 @@ t.test('of two replicas one provisions', async (t) => {
   const runs = () => Promise.all(replicas.map(runsOf));
 
   await eventually(async () => Math.max(...(await runs())) >= 5);
-  t.equal(Math.min(...(await runs())), 0, 'and the other never did');
+  t.equal(Math.min(...(await runs())), 0, 'the other has not provisioned');
 
   const counts = await runs();
   const holder = counts.indexOf(Math.max(...counts));
   await replicas[holder]?.close();
   const other = replicas[1 - holder];
   await eventually(async () => other !== undefined && (await runsOf(other)) > 0);
-  t.pass('when it has ended, the other goes on');
+  t.pass('after it has ended, the other continues');
 
   const { store } = testbed.apiServer.cluster;
   const holders = () =>
@@ -70,5 +70,5 @@ t.test('of two replicas one provisions', async (t) => {
       }));
   t.match(holders(), [{ name: 'stonegate-bindings', spec: { holderIdentity: /./ } }]);
   await other?.close();
-  t.match(holders(), [{ spec: { holderIdentity: '' } }], 'and the last gives the lease back');
+  t.match(holders(), [{ spec: { holderIdentity: '' } }], 'the last replica releases the Lease');
 });

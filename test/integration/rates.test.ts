@@ -64,7 +64,7 @@ async function startProcesses(
     const asked = Array.from({ length: requests }, (_, at) => ask(undefined, { by: processes[at % 3] }));
     return (await Promise.all(asked)).filter((error) => error === undefined).length;
   };
-  /** Asks until every process has a response of Redis. @returns how many requests were admitted */
+  /** Asks until every process has a response from Redis. @returns how many requests were admitted */
   const untilBack = async (): Promise<number> => {
     let sum = 0;
     await eventually(async () => {
@@ -77,7 +77,7 @@ async function startProcesses(
 }
 
 function defineTests(): void {
-  t.test('D529 the script decides as the model of it that the properties use', async (t) => {
+  t.test('D529 the Redis script decides as its model in the property tests', async (t) => {
     const server = await startRedis(t);
     const store = await connect(t, server.url);
     const debts = fc.tuple(fc.nat({ max: 30 }), fc.nat({ max: 30 }));
@@ -119,7 +119,7 @@ function defineTests(): void {
   });
 
   t.test(
-    'D509 an unreadable account is replaced and logged, and none is locked for longer than a period',
+    'D509 an unreadable account is replaced and logged, and none is blocked for longer than one refill',
     async (t) => {
       const server = await startRedis(t);
       const warnings: string[] = [];
@@ -139,11 +139,11 @@ function defineTests(): void {
       const grant = await takeTokens(store, [TENANT], [{ perSecond: 1, burst: 90 }], {
         ...{ costs: [1], wanted: 0, held: 0, owed: 0 },
       });
-      t.same(grant?.debts, [90], 'a clock that was set back by years costs what fills the account once');
+      t.same(grant?.debts, [90], 'after a clock was set back by years, the debt is one full account');
     },
   );
 
-  t.test('a key of an account ends when the account is full again', async (t) => {
+  t.test('the key of an account expires when the account is full again', async (t) => {
     const server = await startRedis(t);
     const store = await connect(t, server.url);
     const rates = [{ perSecond: 1, burst: 90 }];
@@ -152,7 +152,7 @@ function defineTests(): void {
     t.ok(life > 0 && life <= 60_000, `${life} ms`);
   });
 
-  t.test('D511 while a Redis refuses commands, every process admits its share', async (t) => {
+  t.test('D511 while Redis refuses commands, every process admits its share', async (t) => {
     const unassigned = await startRedis(t, 'cluster-enabled yes');
     const ofCluster = await startProcesses(t, unassigned.url);
     t.equal(await ofCluster.admitted(600), 90, 'CLUSTERDOWN');

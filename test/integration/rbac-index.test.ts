@@ -1,6 +1,6 @@
 /**
- * The RBAC index decides as a real kube-apiserver does: random roles and bindings, thousands of questions,
- * and SubjectAccessReviews about the same users.
+ * The RBAC index decides as a real kube-apiserver does: with random roles and bindings, thousands of its
+ * decisions are compared with SubjectAccessReviews.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -30,7 +30,7 @@ import {
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 const QUESTIONS = 2_000;
-/** Requests that are open at once. */
+/** Requests in flight at once. */
 const CONCURRENT = 8;
 const ROUNDS = [0, 1, 2];
 
@@ -59,7 +59,7 @@ async function review(kubernetes: Kubernetes, user: RBACUser, question: Question
   return { allowed: status.allowed, reason: status.reason ?? '' };
 }
 
-/** In the order of the values, a few at a time. */
+/** Calls `action` with the values in their order, a few at a time. */
 async function each<T>(values: readonly T[], action: (value: T) => Promise<void>): Promise<void> {
   const left = values.values();
   await Promise.all(
@@ -69,7 +69,7 @@ async function each<T>(values: readonly T[], action: (value: T) => Promise<void>
   );
 }
 
-/** Every reason that the API server may give: which of the bindings it finds first is left to its cache. */
+/** Every reason that the API server may give: which binding it finds first depends on its cache. */
 function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): string[] {
   const namespace = 'path' in question ? '' : question.namespace;
   const granting = [...grantsOf(index.objectsOf(''), user, namespace, new Set())].filter(({ role }) =>
@@ -82,7 +82,7 @@ function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): 
   });
 }
 
-/** The errors in a refusal's reason, in no order. */
+/** The errors in a refusal's reason, sorted. */
 function errorsIn(reason: string): string[] {
   return reason
     .replace(/^RBAC: \[?/, '')
@@ -91,7 +91,7 @@ function errorsIn(reason: string): string[] {
     .sort();
 }
 
-/** @returns what differs; undefined if the index says what the API server says */
+/** @returns what differs; undefined if the index decides as the API server does */
 function differenceOf(index: RBACIndex, user: RBACUser, question: Question, server: Review) {
   const decision = decide(index, user, question);
   const isAllowed = decision.decision === 'allow';
@@ -114,7 +114,7 @@ async function write(kubernetes: Kubernetes, objects: readonly RandomObject[]): 
   });
 }
 
-/** Until the controller has filled the aggregated roles from all roles that were written before. */
+/** Waits until the controller has filled the aggregated roles from all roles that were written before. */
 async function aggregate(kubernetes: Kubernetes, round: number): Promise<void> {
   const verb = `aggregated-${round}`;
   await write(kubernetes, [
@@ -153,7 +153,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Pr
     namespace,
   });
   await eventually(() => index.objectsOf('').namespaces.get(name) !== undefined);
-  // The ClusterRoleBinding counts in both places: that of the namespace is named by the index alone.
+  // The index finds both bindings. The API server names the RoleBinding only without the ClusterRoleBinding.
   await eventually(() => [...grantsOf(index.objectsOf(''), marker, 'n1', new Set())].length === 2);
   await eventually(async () => (await review(kubernetes, marker, mayMark(''))).allowed);
   await kubernetes.admit('DELETE', collection('', `clusterrolebindings/${name}`));
@@ -164,7 +164,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Pr
   await eventually(() => !allows(index, marker, mayMark('')));
 }
 
-/** Of the bindings of earlier rounds some are deleted. */
+/** Deletes some of the bindings of earlier rounds. */
 async function deleteSome(kubernetes: Kubernetes, written: RandomObject[]): Promise<void> {
   const gone = written.filter((_, at) => at % 3 === 0);
   for (const object of gone) written.splice(written.indexOf(object), 1);
@@ -184,7 +184,7 @@ async function compareDecisions(t: Test, kubernetes: Kubernetes, index: RBACInde
     if (difference !== undefined) differences.push(difference);
   });
   t.strictSame(differences.slice(0, 3), [], `${differences.length} of ${asked.length} differ`);
-  // One user in 30 may do everything, one in 10 nothing: so it is whatever the roles and bindings are.
+  // One user in 30 may do everything and one in 10 nothing, whatever the roles and bindings are.
   t.ok(allowed > 10 && asked.length - allowed > 100, `${allowed} were allowed`);
 }
 
@@ -213,7 +213,7 @@ async function compareNamespaces(t: Test, kubernetes: Kubernetes, index: RBACInd
 
 const skip = missingKubernetes() || missing(kubeControllerManager());
 t.test(
-  'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server',
+  'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server does',
   { skip },
   async (t) => {
     const kubernetes = await startKubernetes({ controllers: true });
@@ -239,7 +239,7 @@ t.test(
   },
 );
 
-/** What a user who may do this to `a` alone asks, and whether the API server lets them. */
+/** Requests of a user who has rights on the name `a` alone. */
 const NAMED_REQUESTS: readonly [method: string, target: string][] = [
   ['GET', '/api/v1/namespaces/n1/configmaps'],
   ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da'],
@@ -265,7 +265,7 @@ const NAMED_REQUESTS: readonly [method: string, target: string][] = [
 ];
 
 t.test(
-  'D110, D111, D113: a request is about the verb and the name by which the API server authorizes it',
+  'D110, D111, D113: the index authorizes a request by the same verb and name as the API server',
   { skip },
   async (t) => {
     const kubernetes = await startKubernetes();

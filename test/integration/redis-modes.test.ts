@@ -1,4 +1,4 @@
-/** The shared store on Redis behind TLS, as a Cluster, and behind Sentinels. */
+/** The shared store on a Redis with TLS and on a Redis Cluster. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOpt
   });
 }
 
-/** What the cache needs of it: to keep, to find, to forget, and to tell. */
+/** Whether the store can do what the cache needs: set, get, delete and publish. */
 async function works(store: SharedStore): Promise<boolean> {
   const told: string[] = [];
   store.listen({ onMessage: (message) => told.push(message), onGap() {} });
@@ -43,7 +43,7 @@ async function works(store: SharedStore): Promise<boolean> {
 }
 
 function defineTests(): void {
-  t.test('Redis over TLS, vouched for by its own authority', async (t) => {
+  t.test('the store works with Redis over TLS and a CA of its own', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'stonegate-redis-tls-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const authority = await createAuthority();
@@ -69,7 +69,7 @@ function defineTests(): void {
     t.equal(await distrusting.get(['stonegate:one'], 100), undefined, 'another CA is not trusted');
   });
 
-  t.test('a Redis Cluster', async (t) => {
+  t.test('the store works with a Redis Cluster', async (t) => {
     const server = await createRedisServer({
       tcp: true,
       configuration: ['cluster-enabled yes', 'cluster-announce-ip 127.0.0.1'],

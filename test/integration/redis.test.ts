@@ -15,7 +15,7 @@ else defineTests();
 
 type Options = Partial<ReplicaOptions> & Partial<RedisStoreOptions>;
 
-/** A server and as many replicas as the test wants, ended with the test. */
+/** A server and as many replicas as the test needs, ended with the test. */
 async function setUp(t: { teardown(action: () => unknown): void }, server: RedisServer) {
   const backend = createBackend(systemClock);
   t.teardown(() => server.remove());
@@ -56,18 +56,21 @@ async function setUp(t: { teardown(action: () => unknown): void }, server: Redis
 }
 
 function defineTests(): void {
-  t.test('a response in time counts, even if the process was too busy to read it', async (t) => {
-    const server = await createRedisServer();
-    const { ready } = await setUp(t, server);
-    const { store, problems } = await ready({ timeout: 100 });
-    const answered = store.set('stonegate:entry:busy', Buffer.from('value'), 60_000);
-    // Nothing else runs here until Redis has answered and the limit is over.
-    const asked = ['-s', server.url.replace('unix://', ''), 'EXISTS', 'stonegate:entry:busy'];
-    while (String(execFileSync('redis-cli', asked)).trim() !== '1');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
-    t.equal(await answered, true);
-    t.same(problems, [], 'Redis is not taken to be away');
-  });
+  t.test(
+    'a response that arrives in time is used, even if the process was too busy to read it',
+    async (t) => {
+      const server = await createRedisServer();
+      const { ready } = await setUp(t, server);
+      const { store, problems } = await ready({ timeout: 100 });
+      const answered = store.set('stonegate:entry:busy', Buffer.from('value'), 60_000);
+      // This process is blocked until Redis has responded and the timeout is over.
+      const asked = ['-s', server.url.replace('unix://', ''), 'EXISTS', 'stonegate:entry:busy'];
+      while (String(execFileSync('redis-cli', asked)).trim() !== '1');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150);
+      t.equal(await answered, true);
+      t.same(problems, [], 'Redis is not considered unavailable');
+    },
+  );
 
   t.test('C186 a dump of Redis shows neither credential nor user', async (t) => {
     const server = await createRedisServer();
@@ -80,7 +83,7 @@ function defineTests(): void {
     t.notMatch(`${name} ${value}`, /secret|alice|acme/);
   });
 
-  t.test('a Redis that hangs: requests continue without it, and with it once it responds', async (t) => {
+  t.test('while Redis hangs, requests continue without it, and use it again once it responds', async (t) => {
     const server = await createRedisServer();
     const results: string[] = [];
     const telemetry: Telemetry = { ...noTelemetry, backendCall: (_name, result) => results.push(result) };
@@ -102,7 +105,7 @@ function defineTests(): void {
     });
   });
 
-  t.test('a Redis that was never up: requests continue without it', async (t) => {
+  t.test('if Redis was never up, requests continue without it', async (t) => {
     const server = await createRedisServer();
     const { replica } = await setUp(t, server);
     await server.stop();
@@ -112,17 +115,20 @@ function defineTests(): void {
     await t.rejects(shared.drop(['user:alice']), { message: /did not take the drop/ });
   });
 
-  t.test('a Redis with another password: requests continue, and the log says why', async (t) => {
-    const server = await createRedisServer();
-    await server.command('CONFIG', 'SET', 'requirepass', 'right');
-    const { replica } = await setUp(t, server);
-    const { lookup, problems } = replica({ url: server.url.replace('unix://', 'unix://:wrong@host') });
-    t.equal(await lookup('one'), 'alice');
-    await eventually(() => problems.some((problem) => /WRONGPASS/.test(String(problem))));
-    t.notMatch(problems.join(), /right|:wrong/);
-  });
+  t.test(
+    'if Redis refuses the password, requests continue, and the log says why Redis is not used',
+    async (t) => {
+      const server = await createRedisServer();
+      await server.command('CONFIG', 'SET', 'requirepass', 'right');
+      const { replica } = await setUp(t, server);
+      const { lookup, problems } = replica({ url: server.url.replace('unix://', 'unix://:wrong@host') });
+      t.equal(await lookup('one'), 'alice');
+      await eventually(() => problems.some((problem) => /WRONGPASS/.test(String(problem))));
+      t.notMatch(problems.join(), /right|:wrong/);
+    },
+  );
 
-  t.test('a record of a drop that was made a list does not hinder the next drop', async (t) => {
+  t.test('a drop succeeds even if the record of the previous one was replaced by a list', async (t) => {
     const server = await createRedisServer();
     const { ready } = await setUp(t, server);
     const { shared } = await ready();

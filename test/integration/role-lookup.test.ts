@@ -1,7 +1,6 @@
 /**
- * A whole Stonegate against a real Keystone: each way in which a user gains or loses a role or a token is
- * seen in what they may do. Tokens are cached for an hour here, so that what is seen of them is seen by
- * events.
+ * A whole Stonegate with a real Keystone: each way in which a user gains or loses a role or a token changes
+ * what they may do. Tokens are cached for an hour here, so that only revocation events can end them.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -42,7 +41,7 @@ async function seed(keystone: RealKeystone) {
   return { acme, web, member, reader, lead, user };
 }
 
-/** With a tenant whose project `web` has a namespace, and what its members may do there. */
+/** A Stonegate for this Keystone, with a tenant in which members of `web` have rights in its namespace. */
 async function startBefore(folder: string, keystone: RealKeystone, web: string) {
   const stonegate = await startStonegate(t, { folder });
   const { seed: objects } = stonegate.apiServer;
@@ -81,7 +80,7 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
   const put = (path: string) => keystone.call('PUT', path);
   const remove = (path: string) => keystone.call('DELETE', path);
 
-  await t.test('an assignment that is added, and removed', async (t) => {
+  await t.test('a role assignment takes effect when it is added and when it is removed', async (t) => {
     const place = `/projects/${web}/users/${await user('ann')}/roles/${member}`;
     const token = await unscoped('ann');
     await becomes(t, token, 403);
@@ -91,18 +90,21 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     await becomes(t, token, 403);
   });
 
-  await t.test('one through a group; who leaves it loses their tokens', async (t) => {
-    const dan = await user('dan');
-    const group = await keystone.make('groups', { name: 'crew', domain_id: acme });
-    const token = await unscoped('dan');
-    await put(`/groups/${group}/users/${dan}`);
-    await put(`/projects/${web}/groups/${group}/roles/${member}`);
-    await becomes(t, token, 200);
-    await remove(`/groups/${group}/users/${dan}`);
-    await becomes(t, token, 401);
-  });
+  await t.test(
+    'a role of a group takes effect, and a user who is removed from the group loses their tokens',
+    async (t) => {
+      const dan = await user('dan');
+      const group = await keystone.make('groups', { name: 'crew', domain_id: acme });
+      const token = await unscoped('dan');
+      await put(`/groups/${group}/users/${dan}`);
+      await put(`/projects/${web}/groups/${group}/roles/${member}`);
+      await becomes(t, token, 200);
+      await remove(`/groups/${group}/users/${dan}`);
+      await becomes(t, token, 401);
+    },
+  );
 
-  await t.test('a project that is disabled, and enabled again', async (t) => {
+  await t.test('rights in a project end while it is disabled', async (t) => {
     await put(`/projects/${web}/users/${await user('eve')}/roles/${member}`);
     const token = await unscoped('eve');
     await becomes(t, token, 200);
@@ -120,7 +122,7 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     'a password that is reset': (id) => keystone.call('PATCH', `/users/${id}`, { user: { password: 'new' } }),
   };
   for (const [index, [what, end]] of Object.entries(endings).entries()) {
-    await t.test(`${what} is out by an event`, async (t) => {
+    await t.test(`${what}: a revocation event ends access`, async (t) => {
       const name = `fay${index}`;
       const id = await user(name);
       await put(`/projects/${web}/users/${id}/roles/${member}`);

@@ -1,4 +1,4 @@
-/** Clients that do not read, over real sockets: what Stonegate's own watches cost then, and afterwards. */
+/** For clients that do not read, the memory of Stonegate's own watches is bounded, and later released. */
 import { once } from 'node:events';
 import net from 'node:net';
 import t, { type Test } from 'tap';
@@ -32,50 +32,62 @@ async function serve(t: Test, handlers: RouteHandlers, perKey: number) {
   return { connect, responseMemory, streams: pipeline.streams };
 }
 
-t.test('a watch of namespaces: what waits is bounded, and released with the client', async (t) => {
-  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
-  const labels = { big: 'x'.repeat(64 * 1_024) };
-  const namespaces = Array.from({ length: 600 }, (_, at) => namespace(`ns-${at + 100}`, { labels }));
-  const site = namespacesSite([
-    clusterRole('viewer', rules),
-    clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]),
-    ...namespaces,
-  ]);
-  const { connect, responseMemory, streams } = await serve(t, { namespaces: site.filtered.handle }, MIB);
-  const slow = await connect('/api/v1/namespaces?watch=1');
-  const other = await connect('/api/v1/namespaces?watch=1&resourceVersion=0');
-  other.resume();
-  await eventually(() => other.bytesRead > 600 * 64 * 1_024);
-  t.ok(responseMemory.reserved < MIB, 'a client that reads gets 40 MB, one that does not holds little');
-  for (const one of namespaces.slice(0, 5)) site.delete(one);
-  t.ok(responseMemory.reserved < MIB, 'nor do changes wait for it');
-  slow.resume();
-  await eventually(() => slow.bytesRead > 595 * 64 * 1_024);
-  t.ok(responseMemory.reserved < MIB, 'when it reads, it gets everything');
-  slow.destroy();
-  await eventually(() => streams.size === 1);
-  t.equal(responseMemory.reserved, 0);
-  t.notOk(other.destroyed, 'the client that reads is not affected');
-  other.destroy();
-  await eventually(() => streams.size === 0);
-  t.equal(responseMemory.reserved, 0);
-});
+t.test(
+  'a watch of namespaces: the memory for unsent events is bounded, and released with the client',
+  async (t) => {
+    const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+    const labels = { big: 'x'.repeat(64 * 1_024) };
+    const namespaces = Array.from({ length: 600 }, (_, at) => namespace(`ns-${at + 100}`, { labels }));
+    const site = namespacesSite([
+      clusterRole('viewer', rules),
+      clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]),
+      ...namespaces,
+    ]);
+    const { connect, responseMemory, streams } = await serve(t, { namespaces: site.filtered.handle }, MIB);
+    const slow = await connect('/api/v1/namespaces?watch=1');
+    const other = await connect('/api/v1/namespaces?watch=1&resourceVersion=0');
+    other.resume();
+    await eventually(() => other.bytesRead > 600 * 64 * 1_024);
+    t.ok(
+      responseMemory.reserved < MIB,
+      'one client reads 40 MB, and the one that does not read uses little memory',
+    );
+    for (const one of namespaces.slice(0, 5)) site.delete(one);
+    t.ok(responseMemory.reserved < MIB, 'changes for it use no more memory');
+    slow.resume();
+    await eventually(() => slow.bytesRead > 595 * 64 * 1_024);
+    t.ok(responseMemory.reserved < MIB, 'when it reads, it gets everything');
+    slow.destroy();
+    await eventually(() => streams.size === 1);
+    t.equal(responseMemory.reserved, 0);
+    t.notOk(other.destroyed, 'the client that reads is not affected');
+    other.destroy();
+    await eventually(() => streams.size === 0);
+    t.equal(responseMemory.reserved, 0);
+  },
+);
 
-t.test('a watch of all namespaces: the API server is not read on, until the client is gone', async (t) => {
-  const watches = createWatches();
-  const site = allNamespacesSite({ objects: podReader(['a', 'b']), changes: { streamer: watches.streamer } });
-  const { connect, responseMemory, streams } = await serve(t, { 'all-namespaces': site.handle }, MIB);
-  const slow = await connect('/api/v1/pods?watch=1&resourceVersion=0');
-  await eventually(() => watches.opened.length === 2);
-  const line = `{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"},"x":"${'x'.repeat(100_000)}"}}\n`;
-  const body = watches.latest('a');
-  for (let sent = 0; sent < 400 && body.writableLength < MIB; sent += 1) {
-    body.write(line);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  t.ok(body.writableLength >= MIB, 'the API server waits');
-  slow.destroy();
-  await eventually(() => streams.size === 0);
-  t.equal(responseMemory.reserved, 0);
-  t.ok(watches.areClosed());
-});
+t.test(
+  'a watch of all namespaces: nothing more is read from the API server for a client that does not read',
+  async (t) => {
+    const watches = createWatches();
+    const site = allNamespacesSite({
+      objects: podReader(['a', 'b']),
+      changes: { streamer: watches.streamer },
+    });
+    const { connect, responseMemory, streams } = await serve(t, { 'all-namespaces': site.handle }, MIB);
+    const slow = await connect('/api/v1/pods?watch=1&resourceVersion=0');
+    await eventually(() => watches.opened.length === 2);
+    const line = `{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"},"x":"${'x'.repeat(100_000)}"}}\n`;
+    const body = watches.latest('a');
+    for (let sent = 0; sent < 400 && body.writableLength < MIB; sent += 1) {
+      body.write(line);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    t.ok(body.writableLength >= MIB, 'the API server waits');
+    slow.destroy();
+    await eventually(() => streams.size === 0);
+    t.equal(responseMemory.reserved, 0);
+    t.ok(watches.areClosed());
+  },
+);

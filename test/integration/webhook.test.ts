@@ -1,5 +1,5 @@
 /**
- * The webhook with a real Keystone behind it: groups by their names, and tokens that die with a role or a
+ * The webhook with a real Keystone behind it: groups by their names, and tokens that end with a role or a
  * user. Nothing is cached here, so that each review shows what Keystone says.
  */
 import t from 'tap';
@@ -15,7 +15,7 @@ import { createWebhookClient } from '../support/webhook.ts';
 
 const UNAUTHENTICATED = { authenticated: false };
 
-/** alice of acme, a member of the project web by a group of hers. */
+/** alice of acme, a member of the project web through a group. */
 async function seed(keystone: RealKeystone) {
   const acme = await keystone.make('domains', { name: 'acme' });
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
@@ -54,27 +54,30 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
   });
   t.teardown(() => client.close());
 
-  await t.test('C216 name, id, groups by name, project and the five attributes', async (t) => {
-    const { status, body } = await client.reviewToken(await login('alice'));
-    t.equal(status, 200);
-    const identity = 'alpha.kubernetes.io/identity';
-    t.match(body.status, {
-      authenticated: true,
-      user: {
-        username: 'alice',
-        uid: alice,
-        groups: ['developers', web],
-        extra: {
-          [`${identity}/project/id`]: [web],
-          [`${identity}/project/name`]: ['web'],
-          [`${identity}/user/domain/id`]: [acme],
-          [`${identity}/user/domain/name`]: ['acme'],
+  await t.test(
+    'C216 a review has the name, id, groups by name, project and the five attributes',
+    async (t) => {
+      const { status, body } = await client.reviewToken(await login('alice'));
+      t.equal(status, 200);
+      const identity = 'alpha.kubernetes.io/identity';
+      t.match(body.status, {
+        authenticated: true,
+        user: {
+          username: 'alice',
+          uid: alice,
+          groups: ['developers', web],
+          extra: {
+            [`${identity}/project/id`]: [web],
+            [`${identity}/project/name`]: ['web'],
+            [`${identity}/user/domain/id`]: [acme],
+            [`${identity}/user/domain/name`]: ['acme'],
+          },
         },
-      },
-    });
-    t.match(JSON.stringify(body.status), '"member"');
-    t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
-  });
+      });
+      t.match(JSON.stringify(body.status), '"member"');
+      t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
+    },
+  );
 
   await t.test('a user who leaves the group has no role on the project any more', async (t) => {
     const token = await login('alice');

@@ -1,5 +1,6 @@
 /**
- * Watches over all tenants: the stand-in is held to what a real Arktos sent, and the index's reader to both.
+ * Watches over all tenants: the stand-in sends the events that a real Arktos sent, and the reader of the RBAC
+ * index parses both.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -18,7 +19,7 @@ function recorded(name: string): readonly Event[] {
   return exchange.response.body;
 }
 
-/** Without what differs with each run, and `selfLink`, which not every build of Arktos sends. */
+/** Leaves out what differs between runs, and `selfLink`, which not every build of Arktos sends. */
 function comparable(events: readonly Event[]): unknown {
   return JSON.parse(JSON.stringify(events), (key, value) => {
     if (key === 'selfLink') return undefined;
@@ -60,12 +61,12 @@ t.test('watches over all tenants', async (t) => {
   await ask('PATCH', `${IN_GLOBEX}/w1`, { metadata: { labels: { a: 'b' } } });
   await ask('DELETE', `${IN_GLOBEX}/w1`);
 
-  await t.test('events are those of the real server, and name the tenant', async (t) => {
+  await t.test('events are the same as those of a real server, and name the tenant', async (t) => {
     const events = await eventsOf(`resourceVersion=${before}&timeoutSeconds=1`);
     t.same(comparable(events), comparable(recorded('all-watch-rolebindings')));
   });
 
-  await t.test('a forgotten revision is an event, with the status 200', async (t) => {
+  await t.test('a watch from a compacted revision gets the status 200 and an error event', async (t) => {
     server.cluster.store.compact();
     const [event] = await eventsOf('resourceVersion=1');
     const numberless = (text: unknown) => JSON.stringify(text).replace(/\d+ \(\d+\)/, 'N (N)');
@@ -77,7 +78,7 @@ t.test('watches over all tenants', async (t) => {
   });
 });
 
-t.test('the index reads what a real server sent', async (t) => {
+t.test('the RBAC index reads the events that a real server sent', async (t) => {
   const reader = createRBACReader({ hasTenants: true });
   const read = recorded('all-watch-rolebindings').map((sent) => {
     const event = readEvent(Buffer.from(JSON.stringify(sent)));

@@ -1,7 +1,6 @@
 /**
- * Custom resources of the stand-in held to what a real Arktos answered about definitions that are forced on
- * every tenant, and about the scopes `Tenant` and `Cluster`. Schemas are not part of it: the stand-in prunes
- * nothing.
+ * The stand-in responds about custom resources as a real Arktos did: definitions that are forced on every
+ * tenant, and the scopes `Tenant` and `Cluster`. Schemas are not compared, since the stand-in prunes nothing.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -34,7 +33,7 @@ async function startCluster(): Promise<ApiServer> {
 const shared = { group: 'shared.io', plural: 'requests', kind: 'Request', scope: 'Namespaced' } as const;
 const EXAMPLE = { group: 'example.com' } as const;
 
-/** What each exchange stands on. */
+/** Creates the objects that each exchange requires. */
 const FURNISHED: Readonly<Record<string, (server: ApiServer) => void>> = {
   'crd-forced-create': () => undefined,
   'crd-list-in-tenant': ({ seed }) => {
@@ -84,7 +83,7 @@ for (const [name, furnish] of Object.entries(FURNISHED))
     t.same(essence(textOrJSON(answer.body)), essence(response.body), 'body');
   });
 
-t.test('every tenant’s list of groups has those of the system, forced or not', async (t) => {
+t.test('every tenant’s list of API groups includes those of the system tenant, forced or not', async (t) => {
   const server = await startCluster();
   t.teardown(() => server.close());
   server.seed.customResource({ ...shared, sharing: 'forced' });
@@ -107,7 +106,7 @@ t.test('every tenant’s list of groups has those of the system, forced or not',
   t.equal(resources.length, 2);
 });
 
-t.test('with a definition of scope Cluster the objects of every tenant go', async (t) => {
+t.test('deleting a definition of scope Cluster deletes the objects of every tenant', async (t) => {
   const server = await startCluster();
   t.teardown(() => server.close());
   FURNISHED['cluster-cr-shared-between-tenants']?.(server);
@@ -127,8 +126,8 @@ function textOrJSON(body: string): unknown {
 }
 
 /**
- * What objects are and whose, or a refusal word for word. Self links are left out: the server makes them anew
- * at each reading.
+ * The metadata and scope of objects, or a refusal word for word. Self links are left out, since the server
+ * computes them for each response.
  */
 function essence(body: unknown): unknown {
   if (!isObject(body)) return body;

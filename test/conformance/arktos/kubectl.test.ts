@@ -1,5 +1,5 @@
 /**
- * kubectl, the oldest and the newest of this machine, works on the stand-in itself, with tenants and without.
+ * The oldest and the newest kubectl on this machine work with the stand-in itself, with tenants and without.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,8 +24,8 @@ for (const binary of binaries)
       const { server, kubectl, place } = await setUp(t, binary, flavour);
       await readAndWrite(t, kubectl, flavour);
       await execute(t, server, kubectl);
-      // A newer one asks for the pod in protobuf first, which it reads as no pod: on a real Arktos server as
-      // well.
+      // A newer kubectl asks for the pod in protobuf first, and finds no pod in the response. With a real
+      // Arktos server it fails as well.
       if (flavour === 'kubernetes' || kubectl.minor < FIRST_WITH_PROTOBUF) await reachIntoPods(t, kubectl);
       await follow(t, server, kubectl, place);
       await askAboutOneself(t, kubectl, flavour);
@@ -66,7 +66,7 @@ async function succeeds(
 
 async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour): Promise<void> {
   const columns = flavour === 'arktos' ? /NAME +HASHKEY +READY/ : /NAME +READY +STATUS/;
-  t.match(await succeeds(t, kubectl, ['get', 'pods']), columns, 'a list shows as a table');
+  t.match(await succeeds(t, kubectl, ['get', 'pods']), columns, 'a list is shown as a table');
   const manifest = (value: string): string =>
     JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { value } });
   t.match(await succeeds(t, kubectl, ['create', '-f', '-'], manifest('0')), 'created');
@@ -90,12 +90,12 @@ async function execute(t: Test, server: ApiServer, kubectl: Kubectl): Promise<vo
   t.equal(await succeeds(t, kubectl, ['exec', 'web', '--', 'echo', 'hello']), 'hello\n');
   t.equal(await succeeds(t, kubectl, ['exec', '-i', 'web', '--', 'cat'], 'typed'), 'typed');
   const failed = await kubectl.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
-  t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ }, 'output and exit code travel');
+  t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ }, 'output and exit code reach the user');
   const upgrade = server.requests
     .findLast(({ url }) => url.includes('/exec'))
     ?.headers.upgrade?.toLowerCase();
   const expected = kubectl.minor < FIRST_WITH_WEBSOCKET ? 'spdy/3.1' : 'websocket';
-  t.match(upgrade, expected, 'over the protocol of this kubectl');
+  t.match(upgrade, expected, 'exec uses the protocol of this kubectl');
 }
 
 async function reachIntoPods(t: Test, kubectl: Kubectl): Promise<void> {
@@ -103,11 +103,11 @@ async function reachIntoPods(t: Test, kubectl: Kubectl): Promise<void> {
   writeFileSync(join(kubectl.folder, 'there'), content);
   await succeeds(t, kubectl, ['cp', 'there', 'web:/tmp/file']);
   await succeeds(t, kubectl, ['cp', 'web:/tmp/file', 'back']);
-  t.ok(readFileSync(join(kubectl.folder, 'back')).equals(content), 'a file comes back as it went');
+  t.ok(readFileSync(join(kubectl.folder, 'back')).equals(content), 'a copied file comes back unchanged');
   t.match(
     await succeeds(t, kubectl, ['attach', '-i', 'web'], 'typed\n'),
     /^typed$/m,
-    'attach ends with stdin',
+    'attach ends when stdin ends',
   );
 
   const forward = kubectl.start(['port-forward', 'pod/web', ':80']);
@@ -138,7 +138,7 @@ async function follow(t: Test, server: ApiServer, kubectl: Kubectl, place: SetUp
   await once(logs, 'close');
 }
 
-/** On a tenant's own credential Arktos says no to a question that names no tenant. */
+/** With a tenant's own credential, Arktos denies an access review that names no tenant. */
 async function askAboutOneself(t: Test, kubectl: Kubectl, flavour: Flavour): Promise<void> {
   const { stdout } = await kubectl.run(['auth', 'can-i', 'list', 'pods']);
   t.equal(stdout.trim(), flavour === 'arktos' ? 'no' : 'yes');

@@ -1,6 +1,6 @@
 /**
  * Pods as Arktos sends them to an admission webhook, recorded on a running server: what Arktos itself adds to
- * a tenant's pod violates nothing.
+ * a tenant's pod violates no rule.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -33,7 +33,7 @@ function violationsIn({ resource, object, oldObject }: AdmissionRequest, level: 
     const part = podPartOf(resource.group, resource.resource, one);
     if (part === undefined) throw new TypeError(resource.resource);
     return [
-      // Kubernetes 1.15 is what Arktos is made from.
+      // Arktos is a fork of Kubernetes 1.15.
       ...podSecurityViolations(part, { level, version: 'v1.15', mode: 'enforce' }),
       ...nodeSelectionViolations(part, []),
       ...arktosFieldViolations(part, level),
@@ -43,12 +43,15 @@ function violationsIn({ resource, object, oldObject }: AdmissionRequest, level: 
 }
 
 for (const file of readdirSync(FOLDER))
-  t.test(`${file}: a usual pod of a tenant is allowed at baseline`, async (t) => {
+  t.test(`${file}: an ordinary pod of a tenant is allowed at baseline`, async (t) => {
     t.strictSame(violationsIn(readRequest(file), 'baseline'), []);
   });
 
 t.test('an update of labels alone is allowed at every level', async (t) => {
   const update = readRequest('webhook-call-validating-update-pods-user.json');
   t.strictSame(violationsIn(update, 'restricted'), []);
-  t.ok(violationsIn({ ...update, oldObject: null }, 'restricted').length > 0, 'a new pod like it is not');
+  t.ok(
+    violationsIn({ ...update, oldObject: null }, 'restricted').length > 0,
+    'a new pod with the same spec is refused',
+  );
 });

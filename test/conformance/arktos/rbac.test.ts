@@ -1,6 +1,6 @@
 /**
- * The RBAC index decides as a real Arktos API server did: the recorded requests and reviews, with the roles
- * and bindings that were there.
+ * The RBAC index decides recorded requests and reviews as a real Arktos API server did, with the same roles
+ * and bindings.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -49,7 +49,7 @@ function recording(file: string): Recording {
 const READ = { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods', 'namespaces'] };
 const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
 
-/** What FACTS names beside the recordings: each role and binding is in a tenant. */
+/** The roles and bindings of the recorded server; each is in a tenant. */
 const index = indexOf(
   clusterRole('viewer', [READ], { tenant: 'tenant1' }),
   clusterRole('admin-role', [EVERYTHING, { verbs: ['*'], nonResourceURLs: ['*'] }], { tenant: 'tenant1' }),
@@ -66,7 +66,7 @@ const index = indexOf(
   roleBinding('default', 'ns', 'ClusterRole/pods', [group('grp:ns')], 'system'),
 );
 
-/** Arktos takes the tenant from the name. */
+/** Arktos takes a user's tenant from the username. */
 function userOf(username: string, groups: readonly string[]): RBACUser {
   return { tenant: username.slice(0, username.indexOf(':')), username, groups };
 }
@@ -76,7 +76,7 @@ function impersonated({ request }: Recording): RBACUser {
   return userOf(values('Impersonate-User')[0] ?? '', values('Impersonate-Group'));
 }
 
-t.test('D121: requests of impersonated users', async (t) => {
+t.test('D121: requests of impersonated users are decided as recorded', async (t) => {
   for (const file of [
     'recorded/pods-by-group',
     'recorded/pods-by-rolebinding',
@@ -96,7 +96,7 @@ t.test('D121: requests of impersonated users', async (t) => {
   }
 });
 
-t.test('reviews, with the reason', async (t) => {
+t.test('access reviews are decided as recorded, with the same reason', async (t) => {
   for (const file of [
     'recorded/sar-by-system-user',
     'recorded-rights/sar-tenant-user-asks-about-other-tenant',
@@ -110,7 +110,7 @@ t.test('reviews, with the reason', async (t) => {
   }
 });
 
-t.test('the rules that a user has', async (t) => {
+t.test('a user has the rules that were recorded', async (t) => {
   const recorded = recording('recorded/ssrr');
   const grants = grantsOf(index.objectsOf('tenant1'), impersonated(recorded), 'default', new Set());
   t.strictSame(

@@ -1,4 +1,4 @@
-/** A stand-in furnished like the server on which paths.tsv and the exchanges were recorded. */
+/** A stand-in with the objects of the server on which paths.tsv and the exchanges were recorded. */
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
 import type { Seed } from '../../support/apiserver/seed.ts';
 
@@ -65,7 +65,7 @@ export async function startRecordedCluster(): Promise<ApiServer> {
   return server;
 }
 
-/** A user who may read one secret, and another tenant's that was written last. */
+/** A user who may read one secret, and a secret of another tenant that was written last. */
 function seedSecrets(seed: Seed): void {
   const acme = { tenant: 'acme' };
   seed.tenant('acme');

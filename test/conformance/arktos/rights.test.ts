@@ -1,7 +1,7 @@
 /**
- * The stand-in held to what a real Arktos does with rights: which tenant's role a binding is checked against,
- * whose rights an access review tells, and where the system's role bindings count. Recorded exchanges first,
- * then what was observed on the same server and written down in words.
+ * The stand-in handles rights as a real Arktos does: which tenant's role a binding is checked against, whose
+ * rights an access review reports, and where role bindings of the system tenant apply. The first tests replay
+ * recorded exchanges; the others follow what was observed on the same server.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
@@ -26,7 +26,7 @@ async function startServer(t: Test): Promise<ApiServer> {
   for (const tenant of ['acme', 'globex']) seed.tenant(tenant);
   const acme = { tenant: 'acme' };
   seed.pod('p1', { ...acme, running: false, labels: { team: 'x' } });
-  // dora may write roles, and holds nothing of what she would put into them.
+  // dora may write roles, but has none of the rights that she would put into them.
   seed.clusterRole('rbac', [{ ...ROLES, verbs: ['get', 'list', 'create', 'update', 'delete'] }]);
   seed.clusterRoleBinding('dora', 'rbac', ['user:dora']);
   seed.clusterRole('pods', [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'create'] }]);
@@ -73,7 +73,7 @@ for (const file of readdirSync(new URL('recorded-rights/', import.meta.url)))
     t.match(JSON.parse(answer.body), comparable(response.body));
   });
 
-/** Of a list the names; of anything else everything. */
+/** The names of a list's items, or the whole body if it is not a list. */
 function comparable(body: JsonObject): JsonObject {
   if (!Array.isArray(body.items)) return body;
   const items = body.items
@@ -82,7 +82,7 @@ function comparable(body: JsonObject): JsonObject {
   return { kind: body.kind, items };
 }
 
-/** As a user of a tenant, or with a token of its own. */
+/** Sends a request as an impersonated user (`tenant:name`), or with the token of that name. */
 async function send(server: ApiServer, who: string, path: string, body?: JsonObject) {
   const headers: [string, string][] = who.includes(':')
     ? [
@@ -110,7 +110,7 @@ function binding(kind: 'ClusterRole' | 'Role', name: string): JsonObject {
 const BINDINGS = `/apis/${RBAC}/v1/tenants/acme/namespaces/default/rolebindings`;
 const acme = { tenant: 'acme' };
 
-t.test('for a user without bind on a role it is looked up in the system tenant', async (t) => {
+t.test('if a user has no bind on a role, the role is looked up in the system tenant', async (t) => {
   const server = await startServer(t);
   server.seed.clusterRole('stonegate:edit', [], acme);
   t.match(await send(server, 'dora', BINDINGS, binding('ClusterRole', 'stonegate:edit')), {
@@ -128,7 +128,7 @@ t.test('for a user without bind on a role it is looked up in the system tenant',
 });
 
 t.test(
-  'a user of a tenant cannot bind a Role of the own namespace, but one that the system has',
+  'a user of a tenant cannot bind a Role of their namespace, but can bind a role of the system tenant',
   async (t) => {
     const server = await startServer(t);
     server.seed.clusterRole('manager', [{ ...ROLES, verbs: ['get', 'create'] }], acme);
@@ -141,7 +141,7 @@ t.test(
 );
 
 t.test(
-  'with a strong role in the tenant and a weak one of that name in the system, the strong is gained',
+  'a binding is checked against the weak role of the system tenant, but gives the tenant’s strong one',
   async (t) => {
     const server = await startServer(t);
     server.seed.clusterRole('manager', [{ ...ROLES, verbs: ['get', 'create'] }], acme);
@@ -155,7 +155,7 @@ t.test(
   },
 );
 
-t.test('a review without a tenant, or about another than the user’s, is denied', async (t) => {
+t.test('a review is denied if it names no tenant, or another tenant than the user’s', async (t) => {
   const server = await startServer(t);
   const ask = (path: string, attributes: JsonObject, user = 'acme:asker') =>
     send(server, 'acme:asker', `/apis/authorization.k8s.io/v1/tenants/acme/${path}`, {
@@ -166,13 +166,17 @@ t.test('a review without a tenant, or about another than the user’s, is denied
   const denied = { json: { status: { allowed: false, denied: true } } };
   t.match(await ask('subjectaccessreviews', {}), denied);
   t.match(await ask('subjectaccessreviews', { tenant: 'globex' }), denied);
-  t.match(await ask('subjectaccessreviews', { tenant: 'globex' }, 'carl'), denied, 'a name without a tenant');
+  t.match(
+    await ask('subjectaccessreviews', { tenant: 'globex' }, 'carl'),
+    denied,
+    'a username without a tenant',
+  );
   t.match(await ask('subjectaccessreviews', { tenant: 'globex' }, 'globex:gina'), {
     json: { status: { allowed: true } },
   });
 });
 
-t.test('a local review tells of another tenant too', async (t) => {
+t.test('a local review also answers about another tenant', async (t) => {
   const server = await startServer(t);
   const path = '/apis/authorization.k8s.io/v1/tenants/acme/namespaces/default/localsubjectaccessreviews';
   const attributes = { tenant: 'globex', namespace: 'default', verb: 'list', resource: 'pods' };
@@ -189,7 +193,7 @@ t.test('a local review tells of another tenant too', async (t) => {
 });
 
 t.test(
-  'a role binding in a namespace of the system counts in every tenant’s namespace of that name',
+  'a role binding in a namespace of the system tenant applies in every tenant’s namespace of that name',
   async (t) => {
     const server = await startServer(t);
     server.seed.roleBinding('u', 'pods', ['user:system:stonegate:dan']);

@@ -1,6 +1,6 @@
 /**
- * The stand-in API server held to what a real Arktos answered: every row of paths.tsv, on the tenant admin's
- * own credential and as the proxy's, and every recorded exchange.
+ * The stand-in API server responds as a real Arktos did: to every row of paths.tsv, with the tenant
+ * administrator's own credential and with the proxy's, and in every recorded exchange.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -44,7 +44,7 @@ const AS_ROOT = [
   ['Impersonate-Group', 'system:authenticated'],
 ] as const;
 
-t.test('every row of paths.tsv', async (t) => {
+t.test('every row of paths.tsv gets the recorded status', async (t) => {
   const server = await startRecordedCluster();
   t.teardown(() => server.close());
   for (const { method, short, action, upstream, own, proxied } of rows) {
@@ -55,7 +55,7 @@ t.test('every row of paths.tsv', async (t) => {
       headers: [['Authorization', 'Bearer t1-admin']],
       body,
     });
-    t.equal(asAdmin.status, own, `${method} ${short} on the tenant admin's own credential`);
+    t.equal(asAdmin.status, own, `${method} ${short} with the tenant admin's own credential`);
     const asProxy = await ask(server.url, {
       method,
       path: upstream,
@@ -71,14 +71,14 @@ interface Recording {
   readonly response: { status: number; headers: [string, string][]; body: unknown };
 }
 
-/** What later exchanges stand on comes first, in the order in which it was recorded. */
+/** Exchanges that later ones depend on come first, in the order in which they were recorded. */
 const FIRST = ['configmap-create', 'tenant-create', 'clusterrole-create', 'rolebinding-create'];
 const recordings = readdirSync(new URL('recorded/', import.meta.url)).map((file) =>
   file.replace(/\.json$/, ''),
 );
 const inOrder = [...FIRST, ...recordings.filter((name) => !FIRST.includes(name))];
 
-t.test('every recorded exchange', async (t) => {
+t.test('every recorded exchange gets the recorded response', async (t) => {
   const server = await startRecordedCluster();
   t.teardown(() => server.close());
   for (const name of inOrder) {
@@ -102,7 +102,7 @@ function headerOf(headers: readonly (readonly [string, string])[], name: string)
   return headers.find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-/** One JSON document, or in a watch one per line. */
+/** The body is one JSON document, or one per line in a watch. */
 function bodyOf(answer: Answer): unknown {
   const lines = answer.body.trim().split('\n');
   return lines.length > 1 || answer.body.startsWith('{"type"')
@@ -110,7 +110,7 @@ function bodyOf(answer: Answer): unknown {
     : JSON.parse(answer.body);
 }
 
-/** What differs from one server to the next by nature. */
+/** Fields that differ between servers. */
 const VOLATILE = new Set([
   'uid',
   'hashKey',
@@ -119,7 +119,7 @@ const VOLATILE = new Set([
   'serverAddress',
   'description',
 ]);
-/** Which doors a server has beside its API differs with its build; that there is such a list does not. */
+/** Builds of Arktos list different paths beside the API, so only the presence of the list is compared. */
 const PATHS = 'paths';
 
 function comparable(value: unknown, key = ''): unknown {
@@ -143,7 +143,7 @@ function comparable(value: unknown, key = ''): unknown {
 }
 
 /**
- * Events of a watch from its beginning, a user's rules and discovered resources come in no promised order.
+ * The first events of a watch, a user's rules and discovered resources come in no defined order.
  */
 function isUnordered(key: string, items: readonly unknown[]): boolean {
   return (

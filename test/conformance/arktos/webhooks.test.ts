@@ -1,6 +1,6 @@
 /**
- * Validating webhooks as the stand-in calls them, held to what was recorded on a running Arktos: what is
- * sent, and what the client is told of a refusal and of a webhook that cannot be reached.
+ * The stand-in calls validating webhooks as a real Arktos did: what it sends, and what a client gets if a
+ * webhook refuses or cannot be reached.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -15,7 +15,7 @@ interface Recorded {
   readonly response: { readonly status: number; readonly body: object };
 }
 
-/** Of a call: the review. Of a client's request: its body and the response. */
+/** A recorded call of a webhook with its review, or a client's request with its response. */
 function recorded(name: string): Recorded {
   return JSON.parse(readFileSync(new URL(`recorded-webhooks/${name}.json`, import.meta.url), 'utf8'));
 }
@@ -72,7 +72,7 @@ const CONFIG_MAPS = '/api/v1/tenants/acme/namespaces/default/configmaps';
 const CONFIG_MAP = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'wc1' }, data: { a: 'b' } };
 const create = { method: 'POST', body: JSON.stringify(CONFIG_MAP) };
 
-/** Without what the server makes up, and without Arktos' hash and options, which no webhook of ours reads. */
+/** Leaves out generated values, and Arktos' hash and options, which no webhook of Stonegate reads. */
 function shape(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, each) =>
@@ -83,7 +83,7 @@ function shape(value: unknown): unknown {
   );
 }
 
-t.test('what a webhook is sent about an object of a tenant', async (t) => {
+t.test('a webhook is sent the recorded review of an object of a tenant', async (t) => {
   const { reviews, ask, register } = await start(t);
   register('ok.stonegate.io');
   t.equal((await ask(CONFIG_MAPS, create)).status, 201);
@@ -99,17 +99,17 @@ t.test('what a webhook is sent about an object of a tenant', async (t) => {
   );
 });
 
-t.test('what the client is told of a refusal', async (t) => {
+t.test('a client gets the recorded response if a webhook refuses', async (t) => {
   const { ask, register } = await start(t);
   register('va.stonegate.io');
   const response = await ask(CONFIG_MAPS, create);
   const { status, body } = recorded('webhook-deny').response;
   t.equal(response.status, status);
   t.strictSame(await response.json(), body);
-  t.equal((await ask(`${CONFIG_MAPS}/wc1`)).status, 404, 'and nothing is stored');
+  t.equal((await ask(`${CONFIG_MAPS}/wc1`)).status, 404, 'nothing is stored');
 });
 
-t.test('what the client is told of a webhook that cannot be reached', async (t) => {
+t.test('a client gets the recorded response if a webhook cannot be reached', async (t) => {
   const { ask, register } = await start(t);
   const port = await freePort();
   register('dead-fail.stonegate.io', `https://127.0.0.1:${port}/x`);

@@ -1,4 +1,4 @@
-/** One request over a real connection, with the path exactly as given: `fetch` would tidy it up. */
+/** One request with its path exactly as given; `fetch` would normalize it. */
 import { request } from 'node:http';
 
 export interface Question {
@@ -14,7 +14,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** A watch that would not end by itself is left as soon as its head has arrived. */
+/** The request of a watch that would not end by itself is aborted when the response head has arrived. */
 const endless = (path: string): boolean =>
   /[?&]watch=|\/watch\//.test(path) && !path.includes('timeoutSeconds');
 

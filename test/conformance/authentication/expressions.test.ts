@@ -1,6 +1,6 @@
 /**
- * CEL expressions and AuthenticationConfigurations, each with what kube-apiserver 1.36.3 makes of it:
- * recorded with k8s.io/apiserver's own packages. Every one must come to the same here.
+ * CEL expressions and AuthenticationConfigurations have the same result as in kube-apiserver 1.36.3; its
+ * results were recorded with k8s.io/apiserver's own packages.
  */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
@@ -21,7 +21,7 @@ async function recorded(name: string): Promise<readonly JSONObject[]> {
 
 const [claims = {}] = await recorded('claims.jsonl');
 
-/** What becomes of it as the value of an extra. */
+/** The result of an expression as the value of an extra. */
 function outcomeOf(source: string): JSONObject {
   let stage = 'does not compile';
   try {
@@ -39,12 +39,12 @@ function outcomeOf(source: string): JSONObject {
   }
 }
 
-t.test('an expression comes to what kube-apiserver makes of it', async (t) => {
+t.test('an expression has the same result as in kube-apiserver', async (t) => {
   for (const { expression, ...expected } of await recorded('expressions.jsonl'))
     t.same(outcomeOf(String(expression)), expected, String(expression));
 });
 
-/** With a tenant for each issuer, since that is what Stonegate asks for beyond the file. */
+/** Adds a tenant for each issuer, which Stonegate requires in addition to the file. */
 function problemsOf(text: string): string[] {
   const urls = [...text.matchAll(/url: "?([^"\n,}]+)/g)].flatMap(([, url]) => url?.trim() ?? []);
   const configuration = {

@@ -1,6 +1,6 @@
 /**
- * The client against what a real Keystone said: each recorded answer to a validation, given again byte by
- * byte, in the moment it was recorded.
+ * The Keystone client handles the recorded responses of a real Keystone to validations: each is replayed byte
+ * by byte, with the clock at the time of its recording.
  */
 import t from 'tap';
 import type { KeystoneServiceCredential } from '../../../src/config/configuration.ts';
@@ -17,7 +17,8 @@ const CREDENTIAL: KeystoneServiceCredential = {
 };
 
 /**
- * Responses with 200 that are nevertheless refused: expired, limited by access rules, EC2, without any role.
+ * Tokens that are refused although Keystone responds 200: expired, limited by access rules, EC2, or without
+ * a role.
  */
 const REFUSED_THOUGH_VALID = new Set([
   'effect-system-role-removed',
@@ -28,7 +29,7 @@ const REFUSED_THOUGH_VALID = new Set([
   'validate-subject-ec2',
 ]);
 
-/** Spelt as Keystone issues none, or too long: they are refused without asking, whatever Keystone says. */
+/** Keystone issues no such tokens, or they are too long: they are refused without asking Keystone. */
 const MISSPELT = new Set([
   'validate-alias-extra-padding',
   'validate-alias-inner-junk',
@@ -88,7 +89,7 @@ t.test('with a service credential, Keystone’s recorded responses are understoo
   for (const one of [...validations, ...errors]) {
     const { verdict: found, requests } = await verdict(one, CREDENTIAL);
     t.equal(found, expected(one, false), `${one.name} (${one.response.status})`);
-    if (MISSPELT.has(one.name)) t.equal(requests.length, 0, `${one.name} is not asked about`);
+    if (MISSPELT.has(one.name)) t.equal(requests.length, 0, `Keystone is not asked about ${one.name}`);
   }
 });
 
@@ -102,7 +103,7 @@ t.test('if a token validates itself, Keystone’s recorded responses are underst
   }
 });
 
-t.test('it validates with GET and nocatalog, and declares no support for access rules', async (t) => {
+t.test('the client validates with GET and nocatalog, and declares no support for access rules', async (t) => {
   const [one] = recordings(/^validate-by-service-user-nocatalog$/);
   if (!one) throw new Error('the recording is gone');
   const { requests } = await verdict(one, CREDENTIAL);
@@ -113,19 +114,19 @@ t.test('it validates with GET and nocatalog, and declares no support for access 
   t.notHas(requests[1]?.headers, { 'openstack-identity-access-rules': String });
 });
 
-t.test('an end of life without a zone is UTC', async (t) => {
+t.test('an expiry without a time zone is in UTC', async (t) => {
   const [one] = recordings(/^validate-application-credential-expiring$/);
   if (!one) throw new Error('the recording is gone');
   const { token } = await verdict(one, CREDENTIAL);
   t.equal(token?.expiresAt, Date.parse('2026-11-21T00:28:08Z'));
 });
 
-t.test('every login that Keystone refused is a 503 for its waiting requests', async (t) => {
+t.test('if Keystone refuses Stonegate’s login, the requests that wait for it get a 503', async (t) => {
   const refusals = recordings(/^auth-/).filter(({ response }) => response.status >= 400);
   for (const one of refusals) {
     const asked = { ...one, request: { ...one.request, headers: { 'X-Subject-Token': 'gAAAAABsomebodys' } } };
     const { verdict: found, requests } = await verdict(asked, CREDENTIAL);
     t.equal(found, 'unavailable', `${one.name} (${one.response.status})`);
-    t.equal(requests.length, 1, 'and nothing is asked without a login');
+    t.equal(requests.length, 1, 'nothing is asked without a login');
   }
 });

@@ -1,7 +1,6 @@
 /**
- * The stand-in Keystone against recorded exchanges: the same situation, built in the stand-in, gets the same
- * status, the same header fields that matter and a body of the same shape. A stand-in that answers otherwise
- * than the real one is a defect.
+ * The stand-in Keystone responds as a real one did in recorded exchanges: the same situation gets the same
+ * status, the same relevant header fields and a body of the same shape.
  */
 import t from 'tap';
 import type { Target } from '../../support/keystone/directory.ts';
@@ -9,7 +8,7 @@ import { recording } from '../../support/keystone/recordings.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 interface Asked {
-  /** Below `/v3`; of tokens without it. */
+  /** Below `/v3`; the path of tokens if omitted. */
   readonly path?: string;
   readonly method?: string;
   readonly query?: string;
@@ -281,8 +280,8 @@ function trustToken(s: Scene, impersonation: boolean): string {
 }
 
 /**
- * A value's shape: the kinds of its fields; lists by their first member; errors by code and title, not
- * message.
+ * A value's shape: the types of its fields, the shape of a list's first item, or an error's code and title
+ * without its message.
  */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])];
@@ -296,7 +295,7 @@ function shape(value: unknown): unknown {
   );
 }
 
-/** What varies from role to role, and what no user of the stand-in reads. */
+/** Fields that vary between roles, or that no client of the stand-in reads. */
 const LOOSE = new Set(['options', 'catalog']);
 
 const LISTINGS: Record<string, (scene: Scene) => Promise<Seen>> = {

@@ -1,6 +1,6 @@
 /**
- * Pods are judged as the PodSecurity admission of a real kube-apiserver judges them, by the same
- * checks: hundreds of random pods in every level and several versions.
+ * Hundreds of random pods violate the same checks as in the PodSecurity admission of a real kube-apiserver,
+ * at both levels and in several versions.
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -15,7 +15,7 @@ const VERSIONS = ['v1.0', 'v1.8', 'v1.19', 'v1.22', 'v1.25', 'v1.33', 'latest'];
 const LEVELS = ['baseline', 'restricted'] as const;
 const SEED = Number(process.env.SEED ?? 20_261_122);
 const UNRESTRICTED = 'unrestricted';
-/** Requests that are open at once. */
+/** Requests in flight at once. */
 const CONCURRENT = 8;
 
 interface Namespace {
@@ -51,7 +51,7 @@ async function create(kubernetes: Kubernetes, namespace: string, pod: object): P
   return { status, body: JSON.parse(body) };
 }
 
-/** The API server evaluates versions that it does not know as its own. */
+/** The API server evaluates a version that it does not know as its own version. */
 function rulesViolated(pod: unknown, release: Release, { level, version }: Namespace): Set<string> {
   const part = podPartOf('', 'pods', pod);
   if (part === undefined) throw new TypeError('no pod');
@@ -59,7 +59,7 @@ function rulesViolated(pod: unknown, release: Release, { level, version }: Names
   return new Set(podSecurityViolations(part, rule).map((one) => one.rule));
 }
 
-/** The reasons of the API server for the checks; it may write them in the plural. */
+/** The API server's reasons for the checks, which may be in the plural in a message. */
 function reasonsOf(rules: ReadonlySet<string>): string[] {
   const reasons = RESTRICTED.filter(({ id }) => rules.has(id)).map(({ reason }) => reason.split(':', 1));
   return [...new Set(reasons.flat())].sort();
@@ -95,7 +95,7 @@ async function compare(t: Test, kubernetes: Kubernetes, release: Release, pods: 
   t.strictSame(differences.slice(0, 3), [], `${differences.length} verdicts differ (SEED=${SEED})`);
   t.comment(JSON.stringify(counts));
   t.ok(counts.valid > pods.length * 0.9, 'nearly all pods pass the validation of the API server');
-  t.ok(counts.allowed > counts.valid && counts.forbidden > counts.valid, 'of both verdicts there are many');
+  t.ok(counts.allowed > counts.valid && counts.forbidden > counts.valid, 'both verdicts are frequent');
 }
 
 t.test('the random pods violate every check', async (t) => {

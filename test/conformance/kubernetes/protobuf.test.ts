@@ -36,7 +36,7 @@ const COLLECTIONS = [
   ),
   '/apis/scheduling.k8s.io/v1/priorityclasses',
 ];
-/** What the API server chooses for a new object. */
+/** Fields that the API server sets in a new object. */
 const CHOSEN = /^(?:.*uid|creationTimestamp|time|clusterIPs?|nodePort)$/;
 
 async function post({ ask, admin }: Kubernetes, path: string, type: string, body: Buffer | string) {
@@ -50,10 +50,10 @@ t.test('a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
   const kubernetes = await startKubernetes({ flags: () => ['--disable-admission-plugins=ServiceAccount'] });
   t.teardown(() => kubernetes.stop());
 
-  // The rules of a rules review come in any order.
+  // The rules of a rules review come in no defined order.
   const requests = KUBECTL_REQUESTS.filter(({ path }) => !path.endsWith('selfsubjectrulesreviews'));
   for (const { command, path, body } of requests)
-    await t.test(`${command}: stores the same object`, async (t) => {
+    await t.test(`${command}: JSON and protobuf are stored as the same object`, async (t) => {
       const dryRun = `${path}?dryRun=All`;
       const json = JSON.stringify(decodeObject(body));
       t.strictSame(

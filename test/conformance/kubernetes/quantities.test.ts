@@ -1,6 +1,6 @@
 /**
- * Quantities are read, added, compared and printed as Kubernetes does it: quantities.tsv is what its own code
- * made of random ones.
+ * Quantities are parsed, added, compared and formatted as in Kubernetes: quantities.tsv has the results of
+ * its own code for random ones.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -10,8 +10,8 @@ const rows = readFileSync(new URL('quantities.tsv', import.meta.url), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'));
 
-t.test('every row is as Kubernetes has it', async (t) => {
-  t.ok(rows.length > 1_000, 'the table is there');
+t.test('every row has the same result as in Kubernetes', async (t) => {
+  t.ok(rows.length > 1_000, 'the table has rows');
   for (const row of rows) {
     const [first = '', second = ''] = row.split('\t');
     const [one = 0n, other = 0n] = [parseQuantity(first), parseQuantity(second)];

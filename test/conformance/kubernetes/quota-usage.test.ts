@@ -1,6 +1,6 @@
 /**
- * Objects ask of a quota what Kubernetes' own ResourceQuota counts: hundreds of random pods, services and
- * claims, one by one as its admission sees them, and in sum as its controller counts what is stored.
+ * The usage of objects is counted as Kubernetes' own ResourceQuota counts it, for hundreds of random pods,
+ * services and claims: one by one as its admission does, and in total as its controller does.
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
@@ -53,7 +53,7 @@ function quotaOf(names: readonly string[], amount: string) {
   return { metadata: { name: 'q' }, spec: { hard: Object.fromEntries(names.map((name) => [name, amount])) } };
 }
 
-/** A quota of nothing, in force. Its status says so, since no controller writes it. */
+/** Creates a quota of zero and waits until it is enforced. No controller runs that would write its status. */
 async function createFullQuota(kubernetes: Kubernetes, namespace: string, names: readonly string[]) {
   const quota = quotaOf(names, '0');
   await kubernetes.create(at(namespace, 'resourcequotas'), quota);
@@ -74,7 +74,7 @@ async function send(kubernetes: Kubernetes, method: 'POST' | 'PATCH', path: stri
   return { status: reply.status, body, message: textAt(body, 'message') };
 }
 
-/** Pods mostly; each with the resource that it is. */
+/** Mostly pods; each object with the name of its resource. */
 function randomObjects(count: number): (readonly [string, object])[] {
   const sample = (arbitrary: fc.Arbitrary<object>, share: number) =>
     fc.sample(arbitrary, { seed: SEED, numRuns: count * share });
@@ -85,12 +85,12 @@ function randomObjects(count: number): (readonly [string, object])[] {
   ];
 }
 
-/** Of a usage, what a quota of nothing refuses. */
+/** The part of a usage that a quota of zero refuses. */
 function refused(usage: Usage, names: readonly string[]): string {
   return String([...usage].filter(([name, amount]) => amount > 0n && names.includes(name)).sort());
 }
 
-/** Of a refusal, what it says is requested. */
+/** What is requested according to the message of a refusal. */
 function requestedIn(message: string): string {
   const [, requested = ''] = /exceeded quota: q, requested: (.*?), used: /.exec(message) ?? [];
   return String(
@@ -137,10 +137,10 @@ async function compareCreations(t: Test, kubernetes: Kubernetes, count: number):
   t.strictSame(differences.slice(0, 3), [], `${differences.length} refusals differ`);
   t.comment(JSON.stringify(counts));
   t.ok(counts.valid > count, 'nearly all objects pass the validation of the API server');
-  t.ok(counts.missing > count / 4 && counts.exceeding > count, 'of both refusals there are many');
+  t.ok(counts.missing > count / 4 && counts.exceeding > count, 'both refusals are frequent');
 }
 
-/** Other CPU for the containers that have some. */
+/** A patch with another amount of CPU for the containers that limit it. */
 function resized(pod: JsonObject, cpu: string): object {
   const containers = objectsAt(objectAt(pod, 'spec'), 'containers').filter(
     (container) => 'cpu' in objectAt(objectAt(container, 'resources'), 'limits'),
@@ -177,8 +177,8 @@ for (const [release, count] of [
   const skip = missingKubernetes(release);
   t.test(`kube-apiserver ${release}`, { skip }, async (t) => {
     const kubernetes = await start(t, { release });
-    await t.test('objects ask for what its admission counts', (t) => compareCreations(t, kubernetes, count));
-    await t.test('D225: a resize asks for what it adds', (t) => compareResizes(t, kubernetes, count));
+    await t.test('objects use what its admission counts', (t) => compareCreations(t, kubernetes, count));
+    await t.test('D225: a resize uses only what it adds', (t) => compareResizes(t, kubernetes, count));
   });
 }
 
@@ -197,7 +197,7 @@ function statusesOf(containers: readonly JsonObject[]): object[] {
 
 const INFEASIBLE = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
 
-/** What a kubelet or a user does with a pod: the path below it, and the patch. */
+/** A change that a kubelet or a user makes to a pod: the path below the pod, and the patch. */
 function changeOf(pod: JsonObject, index: number): readonly [string, object] | undefined {
   const spec = objectAt(pod, 'spec');
   const held = {
@@ -235,7 +235,7 @@ async function changeObjects(kubernetes: Kubernetes): Promise<number> {
 }
 
 t.test(
-  'stored objects ask in sum for what the quota controller counts',
+  'stored objects use in total what the quota controller counts',
   { skip: missingControllers() },
   async (t) => {
     const kubernetes = await start(t, { controllers: true });
@@ -244,7 +244,7 @@ t.test(
       await send(kubernetes, 'POST', at('team', resource), object);
     t.ok((await changeObjects(kubernetes)) > 150, 'many objects change after their creation');
     await kubernetes.create(at('team', 'resourcequotas'), quotaOf(NAMES, '1E'));
-    // A controller creates one in every namespace.
+    // A controller creates a ConfigMap in every namespace.
     await eventually(async () => (await list(kubernetes, 'configmaps')).length > 0);
 
     const usages: Usage[] = [];
@@ -263,7 +263,7 @@ t.test(
     t.strictSame(
       NAMES.filter((name) => !isQuotaName(name)),
       [],
-      'all are names of a quota',
+      'all names are valid in a quota',
     );
   },
 );

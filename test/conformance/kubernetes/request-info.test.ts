@@ -1,6 +1,6 @@
 /**
- * A request line is read as kube-apiserver reads it, or refused: request-info.tsv is what Kubernetes' own
- * code made of random ones.
+ * A request line is parsed as by kube-apiserver, or refused: request-info.tsv has the results of Kubernetes'
+ * own code for random ones.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -33,16 +33,16 @@ function readingOf({ method, target }: Row): readonly string[] | StatusError {
   }
 }
 
-/** What may be refused: everything else must be read. */
+/** Targets that may be refused; all others must be parsed. */
 const AMBIGUOUS = /%(?![0-9A-Fa-f]{2})|%ff|;|watch=[^&]*%(?:C5%BF|00)/;
 
-t.test('every row is read alike, or refused because it could be read in two ways', async (t) => {
-  t.ok(rows.length > 1_000, 'the table is there');
+t.test('every row is parsed as by Kubernetes, or refused because it is ambiguous', async (t) => {
+  t.ok(rows.length > 1_000, 'the table has rows');
   for (const row of rows) {
     const reading = readingOf(row);
     if (reading instanceof StatusError) {
       t.equal(reading.code, 'RequestMalformed', row.target);
-      t.match(row.target, AMBIGUOUS, 'only what is ambiguous is refused');
+      t.match(row.target, AMBIGUOUS, 'only an ambiguous target is refused');
     } else t.same(reading, row.reading, `${row.method} ${row.target}`);
   }
 });
