@@ -34,7 +34,7 @@ const WORDS = [
 
 let homes = 0;
 
-interface Desk {
+interface LoginEnvironment {
   readonly env: Environment;
   /** How often a browser was opened. */
   readonly opened: number;
@@ -47,7 +47,7 @@ interface Desk {
 }
 
 /** A user with a home directory and a screen, whose `xdg-open` hands the address to the test. */
-function sitDown(): Desk {
+function newLoginEnvironment(): LoginEnvironment {
   homes += 1;
   const home = join(folder, `home-${homes}`);
   mkdirSync(join(home, 'bin'), { recursive: true });
@@ -89,51 +89,51 @@ function kubectlOf(t: Test, binary: string, env: Environment) {
 }
 
 /** Awaits `work` while a user logs in with the browser that it opens. */
-async function during<T>(work: Promise<T>, desk: Desk, user: LoginUser): Promise<T> {
-  await browse(await desk.page(), user);
+async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUser): Promise<T> {
+  await browse(await home.page(), user);
   return work;
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
   for (const binary of KUBECTLS) {
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
-      const desk = sitDown();
-      const pods = kubectlOf(t, binary, desk.env)('get', 'pods', '-o', 'name');
-      const { code, stdout } = await during(pods, desk, CAROL);
+      const home = newLoginEnvironment();
+      const pods = kubectlOf(t, binary, home.env)('get', 'pods', '-o', 'name');
+      const { code, stdout } = await during(pods, home, CAROL);
       t.same([code, stdout], [0, 'pod/web\n']);
     });
   }
 
   await t.test('a token that is about to expire is renewed without the user', async (t) => {
-    const desk = sitDown();
-    const kubectl = kubectlOf(t, NEWEST, desk.env);
-    await during(kubectl('get', 'pods'), desk, CAROL);
-    const before = desk.cached();
-    desk.expire();
+    const home = newLoginEnvironment();
+    const kubectl = kubectlOf(t, NEWEST, home.env);
+    await during(kubectl('get', 'pods'), home, CAROL);
+    const before = home.cached();
+    home.expire();
     const pods = await kubectl('get', 'pods', '-o', 'name');
     t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
-    t.equal(desk.opened, 1);
-    t.not(desk.cached().refreshToken, before.refreshToken, 'the rotated refresh token is stored');
+    t.equal(home.opened, 1);
+    t.not(home.cached().refreshToken, before.refreshToken, 'the rotated refresh token is stored');
   });
 
   await t.test('after the refresh token was revoked, the user logs in again', async (t) => {
-    const desk = sitDown();
-    const kubectl = kubectlOf(t, NEWEST, desk.env);
-    await during(kubectl('get', 'pods'), desk, CAROL);
-    const body = new URLSearchParams({ token: desk.cached().refreshToken, client_id: provider.clientID });
+    const home = newLoginEnvironment();
+    const kubectl = kubectlOf(t, NEWEST, home.env);
+    await during(kubectl('get', 'pods'), home, CAROL);
+    const body = new URLSearchParams({ token: home.cached().refreshToken, client_id: provider.clientID });
     await fetch(`${provider.issuer}/token/revocation`, { method: 'POST', body });
-    desk.expire();
-    const { code, stderr } = await during(kubectl('get', 'pods'), desk, CAROL);
+    home.expire();
+    const { code, stderr } = await during(kubectl('get', 'pods'), home, CAROL);
     t.equal(code, 0);
     t.match(stderr, /The last login has ended \(.*invalid_grant.*\)\. Logging in again\./);
   });
 });
 
 t.test('logout forgets the token and revokes the refresh token at the provider', async (t) => {
-  const desk = sitDown();
-  await during(runLogin(WORDS, desk.env), desk, CAROL);
-  const { refreshToken } = desk.cached();
-  const { code, stdout } = await runLogin(WORDS, desk.env, 'logout');
+  const home = newLoginEnvironment();
+  await during(runLogin(WORDS, home.env), home, CAROL);
+  const { refreshToken } = home.cached();
+  const { code, stdout } = await runLogin(WORDS, home.env, 'logout');
   t.equal(code, 0);
   t.match(stdout, /^logged out: carol\S* at \S+; the token stays valid until 20\S+Z\n$/);
   const grant = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: provider.clientID };
@@ -145,27 +145,27 @@ t.test('logout forgets the token and revokes the refresh token at the provider',
 });
 
 t.test('nothing secret is in the process list or on standard error', async (t) => {
-  const desk = sitDown();
-  const login = runLogin(WORDS, desk.env);
-  const address = await desk.page();
+  const home = newLoginEnvironment();
+  const login = runLogin(WORDS, home.env);
+  const address = await home.page();
   await browse(address, CAROL);
   const { code, stdout, stderr } = await login;
   t.equal(code, 0);
-  const { token, refreshToken } = desk.cached();
+  const { token, refreshToken } = home.cached();
   t.equal(JSON.parse(stdout).status.token, token);
   t.notMatch(stdout, refreshToken, 'kubectl does not get the refresh token');
   for (const secret of [token, refreshToken, 'verifier']) t.notMatch(`${stderr}${address}`, secret);
 });
 
 t.test('C255 the provider refuses: exit 1, a message, and nothing on standard output', async (t) => {
-  const desk = sitDown();
-  const { code, stdout, stderr } = await during(runLogin(WORDS, desk.env), desk, 'cancel');
+  const home = newLoginEnvironment();
+  const { code, stdout, stderr } = await during(runLogin(WORDS, home.env), home, 'cancel');
   t.same([code, stdout], [1, '']);
   t.match(stderr, /^stonegate login: .*access_denied/m);
 });
 
 t.test('C256 no screen and no terminal: a clear error, no prompt, no hang', async (t) => {
-  const { code, stdout, stderr } = await runLogin(WORDS, { ...sitDown().env, DISPLAY: '' });
+  const { code, stdout, stderr } = await runLogin(WORDS, { ...newLoginEnvironment().env, DISPLAY: '' });
   t.same([code, stdout], [1, '']);
   t.match(stderr, /^stonegate login: no browser can be opened, and there is no terminal/);
   t.match(
@@ -180,7 +180,7 @@ t.test(
   { skip: !hasTerminal() && NO_TERMINAL },
   async (t) => {
     const stdout = join(folder, 'device.json');
-    const login = runLoginOnTerminal(WORDS, { ...sitDown().env, DISPLAY: '' }, stdout);
+    const login = runLoginOnTerminal(WORDS, { ...newLoginEnvironment().env, DISPLAY: '' }, stdout);
     await login.sees('or open the page with the code in it: ');
     await eventually(() => /with the code in it: \S+\r?\n/.test(login.screen));
     await browse(/with the code in it: (\S+)/.exec(login.screen)?.[1] ?? '', CAROL);
@@ -193,9 +193,9 @@ t.test('a user logs in with a real browser', { skip: !hasChromium() && NO_CHROMI
   const chromium = await launchChromium();
   t.teardown(() => chromium.close());
   const page = await chromium.newPage();
-  const desk = sitDown();
-  const login = runLogin(WORDS, desk.env);
-  await page.goto(await desk.page());
+  const home = newLoginEnvironment();
+  const login = runLogin(WORDS, home.env);
+  await page.goto(await home.page());
 
   await page.getByLabel('User').fill('carol');
   await page.getByLabel('Password').fill('wrong');
@@ -209,5 +209,5 @@ t.test('a user logs in with a real browser', { skip: !hasChromium() && NO_CHROMI
   t.match(await page.title(), 'Logged in');
   const { code, stdout } = await login;
   t.equal(code, 0);
-  t.match(JSON.parse(stdout), { kind: 'ExecCredential', status: { token: desk.cached().token } });
+  t.match(JSON.parse(stdout), { kind: 'ExecCredential', status: { token: home.cached().token } });
 });

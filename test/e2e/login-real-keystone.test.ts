@@ -66,7 +66,7 @@ t.test('a real Keystone', { skip }, async (t) => {
   let homes = 0;
 
   /** A user whose home has this cloud; the address lacks `/v3`, as in many configurations. */
-  function personWith(cloud: Fields): Environment {
+  function environmentWith(cloud: Fields): Environment {
     homes += 1;
     const home = join(folder, `home-${homes}`);
     mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
@@ -94,22 +94,22 @@ t.test('a real Keystone', { skip }, async (t) => {
   const inWeb = { project_name: 'web', project_domain_name: 'acme' };
 
   await t.test('a user logs in with a password', async (t) => {
-    t.equal(await whoami(personWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
+    t.equal(await whoami(environmentWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
   });
 
   await t.test('a user logs in without a scope, and with the scope of a domain', async (t) => {
-    t.equal(await whoami(personWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');
-    t.equal(await whoami(personWith({ auth: { ...alice, domain_name: 'acme' } })), 'acme:alice');
+    t.equal(await whoami(environmentWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');
+    t.equal(await whoami(environmentWith({ auth: { ...alice, domain_name: 'acme' } })), 'acme:alice');
   });
 
   await t.test('a user logs in with an application credential', async (t) => {
     const auth = { application_credential_id: credential, application_credential_secret: 'the-secret' };
     const cloud = { auth_type: 'v3applicationcredential', auth };
-    t.equal(await whoami(personWith(cloud)), `acme:application-credential:${credential}`);
+    t.equal(await whoami(environmentWith(cloud)), `acme:application-credential:${credential}`);
   });
 
   await t.test('a user logs in with a token, as it is and exchanged for an unscoped one', async (t) => {
-    const env = { ...personWith({ auth_type: 'v3token' }), OS_TOKEN: token };
+    const env = { ...environmentWith({ auth_type: 'v3token' }), OS_TOKEN: token };
     t.equal(await whoami(env), 'acme:alice');
     const exchanged = await runLogin(['--keystone', '--unscoped'], env);
     t.match(exchanged, { code: 0, stderr: '' });
@@ -123,7 +123,7 @@ t.test('a real Keystone', { skip }, async (t) => {
         { ...alice, password: 'sesame' },
         { ...alice, project_id: 'nil' },
       ]) {
-        const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth: wrong }));
+        const { code, stdout, stderr } = await runLogin(['--keystone'], environmentWith({ auth: wrong }));
         t.same([code, stdout], [1, '']);
         t.match(stderr, /login refused: the password of alice of the domain acme is wrong, or /);
       }
@@ -134,17 +134,17 @@ t.test('a real Keystone', { skip }, async (t) => {
     'a refusal says whether an application credential is unknown or its secret is wrong',
     async (t) => {
       const auth = { application_credential_id: credential, application_credential_secret: 'sesame' };
-      const wrong = await runLogin(['--keystone'], personWith({ auth }));
+      const wrong = await runLogin(['--keystone'], environmentWith({ auth }));
       t.match(wrong.stderr, /the secret of the application credential \w+ is wrong/);
       const unknown = { ...auth, application_credential_id: 'f'.repeat(32) };
-      const { stderr } = await runLogin(['--keystone'], personWith({ auth: unknown }));
+      const { stderr } = await runLogin(['--keystone'], environmentWith({ auth: unknown }));
       t.match(stderr, /there is no application credential f+/);
     },
   );
 
   await t.test('a user who needs a second factor gets instructions', async (t) => {
     const auth = { ...alice, username: 'heidi', password: 'heidi-pass', ...inWeb };
-    const { code, stdout, stderr } = await runLogin(['--keystone'], personWith({ auth }));
+    const { code, stdout, stderr } = await runLogin(['--keystone'], environmentWith({ auth }));
     t.same([code, stdout], [1, '']);
     t.match(
       stderr,

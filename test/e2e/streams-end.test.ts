@@ -55,13 +55,13 @@ async function setUp(t: Test, { streams, keystone: asked, authentication }: SetU
         ([, kind, reason]) => `${kind} ${reason}`,
       );
     },
-    nobodyIsServed: () =>
+    noRequestIsActive: () =>
       eventually(async () => !/requests_active\{kind="\w+"\} [1-9]/.test(await app.metrics.text())),
   };
 }
 
 t.test('if a user is deleted in Keystone, all their streams end', async (t) => {
-  const { open, destination, keystone, keystoneToken, ended, audited, nobodyIsServed } = await setUp(t);
+  const { open, destination, keystone, keystoneToken, ended, audited, noRequestIsActive } = await setUp(t);
   const alice = keystoneToken('alice');
   const bob = await open(keystoneToken('bob'), WATCH);
   const watch = await open(alice, WATCH);
@@ -96,7 +96,7 @@ t.test('if a user is deleted in Keystone, all their streams end', async (t) => {
   t.equal(events.length, 6, 'the audit log says why');
   t.notOk((await bob.head).closed, 'no other user is affected');
   bob.leave();
-  await nobodyIsServed();
+  await noRequestIsActive();
 });
 
 t.test(
@@ -146,7 +146,7 @@ t.test(
 t.test(
   'D521 limits.streams.perUser: one more stream is refused before anything is sent for it',
   async (t) => {
-    const { open, destination, keystoneToken, apiServer, configure, configuration, app, nobodyIsServed } =
+    const { open, destination, keystoneToken, apiServer, configure, configuration, app, noRequestIsActive } =
       await setUp(t, { streams: { perUser: 3 } });
     const alice = keystoneToken('alice');
     const watches = [await open(alice, WATCH), await open(alice, WATCH), await open(alice, LOG)];
@@ -180,7 +180,7 @@ t.test(
       return statusCode === 200;
     });
     for (const watch of [...watches, other]) watch.leave();
-    await nobodyIsServed();
+    await noRequestIsActive();
   },
 );
 

@@ -34,7 +34,7 @@ const shared = { group: 'shared.io', plural: 'requests', kind: 'Request', scope:
 const EXAMPLE = { group: 'example.com' } as const;
 
 /** Creates the objects that each exchange requires. */
-const FURNISHED: Readonly<Record<string, (server: ApiServer) => void>> = {
+const SEEDS: Readonly<Record<string, (server: ApiServer) => void>> = {
   'crd-forced-create': () => undefined,
   'crd-list-in-tenant': ({ seed }) => {
     seed.customResource({ ...shared, sharing: 'forced' });
@@ -59,11 +59,11 @@ const FURNISHED: Readonly<Record<string, (server: ApiServer) => void>> = {
   },
 };
 
-for (const [name, furnish] of Object.entries(FURNISHED))
+for (const [name, seed] of Object.entries(SEEDS))
   t.test(name, async (t) => {
     const server = await startCluster();
     t.teardown(() => server.close());
-    furnish(server);
+    seed(server);
     const recording: Recording = JSON.parse(
       readFileSync(new URL(`recorded-custom-resources/${name}.json`, import.meta.url), 'utf8'),
     );
@@ -109,7 +109,7 @@ t.test('every tenant’s list of API groups includes those of the system tenant,
 t.test('deleting a definition of scope Cluster deletes the objects of every tenant', async (t) => {
   const server = await startCluster();
   t.teardown(() => server.close());
-  FURNISHED['cluster-cr-shared-between-tenants']?.(server);
+  SEEDS['cluster-cr-shared-between-tenants']?.(server);
   const path = '/apis/apiextensions.k8s.io/v1/tenants/acme/customresourcedefinitions/gadgets.example.com';
   const headers = [['Authorization', 'Bearer admin']] as const;
   t.equal((await ask(server.url, { method: 'DELETE', path, headers, body: undefined })).status, 200);

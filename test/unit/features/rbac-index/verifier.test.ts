@@ -221,7 +221,7 @@ t.test('one namespace of an enumeration is compared, with the groups that the us
 });
 
 t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
-  const { verifier, asked } = site(t);
+  const { verifier, asked } = site(t, { hasTenants: true });
   verifier.sample(rbacUser('system:serviceaccount:a:b', [], 'acme'), PODS, false);
   t.equal(asked.length, 0);
 });

@@ -363,7 +363,7 @@ for (const [body, place] of [
   t.test(`${JSON.stringify(body).slice(0, 150)} is refused`, async (t) => {
     const response = await post(JSON.stringify(body), { ...(place !== undefined && { place }) });
     t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
-    t.notMatch(response.text, /secretField|secretsecret/);
+    t.notMatch(response.text, /secretField/);
   });
 
 t.test('a local review is about the namespace of its path', async (t) => {
