@@ -70,7 +70,7 @@ t.test('-n asks about one namespace, and escapes its name', async (t) => {
   t.match(asked, [{ path: `${PATH}?namespace=a%26verb%3D*` }]);
 });
 
-t.test('a user without any right is told so', async (t) => {
+t.test('a user who has no rights is told so', async (t) => {
   t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' });
 });
 

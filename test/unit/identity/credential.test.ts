@@ -48,7 +48,7 @@ t.test('a Keystone token may come as X-Auth-Token', async (t) => {
   t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
 });
 
-t.test('a certificate is a credential, verified or not, and ambiguous beside any other', async (t) => {
+t.test('a certificate is a credential, verified or not, and ambiguous together with any other', async (t) => {
   const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
   t.same(credentialOf([['Accept', '*/*']], certificate), { kind: 'certificate', certificate });
   for (const header of [
@@ -83,7 +83,7 @@ t.test('C095 two credentials of any kinds are refused', async (t) => {
   for (const headers of both) t.throws(() => credentialOf(headers), { code: 'CredentialAmbiguous' });
 });
 
-t.test('a WebSocket subprotocol carries a bearer token beside another subprotocol', async (t) => {
+t.test('a bearer token may be a WebSocket subprotocol if there is another subprotocol', async (t) => {
   t.same(credentialOf([['Sec-WebSocket-Protocol', `${carrier('abc')}, v4.channel.k8s.io`]]), {
     kind: 'bearer',
     token: 'abc',

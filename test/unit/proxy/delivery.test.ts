@@ -49,7 +49,7 @@ t.test('an open watch whose response has begun does not retain its pipeline in m
 });
 
 t.test(
-  'before its response begins, a watch retains its pipeline, which refusals are reported to',
+  'before its response begins, a watch retains its pipeline, to which refusals are reported',
   async (t) => {
     const { served, end, reference } = openWatch(false);
     t.notOk(await isCollected(reference));

@@ -128,7 +128,7 @@ t.test('whatever an API server sends, an object is either read or reported as ma
   );
 });
 
-t.test('only the name is read of a role or binding over 64 kB', async (t) => {
+t.test('of a role or binding over 64 kB, only the name is read', async (t) => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `name-${at}`);
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: names(10_000) }];
   const subjects = names(2_000).map((name) => ({ kind: 'User', name }));

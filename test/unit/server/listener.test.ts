@@ -99,7 +99,7 @@ t.test('slow clients', async (t) => {
     });
 });
 
-/** Retries if the listener aborted the handshake, which has the same timeout: on a busy machine it may. */
+/** Retries if the handshake, which has the same timeout as a head, was aborted: the machine may be busy. */
 async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<string> {
   for (;;) {
     const socket = await connect().catch(() => undefined);

@@ -76,9 +76,13 @@ t.test('the first of several files that sets a value counts, and missing files a
 });
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
-  ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
+  ['that is not YAML', 'a: [', /is no valid YAML \(line 1\)/],
   ['without a current context', '{}', /no current context in .*--context/],
-  ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
+  [
+    'with insecure-skip-tls-verify',
+    config({ token: 't' }, { 'insecure-skip-tls-verify': true }),
+    /insecure-skip-tls-verify/,
+  ],
   ['without a user', config({}), /has no token, tokenFile, exec, client-certificate or username/],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   [

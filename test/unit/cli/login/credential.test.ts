@@ -49,7 +49,7 @@ for (const [life, early] of [
   [HOUR, 5 * 60_000],
   [100_000, 10_000],
 ] as const)
-  t.test(`a token of ${life} ms is used until ${early} ms before its end`, async (t) => {
+  t.test(`a token valid for ${life} ms is used until ${early} ms before it expires`, async (t) => {
     const { ask, seen, terminal } = await setUp(t, {
       obtain: async (count) => ({ token: `token-${count}`, expiresAt: terminal.clock.now() + life }),
     });

@@ -54,13 +54,13 @@ t.test('the names of the user’s groups', async (t) => {
     t.same(await client.list(alice.id, token), ['developers', 'operators']);
   });
 
-  t.test('for a token that was revoked meanwhile are a 401', async (t) => {
+  t.test('are a 401 for a token that was revoked meanwhile', async (t) => {
     const revoked = keystone.issue(alice);
     keystone.revoke(revoked);
     await t.rejects(client.list(alice.id, revoked), { code: 'CredentialInvalid' });
   });
 
-  t.test('that Keystone does not list are a 503, never an empty list', async (t) => {
+  t.test('are a 503 if Keystone does not list them, never an empty list', async (t) => {
     const bob = directory.user('acme', 'bob');
     await t.rejects(client.list(bob.id, token), { code: 'KeystoneUnavailable' });
     await keystone.down();

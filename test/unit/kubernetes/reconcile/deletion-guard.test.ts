@@ -52,7 +52,7 @@ for (const [what, losses, existing, held] of [
     ['web', 'shop'],
   ],
 ] as const) {
-  t.test(`the guard holds back ${what}`, async (t) => {
+  t.test(`the guard holds back removals: ${what}`, async (t) => {
     t.same(
       heldLosses(losses, existing, SHARE).map(({ place }) => place.namespace),
       held,

@@ -159,7 +159,7 @@ for (const [what, body] of [
   ['a key twice', 'a: 1\na: 2\n'],
   ['two documents', 'a: 1\n---\na: 2\n'],
   ['an alias', 'a: &x 1\nb: *x\n'],
-  ['a key that is no string', '1: a\n'],
+  ['a key that is not a string', '1: a\n'],
   ['a number that would be rounded', 'a: 9223372036854775807\n'],
 ] as const)
   t.test(`YAML with ${what} is refused`, async (t) => {

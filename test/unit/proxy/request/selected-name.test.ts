@@ -1,7 +1,7 @@
 import t from 'tap';
 import { selectedName } from '../../../../src/proxy/request/request-info.ts';
 
-t.test('the name may stand among other terms', async (t) => {
+t.test('the name may be one of several terms', async (t) => {
   t.equal(selectedName('spec.nodeName!=n1,,metadata.name=p1'), 'p1');
 });
 

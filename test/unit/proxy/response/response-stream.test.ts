@@ -84,7 +84,7 @@ t.test(
   },
 );
 
-t.test('an error at the start of a stream is passed on, so that it is logged', async (t) => {
+t.test('an error at the start of a stream is passed to the caller, which logs it', async (t) => {
   const memory = new ResponseMemory();
   const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1' });
   const outgoing = outgoingOf(mode, keystoneIdentity('alice'), exchange);
