@@ -88,7 +88,7 @@ t.test('a document that is not reusable is never cached', async (t) => {
 });
 
 t.test(
-  'the documents together take at most the maximum of bytes; the least recently used are evicted',
+  'all documents together take at most maxBytes; the least recently used ones are evicted',
   async (t) => {
     const { fetched, get } = setUp();
     await get('large', sized(1100));
@@ -100,7 +100,7 @@ t.test(
 );
 
 t.test(
-  'the fetches of an owner that run at once are bounded; a bounded number waits, the rest are refused',
+  'an owner has a bounded number of fetches running and waiting; further ones are refused',
   async (t) => {
     const { ask, begun, keys } = heldFetches();
     const asked = ['a', 'b', 'c', 'd', 'e'].map((key) => ask(key));

@@ -112,7 +112,7 @@ t.test('an access review', async (t) => {
     }
   });
 
-  t.test('C027 that fails never allows', async (t) => {
+  t.test('C027 that fails never allows the request', async (t) => {
     await t.rejects(reviewed(new StatusError('UpstreamTimeout', 'late')), { code: 'UpstreamTimeout' });
   });
 
@@ -181,7 +181,7 @@ t.test('the probe of the API server', async (t) => {
   });
 });
 
-t.test('a review of oneself', async (t) => {
+t.test('a self review', async (t) => {
   const own = (status: unknown): UpstreamResponse =>
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');

@@ -62,7 +62,7 @@ t.test('paths are unchanged, including tenants in them', async (t) => {
 });
 
 t.test(
-  'Stonegate answers reviews of one’s identity; the cluster answers reviews of one’s rights',
+  'Stonegate answers reviews of the user’s identity, and the cluster those of the user’s rights',
   async (t) => {
     t.match(routeOf('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews'), { review: 'subject' });
     t.match(routeOf('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'), { kind: 'forward' });

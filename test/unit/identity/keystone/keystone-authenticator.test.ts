@@ -87,7 +87,7 @@ t.test('a credential of another authenticator is left to it, and no request goes
   const { bearer, keystone } = await createScene(t);
   const foreign = {
     'an ID token': jwt({ alg: 'RS256' }, { iss: 'https://login.example.com', sub: 'carol' }),
-    'a JWS of a Keystone, where this Keystone issues Fernet tokens': jwt(ES256, CLAIMS),
+    'a Keystone JWS, although this Keystone issues Fernet tokens': jwt(ES256, CLAIMS),
     'an opaque token': 'c2VjcmV0',
     'a bootstrap token': 'abcdef.0123456789abcdef',
   };

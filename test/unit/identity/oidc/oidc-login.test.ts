@@ -173,7 +173,7 @@ t.test('the client secret is sent by a method that the provider supports', async
   t.equal(posted?.form.get('client_secret'), 's');
 });
 
-t.test('renewal', async (t) => {
+t.test('a renewal', async (t) => {
   const { provider, login } = await scene(t);
   const client = await login();
 
