@@ -4,7 +4,7 @@ import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const live = new AbortController().signal;
-/** What an entry counts beside its document and key. */
+/** Bytes that an entry counts in addition to its document and key. */
 const ENTRY = 256;
 const sized = (bytes: number) => 'x'.repeat(bytes - ENTRY - 2 * '["acme","large"]'.length);
 
@@ -29,7 +29,7 @@ function setUp({ maxBytes = 1000, running = 2, waiting = 3 } = {}) {
   return { clock, cache, fetched, get };
 }
 
-/** Fetches that the test ends, with what became of each. */
+/** Fetches that the test completes by calling `answer`. */
 function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
   const { cache, get } = setUp(options);
   const begun: { key: string; signal: AbortSignal; answer(document: string): void }[] = [];
@@ -48,7 +48,7 @@ function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
       begun.push({ key, signal: wanted, answer: resolve });
       return promise;
     });
-    // All callers that wait for it get the error.
+    // Every caller that waits for a fetch gets its error. The test awaits only some of them.
     asked.catch(() => {});
     return asked;
   };
@@ -57,7 +57,7 @@ function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-t.test('a document is fetched once in its time', async (t) => {
+t.test('a document is fetched once within its TTL', async (t) => {
   const { clock, fetched, get } = setUp();
   t.equal(await get('a'), 'document');
   clock.advance(9_999);
@@ -67,7 +67,7 @@ t.test('a document is fetched once in its time', async (t) => {
   t.same(fetched, ['a', 'a']);
 });
 
-t.test('a document that cannot be cached is fetched again, and so is one that failed', async (t) => {
+t.test('a document is fetched again if it cannot be cached or its fetch failed', async (t) => {
   const { cache, fetched, get } = setUp();
   await get('a', 'not found');
   const failing = cache.get({ owner: 'acme', key: 'a', reusable: true }, live, () =>
@@ -87,33 +87,39 @@ t.test('a document that is not reusable is never cached', async (t) => {
   t.same(await Promise.all([first, second]), ['ok', 'ok']);
 });
 
-t.test('all documents take so many bytes and no more: the least recently used give way', async (t) => {
-  const { fetched, get } = setUp();
-  await get('large', sized(1100));
-  await get('large', sized(1100));
-  t.same(fetched, ['large', 'large'], 'larger than the cache: not cached');
-  for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await get(key, sized(400));
-  t.same(fetched.slice(2), ['a', 'b', 'c', 'b']);
-});
+t.test(
+  'all documents together take at most maxBytes; the least recently used ones are evicted',
+  async (t) => {
+    const { fetched, get } = setUp();
+    await get('large', sized(1100));
+    await get('large', sized(1100));
+    t.same(fetched, ['large', 'large'], 'a document larger than the cache is not cached');
+    for (const key of ['a', 'b', 'a', 'c', 'a', 'b']) await get(key, sized(400));
+    t.same(fetched.slice(2), ['a', 'b', 'c', 'b']);
+  },
+);
 
-t.test('so many fetches of an owner run at once; more wait, and beyond them they are refused', async (t) => {
-  const { ask, begun, keys } = heldFetches();
-  const asked = ['a', 'b', 'c', 'd', 'e'].map((key) => ask(key));
-  await settled();
-  t.same(keys(), ['a', 'b']);
-  await t.rejects(ask('f'), { code: 'TenantRateExceeded', http: 429 });
-  ask('a', { owner: 'globex' });
-  await settled();
-  t.same(keys(), ['a', 'b', 'a'], 'another owner does not wait');
-  for (let index = 0; index < 6; index += 1) {
-    begun[index]?.answer('document');
+t.test(
+  'an owner has a bounded number of fetches running and waiting; further ones are refused',
+  async (t) => {
+    const { ask, begun, keys } = heldFetches();
+    const asked = ['a', 'b', 'c', 'd', 'e'].map((key) => ask(key));
     await settled();
-  }
-  t.same(await Promise.all(asked), Array(5).fill('document'));
-  t.same(keys(), ['a', 'b', 'a', 'c', 'd', 'e']);
-});
+    t.same(keys(), ['a', 'b']);
+    await t.rejects(ask('f'), { code: 'TenantRateExceeded', http: 429 });
+    ask('a', { owner: 'globex' });
+    await settled();
+    t.same(keys(), ['a', 'b', 'a'], 'another owner does not wait');
+    for (let index = 0; index < 6; index += 1) {
+      begun[index]?.answer('document');
+      await settled();
+    }
+    t.same(await Promise.all(asked), Array(5).fill('document'));
+    t.same(keys(), ['a', 'b', 'a', 'c', 'd', 'e']);
+  },
+);
 
-t.test('users of another queue neither fill the owner’s nor hold up its fetches', async (t) => {
+t.test('users in another queue neither fill the queue of the owner nor delay its fetches', async (t) => {
   const { ask, begun, keys } = heldFetches();
   for (const key of ['a', 'b', 'c', 'd', 'e']) ask(key, { queue: 'others' });
   await t.rejects(ask('f', { queue: 'others', reusable: false }), { code: 'TenantRateExceeded' });
@@ -121,26 +127,33 @@ t.test('users of another queue neither fill the owner’s nor hold up its fetche
   await settled();
   t.same(keys(), ['a', 'b', 'a'], 'the same document is fetched for both');
   begun[2]?.answer('document');
-  t.equal(await own, 'document', 'before those of the other queue have theirs');
-  t.equal(await ask('a', { queue: 'others' }), 'document', 'who have it too from then on');
+  t.equal(await own, 'document', 'the owner gets it before users in the other queue do');
+  t.equal(
+    await ask('a', { queue: 'others' }),
+    'document',
+    'users in the other queue get it from the cache from then on',
+  );
   t.equal(begun.length, 3);
 });
 
-t.test('a fetch goes on while one waits for it, and ends when the last has left', async (t) => {
-  const { ask, begun } = heldFetches();
-  const [one, other] = [new AbortController(), new AbortController()];
-  const left = ask('a', { signal: one.signal });
-  const last = ask('a', { signal: other.signal });
-  await settled();
-  one.abort();
-  await t.rejects(left, { code: 'UpstreamUnavailable' });
-  t.equal(begun[0]?.signal.aborted, false);
-  other.abort();
-  await t.rejects(last, { code: 'UpstreamUnavailable' });
-  t.equal(begun[0]?.signal.aborted, true);
-  t.equal(begun.length, 1);
-  const anew = ask('a');
-  await settled();
-  begun[1]?.answer('document');
-  t.equal(await anew, 'document', 'who comes later is not given what was broken off');
-});
+t.test(
+  'a fetch continues while a caller waits for it, and is cancelled when the last one disconnects',
+  async (t) => {
+    const { ask, begun } = heldFetches();
+    const [one, other] = [new AbortController(), new AbortController()];
+    const left = ask('a', { signal: one.signal });
+    const last = ask('a', { signal: other.signal });
+    await settled();
+    one.abort();
+    await t.rejects(left, { code: 'UpstreamUnavailable' });
+    t.equal(begun[0]?.signal.aborted, false);
+    other.abort();
+    await t.rejects(last, { code: 'UpstreamUnavailable' });
+    t.equal(begun[0]?.signal.aborted, true);
+    t.equal(begun.length, 1);
+    const anew = ask('a');
+    await settled();
+    begun[1]?.answer('document');
+    t.equal(await anew, 'document', 'a later caller causes a new fetch');
+  },
+);

@@ -42,7 +42,7 @@ function alone(recentTTL = 0) {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Each is another replica's. */
+/** Each call returns the cache of another replica. */
 function sharedCaches(clock: Clock): () => SharedCache {
   const store = createMemoryStore();
   return () =>
@@ -58,12 +58,12 @@ function sharedCaches(clock: Clock): () => SharedCache {
     });
 }
 
-t.test('after a change nothing of the tenant is cached until the time is over', async (t) => {
+t.test('after a change, no document of the tenant is cached for one TTL', async (t) => {
   const { clock, changes, get } = alone();
   t.equal(await get(), 'acme 1');
   t.equal(await get('globex'), 'globex 2');
   changes.changed('acme');
-  t.equal(await get('globex'), 'globex 2', 'the documents of another tenant stay');
+  t.equal(await get('globex'), 'globex 2', 'the documents of another tenant stay cached');
   t.equal(await get(), 'acme 3');
   clock.advance(TTL - 1);
   t.equal(await get(), 'acme 4');
@@ -72,7 +72,7 @@ t.test('after a change nothing of the tenant is cached until the time is over', 
   t.equal(await get(), 'acme 5');
 });
 
-t.test('a change that concerns everybody concerns everybody', async (t) => {
+t.test('a change without an owner concerns every tenant', async (t) => {
   const { changes, get } = alone();
   t.equal(await get('globex'), 'globex 1');
   changes.changed(undefined);
@@ -81,7 +81,7 @@ t.test('a change that concerns everybody concerns everybody', async (t) => {
   t.equal(await get('initech'), 'initech 4');
 });
 
-t.test('what every tenant needs is cached for a moment even then', async (t) => {
+t.test('after a change for all tenants, documents are still cached for a moment', async (t) => {
   const { clock, changes, get } = alone(1_000);
   t.equal(await get(), 'acme 1');
   clock.advance(2_000);
@@ -93,7 +93,7 @@ t.test('what every tenant needs is cached for a moment even then', async (t) => 
   t.equal(await get(), 'acme 3');
 });
 
-t.test('replicas with one Redis learn of each other’s changes', async (t) => {
+t.test('replicas that share a Redis learn of each other’s changes', async (t) => {
   const clock = createFakeClock();
   const shared = sharedCaches(clock);
   const [one, other] = [replica(clock, shared()), replica(clock, shared())];
@@ -109,7 +109,7 @@ t.test('replicas with one Redis learn of each other’s changes', async (t) => {
   }
 });
 
-t.test('of many changes the other replicas are told once a second', async (t) => {
+t.test('many changes are announced to the other replicas at most once a second', async (t) => {
   const clock = createFakeClock();
   const shared = sharedCaches(clock);
   const own = shared();
@@ -131,5 +131,5 @@ t.test('of many changes the other replicas are told once a second', async (t) =>
   t.equal(told, 2);
   const before = await other.get();
   clock.advance(TTL - 1_000);
-  t.not(await other.get(), before, 'nothing is cached until a second before the time is over');
+  t.not(await other.get(), before, 'nothing is cached until one second before the TTL has passed');
 });

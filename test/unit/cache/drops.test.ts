@@ -15,7 +15,7 @@ import { streamFacts } from '../../support/stream-facts.ts';
 const HOUR = 3_600_000;
 
 /**
- * A watch of the tenant acme, in a process with that cache; and how often its credential was validated again.
+ * Opens a watch in a process with that cache. Returns how often its credential was validated again.
  */
 function openWatch(t: Test, clock: FakeClock, shared: SharedCache) {
   const context = { clock, random: systemRandom, telemetry: noTelemetry, logger: silentLogger };
@@ -53,7 +53,7 @@ function replicas() {
   return { clock, here, there };
 }
 
-t.test('a tenant that writes definitions makes no stream be validated again', async (t) => {
+t.test('a tenant that writes definitions causes no stream to be validated again', async (t) => {
   const { clock, here, there } = replicas();
   const validated = openWatch(t, clock, there);
   const changes = new DocumentChanges({ shared: here, period: 10_000, clock, logger: silentLogger });
@@ -65,7 +65,7 @@ t.test('a tenant that writes definitions makes no stream be validated again', as
   t.equal(validated(), 0);
 });
 
-t.test('a drop of a user makes every stream be validated again, in another replica too', async (t) => {
+t.test('a drop of a user causes every stream to be validated again, in other replicas too', async (t) => {
   const { clock, here, there } = replicas();
   const validated = openWatch(t, clock, there);
   await drop(here, { user: 'carol' });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { createKnownEpochs } from '../../../src/cache/known-epochs.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('epochs that have served their time make room; if that is not enough, all entries end', (t) => {
+t.test('expired epochs are evicted first; if that is not enough, all entries become invalid', (t) => {
   const clock = createFakeClock();
   const epochs = createKnownEpochs(clock, 2);
   const entry = epochs.unchecked([{ tag: 'x', ids: ['x'], epoch: 0 }]);

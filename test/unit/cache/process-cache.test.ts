@@ -1,4 +1,4 @@
-/** Dropping what is in memory, where there is no Redis. */
+/** Drops of entries in memory, without Redis. */
 import t from 'tap';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
@@ -8,7 +8,7 @@ function setUp() {
   return { clock, cache: createProcessCache({ clock, longestLife: 60_000 }) };
 }
 
-t.test('an entry is worth nothing once one of its tags was dropped; others stay', async (t) => {
+t.test('an entry is invalid once one of its tags was dropped; other entries stay valid', async (t) => {
   const { cache } = setUp();
   const [alice, bob] = ['user:alice', 'user:bob'].map((tag) =>
     cache.epochsOf([tag, 'tenant:acme'], cache.moment()),
@@ -21,7 +21,7 @@ t.test('an entry is worth nothing once one of its tags was dropped; others stay'
   t.equal(await cache.confirm(bob), false);
 });
 
-t.test('facts that were requested before a drop are not cached after it', async (t) => {
+t.test('facts that were requested before a drop are not cached after the drop', async (t) => {
   const { cache } = setUp();
   const moment = cache.moment();
   await cache.drop(['user:alice']);
@@ -30,7 +30,7 @@ t.test('facts that were requested before a drop are not cached after it', async 
   t.ok(later && (await cache.confirm(later)));
 });
 
-t.test('it knows what was dropped, and finds nothing', async (t) => {
+t.test('the cache knows what was dropped, and has no shared entries', async (t) => {
   const { cache } = setUp();
   t.equal(await cache.wasDropped('event:x'), false);
   await cache.drop(['event:x']);

@@ -4,7 +4,7 @@ import t from 'tap';
 import { createRedisSubscription } from '../../../src/cache/redis-subscription.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-/** A connection that does what the test says. */
+/** A connection that the test controls. */
 class Connection extends EventEmitter {
   calls: string[] = [];
   refusal: Error | undefined;
@@ -49,18 +49,21 @@ function setUp() {
   return { clock, connection, messages, problems, subscription, ready, gaps: () => gaps };
 }
 
-t.test('it subscribes on every connection, and each break and return is a gap', async (t) => {
-  const { connection, ready, gaps } = setUp();
-  await ready();
-  t.equal(gaps(), 1);
-  connection.emit('close');
-  t.equal(gaps(), 2);
-  await ready();
-  t.equal(gaps(), 3);
-  t.same(connection.calls, ['subscribe drops', 'subscribe drops']);
-});
+t.test(
+  'it subscribes on every connection; each disconnect and each reconnect is reported as a gap',
+  async (t) => {
+    const { connection, ready, gaps } = setUp();
+    await ready();
+    t.equal(gaps(), 1);
+    connection.emit('close');
+    t.equal(gaps(), 2);
+    await ready();
+    t.equal(gaps(), 3);
+    t.same(connection.calls, ['subscribe drops', 'subscribe drops']);
+  },
+);
 
-t.test('a connection that died without a word is found by a ping', async (t) => {
+t.test('a connection that broke silently is detected by a ping', async (t) => {
   const { clock, connection, problems, ready } = setUp();
   await ready();
   clock.advance(10_000);
@@ -74,7 +77,7 @@ t.test('a connection that died without a word is found by a ping', async (t) => 
   t.same(problems, ['Socket timeout']);
 });
 
-t.test('a subscription that is refused is tried again and told once', async (t) => {
+t.test('a refused subscription is retried and reported once', async (t) => {
   const { connection, problems, ready } = setUp();
   connection.refusal = new Error('NOPERM');
   await ready();

@@ -9,14 +9,14 @@ const GOOD: readonly (readonly [url: string, address: object])[] = [
 ];
 
 for (const [url, address] of GOOD) {
-  t.test(`${url} is understood`, (t) => {
+  t.test(`${url} is accepted`, (t) => {
     t.same(parseRedisURL(url), address);
     t.end();
   });
 }
 
 for (const url of ['http://:secret@redis', ':secret@redis', 'redis://:secret@redis/name']) {
-  t.test(`${url} is refused without being repeated`, (t) => {
+  t.test(`${url} is refused, and the error does not repeat it`, (t) => {
     const error = t.throws(() => parseRedisURL(url));
     t.ok(error instanceof RangeError);
     t.notMatch(String(error), /secret/);

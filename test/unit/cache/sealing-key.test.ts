@@ -5,7 +5,7 @@ import { sealingKey } from '../../support/redis/replica.ts';
 
 const key = createSealingKey(sealingKey(1), systemRandom);
 
-t.test('what it sealed opens under the same context and no other', (t) => {
+t.test('sealed text opens with the same context and key only', (t) => {
   const sealed = key.seal('text', ['name', 'a']);
   t.equal(key.open(sealed, ['name', 'a']), 'text');
   for (const context of [['name', 'b'], ['namea'], ['name', 'a', ''], ['', 'name', 'a'], []]) {
@@ -15,14 +15,14 @@ t.test('what it sealed opens under the same context and no other', (t) => {
   t.end();
 });
 
-t.test('no garbage opens', (t) => {
+t.test('bytes that the key did not seal do not open', (t) => {
   for (let length = 0; length < 64; length += 1) {
     t.equal(key.open(Buffer.alloc(length, 1), []), undefined);
   }
   t.end();
 });
 
-t.test('a proof holds for its purpose and its parts', (t) => {
+t.test('a MAC is valid only for its purpose and its parts', (t) => {
   const mac = key.mac('epoch', ['id', '1']);
   t.equal(key.verify(mac, 'epoch', ['id', '1']), true);
   t.equal(key.verify(mac, 'tag', ['id', '1']), false);

@@ -25,7 +25,7 @@ function setUp() {
     const { cache, shared } = createReplica({ store: connection, ...options, clock });
     const lookup = async (token = TOKEN) => {
       const facts = await cache.lookup(token, backend.load);
-      // What is written to Redis is written behind the answer.
+      // Entries are written to Redis after the facts have been returned.
       await turn();
       return facts?.name;
     };
@@ -35,7 +35,7 @@ function setUp() {
   return { clock, backend, store, join, entryNames };
 }
 
-t.test('an entry of a replica whose clock runs ahead lives longer by no more than that', async (t) => {
+t.test('if the clock of a replica is fast, its entries live longer by at most the difference', async (t) => {
   const { clock, backend, store } = setUp();
   const ahead = createFakeClock(clock.now() + 30_000);
   const one = createReplica({ clock: ahead, store: store.connect() });
@@ -49,7 +49,7 @@ t.test('an entry of a replica whose clock runs ahead lives longer by no more tha
   t.equal(backend.asked.length, 2);
 });
 
-t.test('a forged entry is absent, and the log says so once a minute', async (t) => {
+t.test('a forged entry counts as absent, and the log says so once a minute', async (t) => {
   const warnings: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => warnings.push(message) };
   const { backend, store, join, entryNames } = setUp();
@@ -72,7 +72,7 @@ t.test('a forged entry is absent, and the log says so once a minute', async (t) 
   t.equal(warnings.length, 2);
 });
 
-t.test("an entry copied under another credential's name is absent", async (t) => {
+t.test('an entry copied to the name of another credential counts as absent', async (t) => {
   const { backend, store, join, entryNames } = setUp();
   const one = join();
   await one.lookup('token of alice');
@@ -84,7 +84,7 @@ t.test("an entry copied under another credential's name is absent", async (t) =>
   t.equal(await join().lookup('token of mallory'), 'mallory');
 });
 
-t.test('C258 an entry copied from another configuration or another cache is absent', async (t) => {
+t.test('C258 an entry copied from another configuration or another cache counts as absent', async (t) => {
   const { backend, store, join, entryNames } = setUp();
   await join({ configurationDigest: 'before' }).lookup();
   const [before = ''] = entryNames();
@@ -100,7 +100,7 @@ t.test('C258 an entry copied from another configuration or another cache is abse
   t.equal(backend.asked.length, 5);
 });
 
-t.test('an old entry written back after a drop is worth nothing', async (t) => {
+t.test('an old entry that is written back after a drop is ignored', async (t) => {
   const { backend, store, join, entryNames } = setUp();
   const one = join();
   await one.lookup();
@@ -111,10 +111,10 @@ t.test('an old entry written back after a drop is worth nothing', async (t) => {
   backend.answer = async () => 'alice without rights';
   t.equal(await one.lookup(), 'alice without rights');
   for (const [name, value] of before) store.values.set(name, value);
-  t.equal(await join().lookup(), 'alice without rights', 'nor to a replica that was not there');
+  t.equal(await join().lookup(), 'alice without rights', 'a replica that started later ignores it too');
 });
 
-t.test('a second drop in the same millisecond is a drop', async (t) => {
+t.test('a second drop in the same millisecond takes effect', async (t) => {
   const { backend, join } = setUp();
   const { lookup, shared } = join();
   for (let i = 0; i < 2; i += 1) {
@@ -124,7 +124,7 @@ t.test('a second drop in the same millisecond is a drop', async (t) => {
   t.equal(backend.asked.length, 2);
 });
 
-t.test('the record of a drop that Redis lost is written back by a replica that knows', async (t) => {
+t.test('if Redis lost the record of a drop, a replica that knows the drop writes it back', async (t) => {
   const { store, join, entryNames } = setUp();
   const one = join();
   await one.lookup();
@@ -140,7 +140,7 @@ t.test('the record of a drop that Redis lost is written back by a replica that k
   t.equal(entryNames().length, 1);
 });
 
-t.test('an unsealed epoch changes nothing, as record or as message', async (t) => {
+t.test('an unsealed epoch has no effect, neither as a record nor as a message', async (t) => {
   const { clock, backend, store, join } = setUp();
   const one = join();
   await one.lookup();
@@ -155,10 +155,10 @@ t.test('an unsealed epoch changes nothing, as record or as message', async (t) =
   await one.lookup();
   await one.shared.drop(['user:bob']);
   t.equal(backend.asked.length, 1);
-  t.not(store.values.get(name)?.toString(), forged, 'and does not hinder the next drop');
+  t.not(store.values.get(name)?.toString(), forged, 'it does not prevent the next drop');
 });
 
-t.test("a user's epoch copied to another user's name changes nothing", async (t) => {
+t.test('an epoch of one user that is copied to the name of another has no effect', async (t) => {
   const { store, join } = setUp();
   const one = join();
   await one.lookup('token of alice');
@@ -172,14 +172,14 @@ t.test("a user's epoch copied to another user's name changes nothing", async (t)
   t.notSame(store.values.get(bob), record);
 });
 
-t.test('after a gap in the messages the epochs are asked for before an entry serves again', async (t) => {
+t.test('after a gap in the messages, epochs are read from Redis before an entry is used again', async (t) => {
   const { backend, join } = setUp();
   const [one, two] = [join(), join()];
   await two.lookup();
   two.connection.deaf = true;
   await one.shared.drop(['user:alice']);
   backend.answer = async () => 'alice without rights';
-  t.equal(await two.lookup(), 'alice', 'no message reached it');
+  t.equal(await two.lookup(), 'alice', 'no message reached this replica');
   two.connection.gap();
   t.equal(await two.lookup(), 'alice without rights');
 });
@@ -193,7 +193,7 @@ t.test('an entry is not shared while Redis cannot say whether it was dropped', a
   t.same(entryNames(), []);
 });
 
-t.test('a replica that misses a drop while it asks neither shares nor keeps what it was told', async (t) => {
+t.test('a replica that misses a drop during a lookup neither shares nor caches the result', async (t) => {
   const { backend, join, entryNames } = setUp();
   const one = join();
   const two = join();
@@ -210,7 +210,7 @@ t.test('a replica that misses a drop while it asks neither shares nor keeps what
   t.equal(await two.lookup(), 'alice without rights');
 });
 
-t.test('key rotation: what the old key sealed serves while it is configured', async (t) => {
+t.test('key rotation: entries sealed with the old key are used while that key is configured', async (t) => {
   const { backend, join } = setUp();
   const [oldKey, newKey] = [sealingKey(1), sealingKey(2)];
   await join({ sealingKeys: [oldKey] }).lookup();
@@ -220,7 +220,7 @@ t.test('key rotation: what the old key sealed serves while it is configured', as
   t.equal(backend.asked.length, 2);
 });
 
-t.test('key rotation: replicas between two keys follow a drop by any of them', async (t) => {
+t.test('key rotation: replicas with different keys follow each other’s drops', async (t) => {
   const { backend, join } = setUp();
   const [oldKey, newKey] = [sealingKey(1), sealingKey(2)];
   const replicas = [join({ sealingKeys: [oldKey] }), join({ sealingKeys: [newKey, oldKey] })];
@@ -233,7 +233,7 @@ t.test('key rotation: replicas between two keys follow a drop by any of them', a
   }
 });
 
-t.test('what one replica has dropped the others know, also those that missed the message', async (t) => {
+t.test('other replicas learn what one replica dropped, even if they missed the message', async (t) => {
   const { join } = setUp();
   const [one, two] = [join(), join()];
   two.connection.deaf = true;
@@ -246,16 +246,19 @@ t.test('what one replica has dropped the others know, also those that missed the
   t.equal(await one.shared.wasDropped('event:y'), false);
 });
 
-t.test('a drop that Redis does not take holds here all the same, and says that it failed', async (t) => {
-  for (const fault of ['away', 'full'] as const) {
-    const { backend, join } = setUp();
-    const one = join();
-    await one.lookup();
-    backend.answer = async () => 'alice without rights';
-    one.connection[fault] = true;
-    await t.rejects(one.shared.drop(['user:alice']), {
-      message: /did not take the drop: (connection refused|OOM)/,
-    });
-    t.equal(await one.lookup(), 'alice without rights', fault);
-  }
-});
+t.test(
+  'a drop that Redis refuses still takes effect in this replica, and is reported as failed',
+  async (t) => {
+    for (const fault of ['away', 'full'] as const) {
+      const { backend, join } = setUp();
+      const one = join();
+      await one.lookup();
+      backend.answer = async () => 'alice without rights';
+      one.connection[fault] = true;
+      await t.rejects(one.shared.drop(['user:alice']), {
+        message: /did not take the drop: (connection refused|OOM)/,
+      });
+      t.equal(await one.lookup(), 'alice without rights', fault);
+    }
+  },
+);

@@ -18,12 +18,12 @@ function setUp(options: Partial<ReplicaOptions> = {}) {
   return { clock, backend, lookup, ...replica };
 }
 
-/** A promise to be settled by the test. */
+/** A promise that the test settles. */
 function held<T>() {
   return Promise.withResolvers<T>();
 }
 
-t.test('C119 a thousand requests with one unknown credential ask once', async (t) => {
+t.test('C119 a thousand requests with one unknown credential ask the backend once', async (t) => {
   const { lookup, backend } = setUp();
   await Promise.all(Array.from({ length: 1000 }, () => lookup()));
   t.same(backend.asked, ['miss']);
@@ -37,7 +37,7 @@ t.test('C188 an error of the backend is not cached', async (t) => {
   t.same(await lookup(), { name: 'alice' });
 });
 
-t.test('C189 two users whose uid is empty have entries of their own', async (t) => {
+t.test('C189 two users without a uid have separate entries', async (t) => {
   const { lookup, backend } = setUp();
   backend.tags = () => ['user:', 'tenant:acme'];
   await lookup('token of alice');
@@ -46,7 +46,7 @@ t.test('C189 two users whose uid is empty have entries of their own', async (t) 
   t.same(await lookup('token of alice'), { name: 'alice' });
 });
 
-t.test('C211 an entry ends with its credential', async (t) => {
+t.test('C211 an entry expires with its credential', async (t) => {
   const { lookup, backend, clock } = setUp({ ttl: 300_000, staleIfUnavailable: 600_000 });
   backend.credentialLife = 30_000;
   await lookup();
@@ -58,7 +58,7 @@ t.test('C211 an entry ends with its credential', async (t) => {
   await t.rejects(lookup(), { code: 'KeystoneUnavailable' });
 });
 
-t.test('C244 a bad credential is cached for seconds', async (t) => {
+t.test('C244 a refused credential is cached for a few seconds', async (t) => {
   const { lookup, backend, clock } = setUp();
   backend.answer = async () => undefined;
   t.equal(await lookup(), undefined);
@@ -70,7 +70,7 @@ t.test('C244 a bad credential is cached for seconds', async (t) => {
   t.equal(backend.asked.length, 2);
 });
 
-t.test('C244 a flood of bad credentials takes bounded memory and nothing of Redis', async (t) => {
+t.test('C244 a flood of bad credentials takes bounded memory and writes nothing to Redis', async (t) => {
   const store = createMemoryStore();
   const { lookup, backend } = setUp({ store: store.connect(), maxEntries: 10 });
   await lookup();
@@ -82,7 +82,7 @@ t.test('C244 a flood of bad credentials takes bounded memory and nothing of Redi
   t.equal(store.values.size, before);
 });
 
-t.test('C164 what changed at the backend shows within the TTL', async (t) => {
+t.test('C164 a change at the backend takes effect within the TTL', async (t) => {
   const { lookup, backend, clock } = setUp();
   await lookup();
   backend.answer = async () => undefined;
@@ -90,7 +90,7 @@ t.test('C164 what changed at the backend shows within the TTL', async (t) => {
   t.equal(await lookup(), undefined);
 });
 
-t.test('an entry is refreshed ahead of its end while its facts serve', async (t) => {
+t.test('an entry is refreshed before it expires, and is used meanwhile', async (t) => {
   const { lookup, backend, clock } = setUp();
   await lookup();
   clock.advance(TTL * 0.9);
@@ -101,7 +101,7 @@ t.test('an entry is refreshed ahead of its end while its facts serve', async (t)
   t.same(backend.asked, ['miss', 'refresh']);
 });
 
-t.test('a refresh that finds the credential bad ends the entry at once', async (t) => {
+t.test('a refresh that finds the credential invalid removes the entry at once', async (t) => {
   const store = createMemoryStore();
   const { lookup, backend, clock } = setUp({ store: store.connect() });
   await lookup();
@@ -112,20 +112,20 @@ t.test('a refresh that finds the credential bad ends the entry at once', async (
   await lookup();
   await turn();
   t.equal(await lookup(), undefined);
-  t.equal(store.values.size, 0, 'for the other replicas too');
+  t.equal(store.values.size, 0, 'the entry is removed for other replicas too');
 });
 
-t.test('a credential that the API server refused is validated again, whatever is cached', async (t) => {
+t.test('a credential that the API server refused is validated again even if it is cached', async (t) => {
   const store = createMemoryStore();
   const { lookup, cache, backend } = setUp({ store: store.connect() });
   await lookup();
   await turn();
   cache.forget(TOKEN);
-  t.same(await lookup(), { name: 'alice' }, 'it is not bad by that');
+  t.same(await lookup(), { name: 'alice' }, 'the refusal alone does not make the credential invalid');
   t.same(backend.asked, ['miss', 'miss']);
 });
 
-t.test('a refresh that fails is tried again only after a rest', async (t) => {
+t.test('a failed refresh is retried only after a pause', async (t) => {
   const { lookup, backend, clock } = setUp();
   await lookup();
   clock.advance(TTL * 0.9);
@@ -141,7 +141,7 @@ t.test('a refresh that fails is tried again only after a rest', async (t) => {
   t.equal(backend.asked.length, 3);
 });
 
-t.test('refreshes leave room for waiting clients: four at a time', async (t) => {
+t.test('at most four refreshes run at a time, so that waiting clients are served', async (t) => {
   const { lookup, backend, clock } = setUp();
   for (let i = 0; i < 10; i += 1) await lookup(`token ${i}`);
   clock.advance(TTL * 0.9);
@@ -153,7 +153,7 @@ t.test('refreshes leave room for waiting clients: four at a time', async (t) => 
   answer.resolve('alice');
 });
 
-t.test('a credential that ends before its entry would is not refreshed', async (t) => {
+t.test('a credential that expires before its entry is not refreshed', async (t) => {
   const { lookup, backend, clock } = setUp();
   backend.credentialLife = TTL;
   await lookup();
@@ -163,7 +163,7 @@ t.test('a credential that ends before its entry would is not refreshed', async (
   t.same(backend.asked, ['miss']);
 });
 
-t.test('staleIfUnavailable lets it live longer while the backend is down', async (t) => {
+t.test('staleIfUnavailable extends the life of an entry while the backend is down', async (t) => {
   const lookups: string[] = [];
   const telemetry: Telemetry = {
     ...noTelemetry,
@@ -181,7 +181,7 @@ t.test('staleIfUnavailable lets it live longer while the backend is down', async
   await t.rejects(lookup(), { code: 'KeystoneUnavailable' });
 });
 
-t.test('staleIfUnavailable does not make a refused question an identity', async (t) => {
+t.test('staleIfUnavailable does not apply to a lookup over the rate limit', async (t) => {
   const { lookup, backend, clock } = setUp({ staleIfUnavailable: 600_000 });
   await lookup();
   clock.advance(TTL);
@@ -189,7 +189,7 @@ t.test('staleIfUnavailable does not make a refused question an identity', async 
   await t.rejects(lookup(), { code: 'CredentialRateExceeded' });
 });
 
-t.test('staleIfUnavailable does not outlive a plain no', async (t) => {
+t.test('staleIfUnavailable does not apply after the backend refused the credential', async (t) => {
   const { lookup, backend, clock } = setUp({ staleIfUnavailable: 600_000 });
   await lookup();
   clock.advance(TTL);
@@ -200,20 +200,23 @@ t.test('staleIfUnavailable does not outlive a plain no', async (t) => {
   await t.rejects(lookup(), { code: 'KeystoneUnavailable' });
 });
 
-t.test('after it was emptied, it asks again, and a response under way is not cached', async (t) => {
-  const { lookup, cache, backend } = setUp();
-  const answer = held<string>();
-  backend.answer = () => answer.promise;
-  const before = lookup();
-  await turn();
-  cache.clear();
-  answer.resolve('alice');
-  t.same(await before, { name: 'alice' });
-  await lookup();
-  t.equal(backend.asked.length, 2);
-});
+t.test(
+  'after the cache was cleared, the backend is asked again, and a response in flight is not cached',
+  async (t) => {
+    const { lookup, cache, backend } = setUp();
+    const answer = held<string>();
+    backend.answer = () => answer.promise;
+    const before = lookup();
+    await turn();
+    cache.clear();
+    answer.resolve('alice');
+    t.same(await before, { name: 'alice' });
+    await lookup();
+    t.equal(backend.asked.length, 2);
+  },
+);
 
-t.test('facts from Redis that the codec does not know are no facts', async (t) => {
+t.test('facts from Redis that the codec cannot decode are ignored', async (t) => {
   const clock = createFakeClock();
   const store = createMemoryStore();
   const backend = createBackend(clock);
@@ -227,7 +230,7 @@ t.test('facts from Redis that the codec does not know are no facts', async (t) =
 });
 
 t.test(
-  'a drop while the backend is asked: it is asked again, and the older response is not cached',
+  'after a drop during a lookup, the backend is asked again and the older response is not cached',
   async (t) => {
     const clock = createFakeClock();
     const store = createMemoryStore();

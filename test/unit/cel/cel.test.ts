@@ -35,7 +35,7 @@ t.test('a user expression reads name, uid, groups and extra', async (t) => {
   );
 });
 
-t.test('the type of an expression is known unless it depends on a claim', async (t) => {
+t.test('the type of an expression is known at compile time unless it depends on a claim', async (t) => {
   t.equal(compileClaimsExpression('claims.sub == "x"').type, 'bool');
   t.equal(compileClaimsExpression('claims.roles.split(",")').type, 'list(string)');
   t.equal(compileClaimsExpression('claims.sub').type, 'any');
@@ -64,7 +64,7 @@ t.test('an error message contains nothing of the token', async (t) => {
   }
 });
 
-t.test('members of the prototype are no claims', async (t) => {
+t.test('members of the object prototype are not claims', async (t) => {
   for (const source of ['claims.constructor', 'claims.__proto__', 'claims.nested.toString'])
     t.match(
       refusal(() => evaluate(source)),
@@ -73,14 +73,14 @@ t.test('members of the prototype are no claims', async (t) => {
   t.equal(evaluate('has(claims.constructor) || has(claims.__proto__)'), false);
 });
 
-t.test('only ASCII letters change their case, so that no two names become equal', async (t) => {
+t.test('only ASCII letters change case, so two different names do not become equal', async (t) => {
   const claims = { name: 'K\u212a\u0130\u00dc' };
   t.equal(evaluate('claims.name.lowerAscii()', claims), 'k\u212a\u0130\u00dc');
   t.equal(evaluate('claims.name.upperAscii()', { name: 'k\u00df\u0131' }), 'K\u00df\u0131');
   t.equal(evaluate('claims.name.trim()', { name: '\u0085x\ufeff' }), 'x\ufeff');
 });
 
-t.test('a pattern takes linear time', async (t) => {
+t.test('matching a pattern takes linear time', async (t) => {
   t.equal(evaluate('claims.name.matches("^(a+)+$")', { name: `${'a'.repeat(5_000)}!` }), false);
 });
 
@@ -114,7 +114,7 @@ t.test('a deeply nested claim is an error where it is compared', async (t) => {
   t.equal(evaluate('claims.sub', claims), 'Carol');
 });
 
-t.test('a number outside of Go’s range is an error', async (t) => {
+t.test('a number outside the range of Go is an error', async (t) => {
   const claims: object = JSON.parse('{"other": 1e400, "few": [1]}');
   t.match(
     refusal(() => evaluate('string(claims.other)', claims)),

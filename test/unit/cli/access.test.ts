@@ -1,5 +1,5 @@
 /**
- * `stonegate access` as it is typed: what it asks, what it prints, and which mistakes it names.
+ * The command line of `stonegate access`: what it requests, what it prints, and which mistakes it names.
  */
 import t, { type Test } from 'tap';
 import { access } from '../../../src/cli/access.ts';
@@ -51,7 +51,7 @@ f                 deployments.apps  ✔    ✔     ✔
   );
 });
 
-t.test('other verbs and names have columns if a row has one, and other scopes are named', async (t) => {
+t.test('other verbs and names have columns if any row has one, and other scopes are named', async (t) => {
   const status = {
     everywhere: [rule(['events'])],
     cluster: [rule(['nodes'])],
@@ -65,16 +65,16 @@ t.test('other verbs and names have columns if a row has one, and other scopes ar
     t.match(stdout, new RegExp(`^\\(${place}\\) `, 'm'));
 });
 
-t.test('-n asks about one namespace, whatever its name', async (t) => {
+t.test('-n asks about one namespace, and escapes its name', async (t) => {
   const { asked } = await run(t, '-n a&verb=*');
   t.match(asked, [{ path: `${PATH}?namespace=a%26verb%3D*` }]);
 });
 
-t.test('a user who may do nothing sees a sentence that says so', async (t) => {
+t.test('a user who has no rights is told so', async (t) => {
   t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' });
 });
 
-t.test('an incomplete answer is printed, with the reason on standard error', async (t) => {
+t.test('an incomplete response is printed, with the reason on standard error', async (t) => {
   const status = { incomplete: true, incompleteReason: 'no\u001b[2J news' };
   t.match(await run(t, '', { body: rulesOf(status) }), {
     code: 0,

@@ -11,7 +11,7 @@ import { createAuthority } from '../../support/tls/authority.ts';
 
 const ADMIN = 'admin: { bind: "0.0.0.0:9191" }\n';
 
-/** @param sections of the configuration, besides */
+/** @param sections further sections of the configuration */
 async function printWith(t: Test, mode: string, sections: string, ...words: readonly string[]) {
   const folder = t.testdir({
     'ca.crt': (await createAuthority()).cert,
@@ -64,7 +64,7 @@ t.test('arktos: an address outside the cluster, and a URL for each kind and oper
   const [address] = URL.slice(-1);
   for (const path of ['core/pods/binding/create', 'rbac.authorization.k8s.io/roles/delete'])
     t.ok(urls.includes(`${address}/admission/${path}`), path);
-  t.equal(new Set(urls).size, urls.length, 'no two share one');
+  t.equal(new Set(urls).size, urls.length, 'each webhook has its own URL');
   for (const { rules, clientConfig } of webhooks) {
     t.ok(isReviewPath(clientConfig.url.slice(address?.length)), clientConfig.url);
     t.match(
@@ -80,7 +80,7 @@ t.test('arktos: an address outside the cluster, and a URL for each kind and oper
       .filter((webhook) => webhook.objectSelector === undefined && /\/delete$/.test(webhook.clientConfig.url))
       .map(({ name }) => name),
     ['delete.nodes.admission.stonegate.dev', 'delete.tenants.admission.stonegate.dev'],
-    'of other kinds only the deletion of what Stonegate manages',
+    'for other kinds, only deletions of objects that Stonegate manages',
   );
   t.match(await print(t, 'arktos'), { code: 2, stderr: /--url is required in arktos mode/ });
 });
@@ -88,32 +88,35 @@ t.test('arktos: an address outside the cluster, and a URL for each kind and oper
 const PUBLISHING = `publishing: { namespaces: [shared], kinds: [batch/v1/cronjobs] }
 `;
 
-t.test('arktos: policies are registered by themselves, always and without any selector', async (t) => {
-  for (const sections of ['', PUBLISHING]) {
-    const { documents } = await printWith(t, 'arktos', sections, ...URL);
-    const { webhooks, metadata } = documents.at(-1);
-    t.equal(metadata.name, 'stonegate-policies');
-    t.same(
-      webhooks.map(({ name }: Registered) => name),
-      ['create', 'update', 'update-status'].map(
-        (action) => `${action}.crosstenantpolicies.tenancy.stonegate.dev.admission.stonegate.dev`,
-      ),
-      'nothing else: its age says which policies were reviewed',
-    );
-    for (const webhook of webhooks) {
-      t.equal(webhook.failurePolicy, 'Fail');
-      for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
-        t.notOk(selector in webhook, selector);
+t.test(
+  'arktos: cross-tenant policies have a registration of their own, always and without a selector',
+  async (t) => {
+    for (const sections of ['', PUBLISHING]) {
+      const { documents } = await printWith(t, 'arktos', sections, ...URL);
+      const { webhooks, metadata } = documents.at(-1);
+      t.equal(metadata.name, 'stonegate-policies');
+      t.same(
+        webhooks.map(({ name }: Registered) => name),
+        ['create', 'update', 'update-status'].map(
+          (action) => `${action}.crosstenantpolicies.tenancy.stonegate.dev.admission.stonegate.dev`,
+        ),
+        'nothing else, since the age of the registration says which policies were reviewed',
+      );
+      for (const webhook of webhooks) {
+        t.equal(webhook.failurePolicy, 'Fail');
+        for (const selector of ['namespaceSelector', 'objectSelector', 'matchConditions'])
+          t.notOk(selector in webhook, selector);
+      }
+      const stored = {
+        ...documents.at(-1),
+        metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
+      };
+      t.match(readRegistration(stored), { registered: true }, 'the proxy recognizes the registration');
     }
-    const stored = {
-      ...documents.at(-1),
-      metadata: { ...metadata, creationTimestamp: '2026-01-01T00:00:00Z' },
-    };
-    t.match(readRegistration(stored), { registered: true }, 'the proxy counts policies then');
-  }
-  const { documents } = await print(t, 'shared');
-  t.notMatch(JSON.stringify(documents), /crosstenantpolicies/, 'an ordinary cluster has none');
-});
+    const { documents } = await print(t, 'shared');
+    t.notMatch(JSON.stringify(documents), /crosstenantpolicies/, 'an ordinary cluster has none');
+  },
+);
 
 interface Registered {
   readonly name: string;
@@ -126,7 +129,7 @@ interface Registered {
   readonly matchConditions?: readonly { readonly name: string }[];
 }
 
-/** Whether it registers all but cross-tenant policies. */
+/** Whether this document registers everything except cross-tenant policies. */
 function isAdmission({ kind, metadata }: { readonly kind: string; readonly metadata: { name: string } }) {
   return kind === 'ValidatingWebhookConfiguration' && metadata.name.startsWith('stonegate-admission');
 }
@@ -163,7 +166,7 @@ for (const mode of ['arktos', 'shared'])
   );
 
 for (const mode of ['arktos', 'shared'])
-  t.test(`${mode}: of quotas, only those with Stonegate's label are sent to the webhook`, async (t) => {
+  t.test(`${mode}: only quotas with Stonegate's label are sent to the webhook`, async (t) => {
     const words = mode === 'arktos' ? URL : [];
     const { documents } = await printWith(t, mode, ADMIN, ...words);
     const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
@@ -179,35 +182,32 @@ t.test('a Deployment whose probes could not reach the admin listener is refused'
   t.match(await printWith(t, 'shared', ''), { code: 1, stdout: '', stderr: /admin\.bind.*0\.0\.0\.0:9090/ });
 });
 
-t.test('wrong usage', async (t) => {
+t.test('a usage error is refused', async (t) => {
   t.match(await print(t, 'shared', '--url', 'http://stonegate'), { code: 2, stderr: /--url expects/ });
 });
 
-t.test(
-  'arktos: of no registered resource does `tenant: system` in an object exempt a tenant’s user',
-  async (t) => {
-    const { documents } = await print(t, 'arktos', ...URL);
-    const { reviewedTenant } = arktosAdmission('system', { users: [], namespaces: [] });
-    const rules: {
-      apiGroups: string[];
-      resources: string[];
-      operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
-    }[] = documents
-      .filter(isAdmission)
-      .flatMap(({ webhooks }) => webhooks)
-      .flatMap(({ rules }) => rules);
-    const object = { metadata: { name: 'x', tenant: 'system' } };
-    for (const { apiGroups, resources, operations } of rules)
-      for (const registered of resources)
-        for (const operation of operations) {
-          const [resource = '', subresource = ''] = registered.split('/');
-          const request = { operation, group: apiGroups[0] ?? '', resource, subresource, object };
-          t.match(
-            reviewedTenant(admissionRequest({ ...request, user: ALICE })),
-            { isTenants: true, byTenant: true, tenant: 'acme' },
-            `${operation} ${registered}`,
-          );
-        }
-    t.ok(rules.length > 5);
-  },
-);
+t.test('arktos: `tenant: system` in an object never exempts a user of another tenant', async (t) => {
+  const { documents } = await print(t, 'arktos', ...URL);
+  const { reviewedTenant } = arktosAdmission('system', { users: [], namespaces: [] });
+  const rules: {
+    apiGroups: string[];
+    resources: string[];
+    operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
+  }[] = documents
+    .filter(isAdmission)
+    .flatMap(({ webhooks }) => webhooks)
+    .flatMap(({ rules }) => rules);
+  const object = { metadata: { name: 'x', tenant: 'system' } };
+  for (const { apiGroups, resources, operations } of rules)
+    for (const registered of resources)
+      for (const operation of operations) {
+        const [resource = '', subresource = ''] = registered.split('/');
+        const request = { operation, group: apiGroups[0] ?? '', resource, subresource, object };
+        t.match(
+          reviewedTenant(admissionRequest({ ...request, user: ALICE })),
+          { isTenants: true, byTenant: true, tenant: 'acme' },
+          `${operation} ${registered}`,
+        );
+      }
+  t.ok(rules.length > 5);
+});

@@ -22,13 +22,16 @@ const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = 
   [['-n'], "Option '-n, --name <value>' argument missing"],
 ];
 for (const [argv, mistake] of WRONG) {
-  t.test(`${argv.join(' ')}: the mistake is named, without the value of an option`, async (t) => {
-    const stderr = `stonegate try-it: ${mistake}\nSee: stonegate try-it --help\n`;
-    t.strictSame(await run(...argv), { code: 2, stdout: '', stderr });
-  });
+  t.test(
+    `${argv.join(' ')}: the error names the mistake, and does not repeat the value of an option`,
+    async (t) => {
+      const stderr = `stonegate try-it: ${mistake}\nSee: stonegate try-it --help\n`;
+      t.strictSame(await run(...argv), { code: 2, stdout: '', stderr });
+    },
+  );
 }
 
-t.test('columns line up, the last one ends where it ends', async (t) => {
+t.test('columns are aligned, and the last one is not padded', async (t) => {
   t.equal(
     columns([
       ['a', 'long', 'x'],

@@ -50,12 +50,12 @@ const WRONG: readonly (readonly [string, object, RegExp])[] = [
   ['get pods', { header: ['bad name: x'] }, /Name: value/],
 ];
 for (const [words, flags, message] of WRONG) {
-  t.test(`${words} ${JSON.stringify(flags)} is wrong usage`, async (t) => {
+  t.test(`${words} ${JSON.stringify(flags)} is a usage error`, async (t) => {
     t.throws(() => requestOf(split(words), flags), { constructor: UsageError, message });
   });
 }
 
-t.test('headers are taken as written', async (t) => {
+t.test('headers are sent as they were given', async (t) => {
   const { headers } = requestOf(['get', 'pods'], { header: ['X-A:b: c', 'X-B: '] });
   t.strictSame(headers, [
     ['X-A', 'b: c'],

@@ -17,22 +17,22 @@ const WORDS: readonly (readonly [word: string, apiGroup: string, resource: strin
   ['oldwidgets.v1.example.com', 'example.com', 'oldwidgets', true],
 ];
 for (const [word, apiGroup, resource, namespaced] of WORDS)
-  t.test(`${word} is found as kubectl finds it`, async (t) => {
+  t.test(`${word} is resolved as kubectl resolves it`, async (t) => {
     t.match(await findResource(word, get), { apiGroup, resource, namespaced });
   });
 
-t.test('a word that discovery does not have is returned as it is written', async (t) => {
+t.test('a word that discovery does not contain is returned unchanged', async (t) => {
   for (const [word, apiGroup, resource] of [
     ['gadgets', '', 'gadgets'],
     ['pods.example.com', 'example.com', 'pods'],
     ['deployments.v9.apps', 'v9.apps', 'deployments'],
-    // Of a version that is not preferred only by the version.
+    // A resource of a version that is not preferred is found only if the word names the version.
     ['oldwidgets', '', 'oldwidgets'],
   ] as const)
     t.match(await findResource(word, get), { apiGroup, resource, namespaced: undefined }, word);
 });
 
-t.test('a core resource needs one request; other groups are not read', async (t) => {
+t.test('a core resource needs one request; discovery of other groups is not read', async (t) => {
   const asked: string[] = [];
   await findResource('po', async (path) => {
     asked.push(path);
@@ -41,7 +41,7 @@ t.test('a core resource needs one request; other groups are not read', async (t)
   t.same(asked, ['/api/v1']);
 });
 
-t.test('discovery that is garbage finds nothing, and breaks nothing', () =>
+t.test('malformed discovery finds nothing and causes no error', () =>
   fc.assert(
     fc.asyncProperty(fc.jsonValue(), fc.string(), async (garbage, word) => {
       const { namespaced } = await findResource(`x${word}`, async () => garbage);

@@ -48,7 +48,7 @@ async function run(folder: string, argv: readonly string[], env: Record<string, 
   return { code, ...printed };
 }
 
-t.test('into a new file: readable by its owner alone, with nothing secret in it', async (t) => {
+t.test('a new file is readable only by its owner and contains no secret', async (t) => {
   const folder = t.testdir({ 'ca.crt': CA });
   const { code, stdout, stderr } = await run(folder, [...SERVER, '--ca-file', 'ca.crt', ...LOGIN]);
   const file = join(folder, '.kube', 'config');
@@ -56,7 +56,7 @@ t.test('into a new file: readable by its owner alone, with nothing secret in it'
   t.equal(stdout, `${file}: context stonegate-example\n`);
   t.equal(statSync(file).mode & 0o777, 0o600);
   t.equal(statSync(join(folder, '.kube')).mode & 0o777, 0o700);
-  t.same(readdirSync(join(folder, '.kube')), ['config'], 'neither lock nor half a file is left');
+  t.same(readdirSync(join(folder, '.kube')), ['config'], 'neither a lock nor a partial file is left');
   t.match(parse(readFileSync(file, 'utf8')), {
     clusters: [{ cluster: { 'certificate-authority-data': Buffer.from(CA).toString('base64') } }],
     users: [{ user: { exec: { args: ['login', ...LOGIN.slice(1)] } } }],
@@ -64,24 +64,27 @@ t.test('into a new file: readable by its owner alone, with nothing secret in it'
   });
 });
 
-t.test('everything else in the file stays, comments too; --use switches to the new context', async (t) => {
-  const folder = t.testdir({ config: THEIRS });
-  const file = join(folder, 'config');
-  chmodSync(file, 0o644);
-  t.equal((await change(folder, '--name', 'New')).code, 0);
-  const text = readFileSync(file, 'utf8');
-  for (const line of ['# my clusters', '# keep me', '# the first one', 'x-unknown: 1', 'preferences: {}'])
-    t.ok(text.includes(line), line);
-  const { 'current-context': current, contexts, users } = parse(text);
-  t.equal(current, 'old', 'the current context is not switched unasked');
-  t.match(contexts, [{ name: 'old' }, { name: 'New' }]);
-  t.match(users[0], { user: { token: 'old-token' } });
-  t.equal(statSync(file).mode & 0o777, 0o600);
-  await change(folder, '--name', 'New', '--use');
-  t.equal(contentIn(folder)['current-context'], 'New');
-});
+t.test(
+  'everything else in the file is unchanged, comments included; --use switches to the new context',
+  async (t) => {
+    const folder = t.testdir({ config: THEIRS });
+    const file = join(folder, 'config');
+    chmodSync(file, 0o644);
+    t.equal((await change(folder, '--name', 'New')).code, 0);
+    const text = readFileSync(file, 'utf8');
+    for (const line of ['# my clusters', '# keep me', '# the first one', 'x-unknown: 1', 'preferences: {}'])
+      t.ok(text.includes(line), line);
+    const { 'current-context': current, contexts, users } = parse(text);
+    t.equal(current, 'old', 'the current context changes only with --use');
+    t.match(contexts, [{ name: 'old' }, { name: 'New' }]);
+    t.match(users[0], { user: { token: 'old-token' } });
+    t.equal(statSync(file).mode & 0o777, 0o600);
+    await change(folder, '--name', 'New', '--use');
+    t.equal(contentIn(folder)['current-context'], 'New');
+  },
+);
 
-t.test('--tenant: its prefix is in the address, and its name in the context', async (t) => {
+t.test('--tenant adds the prefix of the tenant to the address, and its name to the context', async (t) => {
   const folder = t.testdir();
   t.match(await change(folder, '--tenant', 'globex'), {
     code: 0,
@@ -91,7 +94,7 @@ t.test('--tenant: its prefix is in the address, and its name in the context', as
   t.match(contentIn(folder), { clusters: [{ name: 'stonegate-example-globex', cluster: { server } }] });
 });
 
-t.test('JSON, and lists that kubectl wrote as null, are kubeconfigs too', async (t) => {
+t.test('JSON, and lists that kubectl wrote as null, are accepted', async (t) => {
   for (const config of ['{"kind":"Config","clusters":null,"users":[]}', '']) {
     const folder = t.testdir({ config });
     t.equal((await change(folder)).code, 0, config);
@@ -99,7 +102,7 @@ t.test('JSON, and lists that kubectl wrote as null, are kubeconfigs too', async 
   }
 });
 
-t.test('once more with other words replaces what is ours', async (t) => {
+t.test('running the command again with other options replaces the entries that it made', async (t) => {
   const folder = t.testdir();
   const file = join(folder, 'config');
   const words = [...SERVER, '--kubeconfig', file];
@@ -112,7 +115,7 @@ t.test('once more with other words replaces what is ours', async (t) => {
   t.equal(contexts[0].context.namespace, 'web');
 });
 
-t.test('a context that Stonegate did not create is not replaced, unless with --force', async (t) => {
+t.test('a context that Stonegate did not create is replaced only with --force', async (t) => {
   const folder = t.testdir({ config: THEIRS });
   for (const words of [[], ['--print']])
     t.match(await change(folder, '--name', 'old', ...words), {
@@ -125,7 +128,7 @@ t.test('a context that Stonegate did not create is not replaced, unless with --f
   t.notMatch(readFileSync(join(folder, 'config'), 'utf8'), /old-token/);
 });
 
-t.test('of several files in KUBECONFIG the first that is there is changed', async (t) => {
+t.test('if KUBECONFIG names several files, the first that exists is changed', async (t) => {
   const folder = t.testdir({ b: THEIRS, c: '' });
   const env = { KUBECONFIG: ['a', 'b', 'c'].map((name) => join(folder, name)).join(delimiter) };
   t.equal((await run(folder, [...SERVER, '--name', 'new', ...LOGIN], env)).code, 0);
@@ -133,27 +136,34 @@ t.test('of several files in KUBECONFIG the first that is there is changed', asyn
   t.match(readFileSync(join(folder, 'b'), 'utf8'), /name: new/);
 });
 
-t.test('a link stays a link, and a file that is locked by either name is left alone', async (t) => {
-  const folder = t.testdir({ real: THEIRS });
-  const link = join(folder, 'config');
-  symlinkSync(join(folder, 'real'), link);
-  for (const name of ['config.lock', 'real.lock']) {
-    writeFileSync(join(folder, name), '');
-    t.match(await change(folder), { code: 1, stderr: /\.lock exists/ });
-    t.equal(readFileSync(link, 'utf8'), THEIRS);
-    t.same(readdirSync(folder).sort(), ['config', 'real', name].sort(), 'their lock stays theirs');
-    unlinkSync(join(folder, name));
-  }
-  await change(folder, '--name', 'new');
-  t.ok(lstatSync(link).isSymbolicLink());
-  t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
-});
+t.test(
+  'a symbolic link stays a link, and a file that is locked under either name is not changed',
+  async (t) => {
+    const folder = t.testdir({ real: THEIRS });
+    const link = join(folder, 'config');
+    symlinkSync(join(folder, 'real'), link);
+    for (const name of ['config.lock', 'real.lock']) {
+      writeFileSync(join(folder, name), '');
+      t.match(await change(folder), { code: 1, stderr: /\.lock exists/ });
+      t.equal(readFileSync(link, 'utf8'), THEIRS);
+      t.same(
+        readdirSync(folder).sort(),
+        ['config', 'real', name].sort(),
+        'the lock of the other process is not removed',
+      );
+      unlinkSync(join(folder, name));
+    }
+    await change(folder, '--name', 'new');
+    t.ok(lstatSync(link).isSymbolicLink());
+    t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
+  },
+);
 
 for (const [what, config] of [
-  ['no YAML', 'a: [\n'],
-  ['a kubeconfig whose users are no list', 'users: 3\n'],
+  ['not YAML', 'a: [\n'],
+  ['a kubeconfig whose users are not a list', 'users: 3\n'],
 ] as const) {
-  t.test(`a file that is ${what} is left alone`, async (t) => {
+  t.test(`a file that is ${what} is not changed`, async (t) => {
     const folder = t.testdir({ config });
     const file = join(folder, 'config');
     const { code, stderr } = await change(folder);
@@ -164,7 +174,7 @@ for (const [what, config] of [
   });
 }
 
-t.test('--print shows what would be written of ours, and writes nothing', async (t) => {
+t.test('--print shows the entries that would be written, and writes nothing', async (t) => {
   for (const [config, current] of [
     [THEIRS, undefined],
     ['', 'stonegate-example'],
@@ -176,28 +186,31 @@ t.test('--print shows what would be written of ours, and writes nothing', async 
     t.equal(code, 0);
     t.equal(readFileSync(file, 'utf8'), config);
     const shown = parse(stdout);
-    t.equal(shown['current-context'], current, 'only where it would be switched');
-    t.notMatch(stdout, 'old-token', 'secrets of others are not shown');
+    t.equal(shown['current-context'], current, 'the current context is shown only if it would change');
+    t.notMatch(stdout, 'old-token', 'secrets of other entries are not shown');
     await run(folder, [...argv, ...LOGIN]);
     const written = parse(readFileSync(file, 'utf8'));
     for (const list of ['clusters', 'users', 'contexts']) t.same(written[list].slice(-1), shown[list]);
   }
 });
 
-t.test('files of the login are named so that kubectl finds them from everywhere', async (t) => {
-  const folder = t.testdir();
-  const words = ['--keystone', '--os-cacert', 'ks.crt', '--cache-dir=~/cache', '--os-username', 'alice'];
-  const { stdout } = await run(folder, [...SERVER, '--print', '--command', './sg', '--', ...words]);
-  t.match(parse(stdout).users[0].user.exec, {
-    command: join(folder, 'sg'),
-    args: [
-      ...['login', '--keystone', '--os-cacert', join(folder, 'ks.crt')],
-      ...['--cache-dir=~/cache', '--os-username', 'alice'],
-    ],
-  });
-});
+t.test(
+  'paths of the login command are absolute, so that kubectl finds the files from any folder',
+  async (t) => {
+    const folder = t.testdir();
+    const words = ['--keystone', '--os-cacert', 'ks.crt', '--cache-dir=~/cache', '--os-username', 'alice'];
+    const { stdout } = await run(folder, [...SERVER, '--print', '--command', './sg', '--', ...words]);
+    t.match(parse(stdout).users[0].user.exec, {
+      command: join(folder, 'sg'),
+      args: [
+        ...['login', '--keystone', '--os-cacert', join(folder, 'ks.crt')],
+        ...['--cache-dir=~/cache', '--os-username', 'alice'],
+      ],
+    });
+  },
+);
 
-t.test('a file without a certificate is refused before kubectl fails on it', async (t) => {
+t.test('a CA file without a certificate is refused', async (t) => {
   for (const [content, message] of [
     [undefined, /--ca-file: no such file: ca\.crt/],
     ['-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n', /holds no certificate/],
@@ -231,7 +244,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   ],
 ];
 for (const [argv, message] of WRONG) {
-  t.test(`${argv.join(' ')} is wrong usage`, async (t) => {
+  t.test(`${argv.join(' ')} is a usage error`, async (t) => {
     const { code, stderr, stdout } = await run(t.testdir(), argv);
     t.match({ code, stdout }, { code: 2, stdout: '' });
     t.match(stderr, message);
@@ -246,7 +259,7 @@ const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
   [['--keystone', '--os-auth-type', 'v3totp'], /second factors/],
   [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
 ];
-t.test('a login that would refuse its options is not written over one that works', async (t) => {
+t.test('a login command with invalid options does not overwrite one that works', async (t) => {
   const folder = t.testdir();
   await change(folder);
   const before = contentIn(folder);
@@ -259,14 +272,14 @@ t.test('a login that would refuse its options is not written over one that works
   t.same(contentIn(folder), before);
 });
 
-t.test('what the variables and clouds of another machine may say is not missed', async (t) => {
+t.test('settings that the machine of the user may supply are not required', async (t) => {
   const folder = t.testdir();
   t.match(await run(folder, [...SERVER, '--', '--keystone']), {
     code: 0,
     stderr: /no namespace is set: which Keystone\?.*Give it with --namespace NAME/,
   });
   const { contexts } = parse(readFileSync(join(folder, '.kube', 'config'), 'utf8'));
-  t.notOk('namespace' in contexts[0].context, 'it is not guessed');
+  t.notOk('namespace' in contexts[0].context, 'the namespace is not guessed');
 });
 
 const withCloud = (...more: string[]) => [
@@ -275,26 +288,33 @@ const withCloud = (...more: string[]) => [
 ];
 const CLOUDS = { '.config': { openstack: { 'clouds.yaml': 'clouds: { globex: {}, initech: {} }' } } };
 
-t.test('a cloud that clouds.yaml does not have is refused, with those it has', async (t) => {
-  const folder = t.testdir(CLOUDS);
-  const { code, stderr } = await run(folder, withCloud());
-  t.equal(code, 1);
-  t.match(stderr, /no cloud "acme" in .*clouds\.yaml; there is globex, initech\./);
-  t.notOk(existsSync(join(folder, '.kube')), 'nothing is written');
-  t.equal((await run(folder, withCloud('--force'))).code, 0, 'for another machine');
-});
+t.test(
+  'a cloud that clouds.yaml does not contain is refused, and the error lists those it contains',
+  async (t) => {
+    const folder = t.testdir(CLOUDS);
+    const { code, stderr } = await run(folder, withCloud());
+    t.equal(code, 1);
+    t.match(stderr, /no cloud "acme" in .*clouds\.yaml; there is globex, initech\./);
+    t.notOk(existsSync(join(folder, '.kube')), 'nothing is written');
+    t.equal(
+      (await run(folder, withCloud('--force'))).code,
+      0,
+      '--force writes it, for use on another machine',
+    );
+  },
+);
 
 t.test('without any clouds.yaml a note says that the cloud is not checked', async (t) => {
   const folder = t.testdir({ 'clouds.yaml': 'clouds: { acme: {} }' });
   t.match(
     await run(folder, withCloud()),
     { code: 0, stderr: /"acme" is not checked: no clouds\.yaml \(looked in / },
-    'kubectl looks into no working folder',
+    'the working folder is not searched, since kubectl does not search it either',
   );
 });
 
 t.test(
-  'names that YAML 1.1 takes for something else stay names, and words of others stay theirs',
+  'names that YAML 1.1 reads as other types stay strings, and existing entries are not rewritten',
   async (t) => {
     const theirs = 'clusters:\n  - name: old\n    cluster: { insecure-skip-tls-verify: yes }\n';
     for (const word of ['no', '1e3']) {
@@ -311,14 +331,17 @@ t.test(
   },
 );
 
-t.test('a token goes with neither --print nor --projects, and only a token expires', async (t) => {
-  const folder = t.testdir();
-  const scope = ['--token-scope', 'read'];
-  for (const words of [
-    [...scope, '--print'],
-    [...scope, '--projects', 'all'],
-    ['--token-expires', '1h'],
-  ])
-    t.match(await change(folder, ...words), { code: 2, stdout: '', stderr: /--token-scope/ });
-  t.notOk(existsSync(join(folder, 'config')));
-});
+t.test(
+  '--token-scope excludes --print and --projects, and --token-expires requires --token-scope',
+  async (t) => {
+    const folder = t.testdir();
+    const scope = ['--token-scope', 'read'];
+    for (const words of [
+      [...scope, '--print'],
+      [...scope, '--projects', 'all'],
+      ['--token-expires', '1h'],
+    ])
+      t.match(await change(folder, ...words), { code: 2, stdout: '', stderr: /--token-scope/ });
+    t.notOk(existsSync(join(folder, 'config')));
+  },
+);

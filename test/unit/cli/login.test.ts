@@ -11,7 +11,7 @@ const WRONG: readonly (readonly [line: string, message: RegExp])[] = [
   ['--oidc --os-cloud acme', /--os-cloud goes with --keystone/],
 ];
 for (const [line, stderr] of WRONG)
-  t.test(`login ${line} is wrong usage`, async (t) => {
+  t.test(`login ${line} is a usage error`, async (t) => {
     const { io, printed } = printedIO();
     t.equal(await login(line.split(' ').filter(Boolean), io), 2);
     t.match(printed, { stdout: '', stderr });

@@ -36,7 +36,7 @@ function impersonated(objects: readonly Record<string, unknown>[]): string[] {
   return rules.flatMap((rule) => (rule.verbs[0] === 'impersonate' ? rule.resources : []));
 }
 
-/** The configuration with a client certificate in place of the token, and what the rights are bound to. */
+/** Runs the command with a client certificate in place of the token. Returns the subjects of the binding. */
 async function boundFor(
   folder: string,
   ...argv: readonly string[]
@@ -51,19 +51,22 @@ async function boundFor(
 
 const userSubject = (name: string) => [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }];
 
-t.test('a client certificate’s user gets the rights, impersonator and provisioner alike', async (t) => {
-  const authority = await createAuthority('a test CA');
-  for (const name of ['stonegate:proxy', 'o’brien']) {
-    const { cert } = await authority.client(name, ['ops']);
-    const folder = t.testdir({ 'own.crt': cert, 'other.crt': cert });
-    t.same(await boundFor(folder), { code: 0, stderr: '', subjects: userSubject(name) });
-    t.match(await boundFor(folder, '--provisioner'), { subjects: userSubject(name) });
-    t.match(await boundFor(folder, '--user', 'other'), { subjects: userSubject('other') });
-  }
-});
+t.test(
+  'the rights of impersonator and provisioner are bound to the user of the client certificate',
+  async (t) => {
+    const authority = await createAuthority('a test CA');
+    for (const name of ['stonegate:proxy', 'o’brien']) {
+      const { cert } = await authority.client(name, ['ops']);
+      const folder = t.testdir({ 'own.crt': cert, 'other.crt': cert });
+      t.same(await boundFor(folder), { code: 0, stderr: '', subjects: userSubject(name) });
+      t.match(await boundFor(folder, '--provisioner'), { subjects: userSubject(name) });
+      t.match(await boundFor(folder, '--user', 'other'), { subjects: userSubject('other') });
+    }
+  },
+);
 
 t.test(
-  'for a certificate that does not exist yet the binding names its default user, and says so',
+  'if the certificate does not exist yet, the binding names the default user, and a note says so',
   async (t) => {
     const { code, stderr, subjects } = await boundFor(t.testdir({}));
     t.equal(code, 0);
@@ -75,7 +78,7 @@ t.test(
   },
 );
 
-t.test('a certificate without one user it could be bound to is a 1', async (t) => {
+t.test('a certificate without exactly one common name is an error', async (t) => {
   const authority = await createAuthority('a test CA');
   for (const cert of ['no certificate', (await authority.client('two\nlines', [])).cert]) {
     const result = await boundFor(t.testdir({ 'own.crt': cert }));
@@ -83,7 +86,7 @@ t.test('a certificate without one user it could be bound to is a 1', async (t) =
   }
 });
 
-t.test('a bad configuration is a 1 with its problems', async (t) => {
+t.test('an invalid configuration is an error that lists its problems', async (t) => {
   const folder = t.testdir({ 'c.yaml': CONFIGURATION.replace('shared', 'bogus') });
   const { code, stderr } = await run('rbac', '--config', join(folder, 'c.yaml'));
   t.equal(code, 1);
@@ -93,7 +96,7 @@ t.test('a bad configuration is a 1 with its problems', async (t) => {
   );
 });
 
-t.test('the extras of an AuthenticationConfiguration are rights that are needed too', async (t) => {
+t.test('extra keys of an AuthenticationConfiguration are among the rights', async (t) => {
   const own = CONFIGURATION.replace(/ {2}jwt:.*$/s, '').concat(
     '  configurationFile: auth.yaml\n  tenants: { "https://a.example": { value: a } }\n',
   );
@@ -125,7 +128,7 @@ for (const [name, argv] of [
   ['with a user name that would break a comment', ['rbac', '--mode', 'shared', '--user', 'a\nb']],
   ['with a service account without a namespace', ['rbac', '--mode', 'shared', '--service-account', 'b']],
 ] as const) {
-  t.test(`${name} it is wrong usage, a 2`, async (t) => {
+  t.test(`${name}, the command is a usage error`, async (t) => {
     t.match(await run(...argv), { code: 2, stderr: /See: stonegate manifests --help/ });
   });
 }

@@ -9,7 +9,7 @@ const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
 const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =>
   rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
 
-/** One verb on one resource each. */
+/** Each right is one verb on one resource. */
 const rightsIn = (rules: readonly PolicyRule[]): string[] =>
   rules.flatMap(({ apiGroups = [], resources = [], resourceNames = [''], verbs }) =>
     verbs.flatMap((verb) =>
@@ -19,7 +19,7 @@ const rightsIn = (rules: readonly PolicyRule[]): string[] =>
     ),
   );
 
-t.test('it holds every right that it gives', async (t) => {
+t.test('the provisioner holds every right that it grants', async (t) => {
   const basicUser = new Set(rightsIn(CLUSTER_ROLES.get(BASIC_USER_ROLE) ?? []));
   for (const [mode, roles] of [
     ['shared', CLUSTER_ROLES],
@@ -31,7 +31,7 @@ t.test('it holds every right that it gives', async (t) => {
   }
 });
 
-t.test('no rule of it is included in another', async (t) => {
+t.test('no rule of the provisioner is included in another', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
     const rules = provisionerRules({ ...shared, mode });
     const needless = rules.filter((rule) => {
@@ -42,7 +42,7 @@ t.test('no rule of it is included in another', async (t) => {
   }
 });
 
-t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard', async (t) => {
+t.test('the provisioner can grant nothing else: no escalation, no impersonation, no wildcard', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
     const rules = provisionerRules({ ...shared, mode });
     t.notOk(rules.some(({ verbs }) => verbs.some((verb) => ['escalate', 'impersonate', '*'].includes(verb))));
@@ -51,7 +51,7 @@ t.test('it can give nothing beyond: no escalation, no impersonation, no wildcard
   }
 });
 
-t.test('if an administrator maintains the roles, it only binds them', async (t) => {
+t.test('if an administrator maintains the roles, the provisioner only binds them', async (t) => {
   const rules = provisionerRules({
     ...shared,
     createRoles: false,
@@ -65,28 +65,31 @@ t.test('if an administrator maintains the roles, it only binds them', async (t) 
   t.same(verbsOn(rules, 'clusterroles').sort(), ['bind', 'get', 'list']);
 });
 
-t.test('for policies it holds what they may grant, and may bind none of their roles by name', async (t) => {
-  const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }];
-  for (const createRoles of [true, false]) {
-    const rules = provisionerRules({
-      mode: 'arktos',
-      createRoles,
-      targets: [],
-      grantable,
-    });
-    const forbidden = ['escalate', 'impersonate', '*'];
-    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => forbidden.includes(verb))));
-    const binds = rules.filter(({ verbs }) => verbs.includes('bind'));
-    t.ok(binds.every(({ resourceNames = [] }) => resourceNames.length > 0));
-    const names = binds.flatMap(({ resourceNames = [] }) => resourceNames);
-    t.notOk(names.some((name) => name.startsWith('stonegate:policy:')));
-    const held = rightsIn(rules);
-    const granted = rightsIn(grantableRules(grantable));
-    t.same(
-      granted.filter((right) => !held.includes(right)),
-      [],
-    );
-    t.ok(verbsOn(rules, 'clusterroles').includes('delete'));
-    t.same(verbsOn(rules, 'crosstenantpolicies/status'), ['patch']);
-  }
-});
+t.test(
+  'for policies, the provisioner holds what they may grant, and cannot bind their roles by name',
+  async (t) => {
+    const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }];
+    for (const createRoles of [true, false]) {
+      const rules = provisionerRules({
+        mode: 'arktos',
+        createRoles,
+        targets: [],
+        grantable,
+      });
+      const forbidden = ['escalate', 'impersonate', '*'];
+      t.notOk(rules.some(({ verbs }) => verbs.some((verb) => forbidden.includes(verb))));
+      const binds = rules.filter(({ verbs }) => verbs.includes('bind'));
+      t.ok(binds.every(({ resourceNames = [] }) => resourceNames.length > 0));
+      const names = binds.flatMap(({ resourceNames = [] }) => resourceNames);
+      t.notOk(names.some((name) => name.startsWith('stonegate:policy:')));
+      const held = rightsIn(rules);
+      const granted = rightsIn(grantableRules(grantable));
+      t.same(
+        granted.filter((right) => !held.includes(right)),
+        [],
+      );
+      t.ok(verbsOn(rules, 'clusterroles').includes('delete'));
+      t.same(verbsOn(rules, 'crosstenantpolicies/status'), ['patch']);
+    }
+  },
+);

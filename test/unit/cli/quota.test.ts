@@ -1,5 +1,5 @@
 /**
- * `stonegate quota` where there is something to explain: what is on its way, and what is not known.
+ * What `stonegate quota` prints of reserved amounts, of usage that is not known, and without a quota.
  */
 import t, { type Test } from 'tap';
 import { quota } from '../../../src/cli/quota.ts';
@@ -17,7 +17,7 @@ function listOf(...statuses: readonly object[]): RecordedResponse {
 
 const run = (t: Test, response: RecordedResponse) => askCommand(t, quota, [], () => response);
 
-t.test('what is reserved stands beside what is used', async (t) => {
+t.test('reserved amounts are shown beside used ones', async (t) => {
   const used = { pods: '39', 'limits.memory': '35Gi' };
   const { code, stdout, stderr } = await run(t, listOf({ used, reserved: { pods: '1' } }));
   t.equal(code, 0, stderr);
@@ -30,13 +30,13 @@ pods           39 +1  40    █████████░ 97 %
   );
 });
 
-t.test('what was not counted has no bar', async (t) => {
+t.test('a resource that was not counted has no bar', async (t) => {
   const { code, stdout, stderr } = await run(t, listOf({}));
   t.equal(code, 0);
   t.match(stdout, /^pods +\? +40$/m);
   t.match(stderr, /nothing was counted yet/);
 });
 
-t.test('a tenant without a quota', async (t) => {
+t.test('a tenant without a quota is told so', async (t) => {
   t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ });
 });

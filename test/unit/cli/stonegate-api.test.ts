@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
 import { askStonegate } from '../../../src/cli/stonegate-api.ts';
 
-/** A server that gives every request this response and records the requests. */
+/** A server that sends this response to every request and records the requests. */
 async function serverThat(t: Test, status: number, body: string) {
   const asked: { url: string | undefined; headers: object }[] = [];
   const server = createServer(({ url, headers }, response) => {
@@ -18,7 +18,7 @@ async function serverThat(t: Test, status: number, body: string) {
 
 const nothing = { ca: undefined, authorization: 'Bearer tok' };
 
-t.test('requests carry the token and go below the path of the address', async (t) => {
+t.test('requests have the token and a path below that of the address', async (t) => {
   const { url, asked } = await serverThat(t, 200, '{"a":1}');
   t.strictSame(await askStonegate({ ...nothing, url: `${url}/k8s/` }, '/apis/x'), { a: 1 });
   t.match(asked, [{ url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);

@@ -1,4 +1,4 @@
-/** `stonegate token` as far as no server is needed: what is wrong on the command line, and what is sent. */
+/** `stonegate token` without a server: usage errors, and the requests that it sends. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { token } from '../../../src/cli/token.ts';
@@ -15,23 +15,26 @@ const made = (kind: string) => ({
 const run = (t: Test, words: readonly string[], kind = 'AccessToken') =>
   askCommand(t, token, words, () => ({ status: 201, body: made(kind) }));
 
-t.test('days, hours and minutes are sent as seconds, and what is not given is not sent', async (t) => {
-  const days = await run(t, ['create', '--scope', 'read', '--expires', '30d']);
-  t.match(days, { code: 0, stdout: 'the-secret\n' });
-  t.strictSame(days.asked[0]?.body, {
-    kind: 'AccessToken',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    spec: { scopes: ['read'], expirationSeconds: 2_592_000 },
-  });
-  const rules = join(t.testdir({ list: '- verbs: [get]\n' }), 'list');
-  await t.test('with rules', async (t) => {
-    const { asked } = await run(t, ['create', '--rules', rules, '--expires', '1h30m']);
-    const spec = { scopes: [], rules: [{ verbs: ['get'] }], expirationSeconds: 5_400 };
-    t.match(asked, [{ body: { spec } }]);
-  });
-});
+t.test(
+  'days, hours and minutes are sent as seconds, and options that are not given are not sent',
+  async (t) => {
+    const days = await run(t, ['create', '--scope', 'read', '--expires', '30d']);
+    t.match(days, { code: 0, stdout: 'the-secret\n' });
+    t.strictSame(days.asked[0]?.body, {
+      kind: 'AccessToken',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { scopes: ['read'], expirationSeconds: 2_592_000 },
+    });
+    const rules = join(t.testdir({ list: '- verbs: [get]\n' }), 'list');
+    await t.test('with rules', async (t) => {
+      const { asked } = await run(t, ['create', '--rules', rules, '--expires', '1h30m']);
+      const spec = { scopes: [], rules: [{ verbs: ['get'] }], expirationSeconds: 5_400 };
+      t.match(asked, [{ body: { spec } }]);
+    });
+  },
+);
 
-t.test('the overlap of a rotation is the server’s, or the one given', async (t) => {
+t.test('the overlap of a rotation is the one given, or else the default of the server', async (t) => {
   const rotated = await run(t, ['rotate', 'k3b9x0qz'], 'AccessTokenRotation');
   t.match(rotated, { code: 0, stdout: 'the-secret\n', stderr: /until THEN/ });
   t.match(rotated.asked, [{ body: { spec: { name: 'k3b9x0qz', overlapSeconds: undefined } } }]);
@@ -39,7 +42,7 @@ t.test('the overlap of a rotation is the server’s, or the one given', async (t
   t.match(asked, [{ body: { spec: { overlapSeconds: 60 } } }]);
 });
 
-t.test('wrong usage is refused before anything is sent', async (t) => {
+t.test('a usage error is reported before any request is sent', async (t) => {
   for (const [words, stderr] of [
     [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
     [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules must be a list/],

@@ -1,5 +1,5 @@
 /**
- * `stonegate who-can` as it is typed: what it asks, what it prints, and which mistakes it names.
+ * The command line of `stonegate who-can`: what it requests, what it prints, and which mistakes it names.
  */
 import t, { type Test } from 'tap';
 import { whoCan } from '../../../src/cli/who-can.ts';
@@ -74,7 +74,7 @@ const MISTAKES: readonly (readonly [line: string, message: RegExp])[] = [
   ['get /healthz -n web', /a path is in no namespace/],
 ];
 for (const [line, message] of MISTAKES)
-  t.test(`who-can ${line} is a mistake, which is named before anything is asked`, async (t) => {
+  t.test(`who-can ${line} is a usage error, reported before any request is sent`, async (t) => {
     const { code, stdout, stderr, asked } = await run(t, line);
     t.same([code, stdout, asked.length], [2, '', 0]);
     t.match(stderr, message);
@@ -140,7 +140,7 @@ t.test('warnings are on standard error, and the exit code is 0', async (t) => {
   ]);
 });
 
-t.test('-o json prints the whole review, and what is no review is refused', async (t) => {
+t.test('-o json prints the whole review, and a response that is not a review is refused', async (t) => {
   const response = reviewOf({ grants: GRANTS });
   const { stdout } = await run(t, 'delete secrets -o json', response);
   t.strictSame(JSON.parse(stdout), response(LOCAL('default')).body);
@@ -151,7 +151,7 @@ t.test('-o json prints the whole review, and what is no review is refused', asyn
   });
 });
 
-t.test('the likely mistakes are named, and what is no mistake is not', async (t) => {
+t.test('likely mistakes are reported, and correct input is not', async (t) => {
   for (const [line, note] of [
     ['delte pods', 'no verb is known as "delte": it is asked about as written; did you mean delete?'],
     ['get podz', 'no resource is known as "podz": it is asked about as written; did you mean pods?'],

@@ -8,10 +8,10 @@ const A = 'https://a.example';
 const B = 'https://b.example';
 
 interface Files {
-  /** Of `authentication` in Stonegate's own file. */
+  /** Fields of `authentication` in Stonegate's own configuration file. */
   readonly own?: object;
   readonly mode?: string;
-  /** The other file. */
+  /** The AuthenticationConfiguration. */
   readonly text: string;
 }
 
@@ -53,7 +53,7 @@ function issuer(url: string, changes: object = {}): Record<string, object> {
 
 const ofA = { tenants: { [A]: { value: 'acme' } } };
 
-t.test('C063 a whole file of kube-apiserver is read as it is', async (t) => {
+t.test('C063 a complete file of kube-apiserver is read unchanged', async (t) => {
   const text = `
 apiVersion: apiserver.config.k8s.io/v1beta1
 kind: AuthenticationConfiguration
@@ -121,7 +121,7 @@ jwt:
   t.notMatch(second, { usernamePrefix: String });
 });
 
-t.test('anonymous requests are what the file says', async (t) => {
+t.test('the file determines which anonymous requests are allowed', async (t) => {
   const anonymous = { enabled: true, conditions: [{ path: '/livez' }, { path: '/readyz' }] };
   const text = file([issuer(A)], { anonymous });
   const { configuration, problems } = read({ own: ofA, mode: 'shared', text });
@@ -133,7 +133,7 @@ t.test('anonymous requests are what the file says', async (t) => {
   ]);
 });
 
-t.test('a prefix that begins with "-" is none of ours to read otherwise', async (t) => {
+t.test('the prefix "-" has no special meaning in the file', async (t) => {
   const claimMappings = { username: { claim: 'sub', prefix: '-' } };
   const { configuration } = read({ own: ofA, text: file([issuer(A, { claimMappings })]) });
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'sub', prefix: '-' });
@@ -182,14 +182,14 @@ function byExpression(expression: string, more: object = {}): string {
 
 t.test('refused, with the file and the path:', async (t) => {
   const cases: [what: string, files: Files, problem: string][] = [
-    ['no YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
+    ['invalid YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
     [
       'an unknown field',
       { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },
       'auth.yaml: jwt[0].tenant: is no known key',
     ],
     [
-      'a claim for an extra, which is Stonegate’s own form',
+      'a claim for an extra, which only Stonegate’s own file may have',
       { own: ofA, text: mapped({ extra: [{ key: 'example.com/x', claim: 'x' }] }) },
       'auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key',
     ],
@@ -210,7 +210,7 @@ t.test('refused, with the file and the path:', async (t) => {
       'jwt[0].issuer.url: expected another issuer than the API server',
     ],
     [
-      'no issuer at all, beside no other source',
+      'no issuer and no other source',
       { own: {}, text: file([]) },
       'authentication.configurationFile: expected a file with at least one issuer',
     ],
@@ -228,7 +228,7 @@ t.test('refused, with the file and the path:', async (t) => {
       'authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile',
     ],
     [
-      'issuers of its own beside the file',
+      'issuers in both files',
       {
         own: { ...ofA, jwt: [{ ...issuer(B), tenant: { value: 'b' } }] },
         text: file([issuer(A)]),
@@ -236,7 +236,7 @@ t.test('refused, with the file and the path:', async (t) => {
       'authentication.configurationFile: expected either jwt or configurationFile, found both',
     ],
     [
-      'a name by expression without a prefix, beside another source',
+      'a name from an expression without a prefix, beside another source',
       {
         own: { ...ofA, keystone: { url: 'https://k/v3' } },
         text: byExpression('claims.sub'),
@@ -244,7 +244,7 @@ t.test('refused, with the file and the path:', async (t) => {
       'authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none',
     ],
     [
-      'a prefix for names by claim, which have one',
+      'a prefix for names from a claim, which already have one',
       { own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'a:' } } }, text: file([issuer(A)]) },
       'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression makes these names',
     ],
@@ -261,7 +261,7 @@ t.test('refused, with the file and the path:', async (t) => {
   }
 });
 
-t.test('tenants without a file, whose entries say their own', async (t) => {
+t.test('tenants without an AuthenticationConfiguration are refused', async (t) => {
   const text = stringify({
     ...parse(MINIMAL),
     authentication: { keystone: { url: 'https://k/v3' }, ...ofA },
@@ -272,7 +272,7 @@ t.test('tenants without a file, whose entries say their own', async (t) => {
   ]);
 });
 
-t.test('problems of the fields of each file are reported first, then those between fields', async (t) => {
+t.test('problems of single fields are reported first, then those of fields that conflict', async (t) => {
   const ownFields = { tenants: { [A]: { value: 'Acme' } }, requireAllIssuers: 'yes' };
   const fields = mapped({ uid: { claim: 'a', expression: 'claims.a' } }, { x: 1 });
   t.match(problemsOf({ own: ownFields, text: fields }), [

@@ -1,5 +1,5 @@
 /**
- * Certificates that have expired, or are not valid yet: an operator is told of each, by the field that names
+ * Certificates that have expired or are not valid yet: each is reported with the field that names
  * its file.
  */
 import t from 'tap';
@@ -47,7 +47,7 @@ async function said(now: number, { certificates = server.cert, sections = {} } =
 
 const refused = 'peers that verify it refuse the connection';
 
-t.test('a certificate that is not valid at the moment, also further up in the chain', async (t) => {
+t.test('a certificate that is not currently valid is reported, also further up in the chain', async (t) => {
   t.same(await said(FROM.getTime()), []);
   t.same(await said(AFTER - 1), []);
   t.same(await said(AFTER), [
@@ -62,7 +62,7 @@ t.test('a certificate that is not valid at the moment, also further up in the ch
 });
 
 t.test(
-  'the certificates of the portal, of the webhook and for the API server, each by its field',
+  'certificates of the portal, of the webhook and for the API server are reported with their fields',
   async (t) => {
     const sections = {
       upstream: { server: 'https://10.0.0.1:6443', credential: tls },

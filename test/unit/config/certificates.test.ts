@@ -1,4 +1,4 @@
-/** `authentication.clientCertificates`: its defaults, and what it cannot stand beside. */
+/** `authentication.clientCertificates`: its defaults, and what it cannot be combined with. */
 import t from 'tap';
 import { stringify } from 'yaml';
 import { loadConfiguration } from '../../../src/config/load.ts';
@@ -41,7 +41,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
   };
 }
 
-t.test('certificates alone are enough to log in; defaults', async (t) => {
+t.test('client certificates suffice as the only source of users, and have defaults', async (t) => {
   t.match(await load({}), {
     problems: [],
     settings: {
@@ -54,14 +54,17 @@ t.test('certificates alone are enough to log in; defaults', async (t) => {
   });
 });
 
-t.test('not together with a certificate that every client must show', async (t) => {
-  const { problems } = await load({}, { tls: { clientCAFile: 'clients-ca.crt' } });
-  t.match(problems, [
-    /^authentication\.clientCertificates \(line \d+\): expected either this or server\.tls\.clientCAFile/,
-  ]);
-});
+t.test(
+  'client certificates as credentials exclude a certificate that every client must present',
+  async (t) => {
+    const { problems } = await load({}, { tls: { clientCAFile: 'clients-ca.crt' } });
+    t.match(problems, [
+      /^authentication\.clientCertificates \(line \d+\): expected either this or server\.tls\.clientCAFile/,
+    ]);
+  },
+);
 
-t.test('prefixes by which a second source could make the same name', async (t) => {
+t.test('a prefix with which another source could produce the same name is refused', async (t) => {
   const { problems } = await load({ usernamePrefix: '-', groupsPrefix: 'x' }, { keystone: true });
   t.match(problems, [
     /clientCertificates\.usernamePrefix .*ends in ":", .*found none/,
@@ -73,7 +76,7 @@ t.test('prefixes by which a second source could make the same name', async (t) =
   ]);
 });
 
-t.test('CAs that cannot verify any client certificate', async (t) => {
+t.test('CAs that cannot verify any client certificate are refused', async (t) => {
   const told = async (ca: string) => (await load({}, { ca })).problems;
   t.match(await told(''), [/caFile .*expected certificates in PEM, found none/]);
   t.match(await told(branch.cert), [/caFile .*expected the certificate of a root authority among them/]);

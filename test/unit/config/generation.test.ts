@@ -12,7 +12,7 @@ interface Part {
   readonly id: string;
 }
 
-/** A type whose hooks write into the log: `start a`, `dispose a`. */
+/** A component type whose hooks write `start a` and `dispose a` to the log. */
 function loggingType(name: string, log: string[]) {
   return new ComponentType<Part>(name, {
     start: ({ id }) => void log.push(`start ${id}`),
@@ -46,7 +46,7 @@ t.test('a component without a fingerprint belongs to one generation', async (t) 
   t.same([generations.current, log], [{ id: 'second' }, ['dispose first']]);
 });
 
-t.test('all that ask for the same component in one generation share it', async (t) => {
+t.test('a component that is requested twice in one generation is shared', async (t) => {
   const { generations, part, log } = setUp();
   generations.replace((generation) => {
     t.equal(part(generation, 'a'), part(generation, 'a'));
@@ -54,7 +54,7 @@ t.test('all that ask for the same component in one generation share it', async (
     return part(generation, 'a');
   });
   await generations.close();
-  t.same(log, ['dispose b', 'dispose a'], 'each once, the last created first');
+  t.same(log, ['dispose b', 'dispose a'], 'each once, in reverse order of creation');
 });
 
 t.test('a component is disposed after those that use it, and replaced with those that it uses', async (t) => {
@@ -77,7 +77,11 @@ t.test('a component is disposed after those that use it, and replaced with those
   replace('a');
   t.same(generations.current, { id: 'client of a' });
   replace('b');
-  t.same(generations.current, { id: 'client of b' }, 'its fingerprint is equal, but what it uses is not');
+  t.same(
+    generations.current,
+    { id: 'client of b' },
+    'its fingerprint is equal, but that of a component it uses is not',
+  );
   await setImmediate();
   t.same(log, ['closing client of a']);
   closed.resolve();
@@ -85,7 +89,7 @@ t.test('a component is disposed after those that use it, and replaced with those
   t.same(log, ['closing client of a', 'closed client of a', 'dispose a']);
 });
 
-t.test('a component may carry over what the previous one of its type knows', async (t) => {
+t.test('a component may take over state from the previous one of its type', async (t) => {
   const { generations, type } = setUp();
   const seen: string[][] = [];
   const replace = (id: string) =>
@@ -102,7 +106,7 @@ t.test('a component may carry over what the previous one of its type knows', asy
   t.same(seen, [[], ['a'], ['b']]);
 });
 
-t.test('of a type that stops, no two components run at once', async (t) => {
+t.test('two components of a type with a stop hook never run at once', async (t) => {
   const { generations, log } = setUp();
   const stopping = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const loop = new ComponentType<Part>('loop', {
@@ -123,7 +127,7 @@ t.test('of a type that stops, no two components run at once', async (t) => {
   replace('1');
   replace('2');
   await setImmediate();
-  t.same(log, ['start 0', 'stop 0'], 'neither the next one runs nor is the last one disposed');
+  t.same(log, ['start 0', 'stop 0'], 'the next one does not run, and the previous one is not disposed');
   stopping[0]?.resolve();
   await setImmediate();
   t.same(log.slice(2), ['start 1', 'stop 1']);
@@ -135,7 +139,7 @@ t.test('of a type that stops, no two components run at once', async (t) => {
   t.same(log.slice(7), ['stop 2', 'dispose 2']);
 });
 
-t.test('what a hook throws is logged, and everything else still starts and ends', async (t) => {
+t.test('an error in a hook is logged, and all other components still start and end', async (t) => {
   const { generations, log, errors, part } = setUp();
   const failing = new ComponentType<Part>('failing', {
     start() {
@@ -156,7 +160,7 @@ t.test('what a hook throws is logged, and everything else still starts and ends'
   t.same(log, ['start a', 'dispose a']);
 });
 
-t.test('the end breaks off what is being disposed, and needs no request to be released', async (t) => {
+t.test('shutdown aborts pending disposals, and does not wait for requests', async (t) => {
   const { generations, log } = setUp();
   const connection = new ComponentType<{ readonly id: string; readonly ended: PromiseWithResolvers<void> }>(
     'connection',
@@ -183,7 +187,7 @@ t.test('the end breaks off what is being disposed, and needs no request to be re
 });
 
 const NAMES = ['keystone', 'cache', 'upstream'] as const;
-/** For each type a fingerprint; undefined if the configuration does not have it. */
+/** The fingerprint of each type; undefined if the configuration does not contain the type. */
 const configuration = fc.record(
   Object.fromEntries(NAMES.map((name) => [name, fc.option(fc.constantFrom('1', '2'), { nil: undefined })])),
 );
@@ -191,7 +195,7 @@ const step = fc.oneof(
   fc.record({
     kind: fc.constant('reload' as const),
     configuration,
-    /** Fails after this many components; beyond them it succeeds. */
+    /** The reload fails after this many components; it succeeds if there are fewer. */
     failsAfter: fc.integer({ min: 0, max: 12 }),
   }),
   fc.record({ kind: fc.constant('request' as const) }),
@@ -216,7 +220,7 @@ function isTrue(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
 }
 
-t.test('any sequence of reloads, failures and requests', async () => {
+t.test('the rules hold for any sequence of reloads, failures and requests', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const all: Tracked[] = [];
@@ -230,7 +234,7 @@ t.test('any sequence of reloads, failures and requests', async () => {
             dispose(component) {
               isTrue(
                 !all.some((user) => user.uses === component && user.disposed === 0),
-                'a user is disposed first',
+                'a component is disposed after those that use it',
               );
               component.disposed += 1;
             },
@@ -272,7 +276,7 @@ t.test('any sequence of reloads, failures and requests', async () => {
         });
       }
 
-      /** Nothing that is in force or that a request uses is disposed. */
+      /** Checks that no component that is in force or used by a request is disposed. */
       function check(): void {
         const used = [generations.current, ...requests.map(({ built }) => built)].flatMap(
           (built) => built.components,
@@ -305,7 +309,7 @@ t.test('any sequence of reloads, failures and requests', async () => {
             for (const component of all.slice(created))
               isTrue(
                 component.disposed === 1 && component.started === 0,
-                'what was built for it is disposed',
+                'components that were built for a refused reload are disposed',
               );
           }
         } else if (each.kind === 'request') {
@@ -322,10 +326,10 @@ t.test('any sequence of reloads, failures and requests', async () => {
       const live = all.filter(({ disposed }) => disposed === 0);
       isTrue(
         live.every((component) => generations.current.components.includes(component)),
-        'without requests only the generation in force is left',
+        'without requests, only the generation in force remains',
       );
-      isTrue(generations.counts.generations === 1, 'one generation is left');
-      isTrue(generations.counts.components === live.length, 'and its components');
+      isTrue(generations.counts.generations === 1, 'one generation remains');
+      isTrue(generations.counts.components === live.length, 'its components remain');
       await generations.close();
       isTrue(
         all.every(({ disposed }) => disposed === 1),

@@ -104,7 +104,7 @@ t.test(
   },
 );
 
-t.test('without a configuration file the message says which', async (t) => {
+t.test('the error about a missing configuration file names it', async (t) => {
   const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
   t.same(problemsOf(result), [
     'the configuration: cannot be read from /etc/stonegate/none.yaml: no such file',
@@ -112,16 +112,19 @@ t.test('without a configuration file the message says which', async (t) => {
   t.same([...result.watched.keys()], ['/etc/stonegate/none.yaml']);
 });
 
-t.test('files are read relative to the configuration, which may itself be named relatively', async (t) => {
-  const names: string[] = [];
-  const readFile = async (name: string) => {
-    names.push(name);
-    throw Object.assign(new Error('denied'), { code: 'EACCES' });
-  };
-  const result = await loadConfiguration('some/file.yaml', { readFile, env: {} });
-  t.same(names, [resolve('some/file.yaml')]);
-  t.match(problemsOf(result), [/one this process may not read$/]);
-});
+t.test(
+  'file names are relative to the configuration file, which itself may have a relative name',
+  async (t) => {
+    const names: string[] = [];
+    const readFile = async (name: string) => {
+      names.push(name);
+      throw Object.assign(new Error('denied'), { code: 'EACCES' });
+    };
+    const result = await loadConfiguration('some/file.yaml', { readFile, env: {} });
+    t.same(names, [resolve('some/file.yaml')]);
+    t.match(problemsOf(result), [/one this process may not read$/]);
+  },
+);
 
 const BAD: readonly [name: string, changes: Readonly<Record<string, string | undefined>>, problem: string][] =
   [
@@ -141,12 +144,12 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
       "server.tls.keyFile (line 3): expected the certificate's private key, found another's",
     ],
     [
-      'a key that TLS does not take',
+      'a key that TLS does not accept',
       { 'tls.crt': weak.cert, 'tls.key': weak.private },
       'server.tls.keyFile (line 3): expected a certificate and a key that TLS takes, found what OpenSSL calls "ee key too small"',
     ],
     [
-      'certificates joined without a line between them',
+      'certificates joined without a line break',
       { 'tls.crt': `${server.cert.trim()}${other.cert}` },
       'server.tls.keyFile (line 3): expected a certificate and a key that TLS takes, found what OpenSSL calls "bad end line"',
     ],
@@ -167,7 +170,7 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
     ],
   ];
 
-t.test('refused:', async (t) => {
+t.test('an invalid file or secret is refused:', async (t) => {
   for (const [name, changes, problem] of BAD) {
     t.test(name, async (t) => {
       const problems = problemsOf(await load(changes));
@@ -180,7 +183,7 @@ t.test('refused:', async (t) => {
   }
 });
 
-t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
+t.test('a Redis URL with an unsupported scheme is refused, and the error does not repeat it', async (t) => {
   for (const url of ['http://:hunter2@redis', 'redis://:hunter2@redis/name', 'unix:', ':hunter2@redis']) {
     const problems = problemsOf(await load({}, { ...ENV, REDIS_URL: url }));
     t.match(problems, [/^cache\.redis\.url\.fromEnv .*: expected redis:\/\/HOST/], url);
@@ -192,7 +195,7 @@ t.test('a Redis URL of another kind is refused and not repeated', async (t) => {
 });
 
 t.test(
-  'an AuthenticationConfiguration is a file like the others: read, watched, and part of the digest',
+  'an AuthenticationConfiguration is read, watched, and part of the digest, like any other file',
   async (t) => {
     const configuration = CONFIGURATION.replace(
       'authentication:',
@@ -212,14 +215,14 @@ jwt:
     if (first.ok && second.ok) t.not(first.loaded.identityDigest, second.loaded.identityDigest);
     const wrong = await loadWith(file('claims.sub +'));
     t.match(problemsOf(wrong), [/^auth.yaml: jwt\[0\].claimMappings.username.expression \(line 5\)/]);
-    t.ok(wrong.watched.has('/etc/stonegate/auth.yaml'), 'it may be mended there');
+    t.ok(wrong.watched.has('/etc/stonegate/auth.yaml'), 'an invalid file is watched as well');
     t.match(problemsOf(await loadWith(undefined)), [
       /^authentication.configurationFile \(line 7\): expected a file that can be read, found no such file/,
     ]);
   },
 );
 
-t.test('D315 a broken line of the policy file is told with file, line and reason', async (t) => {
+t.test('D315 an invalid line of the policy file is reported with file, line and reason', async (t) => {
   const configuration = `${CONFIGURATION}authorization: { abacPolicyFile: policies.jsonl }
 bindings: { credential: { tokenFile: provisioner } }
 `;
@@ -239,5 +242,5 @@ bindings: { credential: { tokenFile: provisioner } }
   t.match(problemsOf(await loadWith(undefined)), [
     /^authorization.abacPolicyFile \(line 13\): expected a file that can be read, found no such file/,
   ]);
-  t.same((await loadWith('')).ok, true, 'an empty file is no policy');
+  t.same((await loadWith('')).ok, true, 'an empty file contains no policy');
 });

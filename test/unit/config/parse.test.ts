@@ -17,7 +17,7 @@ function jwt(issuer: string, username: string, tenant: string, rest = ''): strin
   return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
 }
 
-/** A sole issuer with this tenant, or with these claim mappings beside the user name. */
+/** A single issuer with this tenant, and with these claim mappings in addition to the user name. */
 function soleIssuer(tenant: string, rest = ''): string {
   return withKey('authentication', `{ jwt: [ ${jwt('https://a.example', 'a:', tenant, rest)} ] }`);
 }
@@ -49,7 +49,7 @@ t.test('a small configuration gets its defaults, and its file names are made abs
   });
 });
 
-t.test('C250 every field that is set is seen in the effective configuration', async (t) => {
+t.test('C250 every field that is set appears in the effective configuration', async (t) => {
   const text = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server:
@@ -204,7 +204,7 @@ t.test('all problems are reported together, with path and line', async (t) => {
   ]);
 });
 
-t.test('one mistake is one problem: what follows from it is not reported', async (t) => {
+t.test('one mistake is reported as one problem, without its consequences', async (t) => {
   const access = 'access:\n  index: true\n  authorizers: [Node, RBAC]\n';
   for (const [mistake, problem] of [
     [access.replace('index', 'indx'), 'access.indx (line 8): is no known key; did you mean index?'],
@@ -221,7 +221,7 @@ t.test('one mistake is one problem: what follows from it is not reported', async
     t.same(problemsOf(`${MINIMAL}${mistake}`), [problem]);
 });
 
-t.test('an unknown key hides no mistake in another field', async (t) => {
+t.test('an unknown key does not hide mistakes in other fields', async (t) => {
   const access = 'access:\n  indx: true\n  maxNamespaces: { list: 0 }\n';
   t.match(problemsOf(`${MINIMAL}${access}`), [
     /^access\.maxNamespaces\.list \(line 9\)/,
@@ -234,7 +234,7 @@ t.test('an unknown key hides no mistake in another field', async (t) => {
 });
 
 const REFUSED: readonly [name: string, text: string, problem: string][] = [
-  ['broken YAML is told with its line', 'a: [', 'the configuration (line 1): is no valid YAML'],
+  ['invalid YAML, with its line', 'a: [', 'the configuration (line 1): is no valid YAML'],
   [
     'the key __proto__',
     withKey('tenancy', '{ mode: arktos, domains: { __proto__: a } }'),
@@ -248,12 +248,12 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'server.shutdownGrace (line 3): expected a duration such as 60s, 1m30s or 250ms, found 30',
   ],
   [
-    'a request that costs more than a tenant may ever have',
+    'a request that costs more than the burst of a tenant',
     withKey('limits', '{ perTenant: { perSecond: 5, burst: 9 } }'),
     'limits.perTenant.burst (line 7): expected at least 10, the highest of limits.costs, found 9',
   ],
   [
-    'a request that costs more than one tenant by name may ever have',
+    'a request that costs more than the burst of a named tenant',
     withKey('limits', '{ tenants: { acme: { perSecond: 5, burst: 10 } }, costs: { list: 11 } }'),
     'limits.tenants.acme.burst (line 7): expected at least 11, the highest of limits.costs, found 10',
   ],
@@ -263,7 +263,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'admin.bind (line 7): expected HOST:PORT',
   ],
   [
-    'one address for clients and operators',
+    'the same address for clients and operators',
     withKey('admin', '{ bind: "0.0.0.0:8443" }'),
     'admin.bind (line 7): expected another address than server.bind',
   ],
@@ -273,7 +273,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'server.trustedProxies[0] (line 3): expected a CIDR',
   ],
   [
-    'an API server over http elsewhere than on loopback',
+    'an API server over http that is not on loopback',
     MINIMAL.replace('https://10', 'http://10'),
     'upstream.server (line 4): expected',
   ],
@@ -283,12 +283,12 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     "authentication.keystone.url (line 6): expected Keystone's v3 address",
   ],
   [
-    'an issuer over http elsewhere than on loopback',
+    'an issuer over http that is not on loopback',
     withKey('authentication', `{ jwt: [ ${jwt('http://a.example', '', '{ value: a }')} ] }`),
     "authentication.jwt[0].issuer.url (line 6): expected the issuer's URL",
   ],
   [
-    'two kinds of credential for the API server',
+    'two kinds of credentials for the API server',
     MINIMAL.replace('tokenFile: token', 'tokenFile: token, keyFile: k'),
     'upstream.credential (line 4): expected either tokenFile, or certFile and keyFile',
   ],
@@ -307,7 +307,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.tokenReview.tenant (line 6): is required in shared mode',
   ],
   [
-    'token reviews of every tenant at once',
+    'token reviews for all tenants at once',
     MINIMAL.replace('authentication: {', 'authentication: { tokenReview: { tenant: all },'),
     'authentication.tokenReview.tenant (line 6): expected another tenant',
   ],
@@ -317,7 +317,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     "authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: undefined field 'name' at character 6",
   ],
   [
-    'one issuer twice, with and without a final slash',
+    'the same issuer twice, with and without a trailing slash',
     twoIssuers(
       jwt('https://a.example', 'a:', '{ value: a }'),
       jwt('https://A.example/', 'b:', '{ value: b }'),
@@ -330,7 +330,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'expected either caFile or certificateAuthority, found both',
   ],
   [
-    'a tenant that is both fixed and from a claim',
+    'a tenant that is both fixed and taken from a claim',
     soleIssuer('{ value: a, claim: b }'),
     'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { value, claim }',
   ],
@@ -340,7 +340,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { claim }',
   ],
   [
-    'the system tenant for everybody of an issuer',
+    'the system tenant for all users of an issuer',
     soleIssuer('{ value: system }'),
     'authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is given only by an entry of map',
   ],
@@ -365,7 +365,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'tenancy.systemTenant (line 5): expected another tenant: Arktos',
   ],
   [
-    'two domains that would be one tenant',
+    'two domains with the same tenant',
     withKey('tenancy', '{ mode: arktos, domains: { "A B": x, "a b": x } }'),
     'tenancy.domains["a b"] (line 5): expected a tenant of its own, found "x"',
   ],
@@ -385,7 +385,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'extra[0].key (line 6): expected a key of a domain of your own',
   ],
   [
-    'a prefix with a blank',
+    'a prefix with a space',
     soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "a b" }'),
     'expected a prefix without blanks',
   ],
@@ -395,12 +395,12 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'username.prefix (line 6): expected a prefix that ends in ":", since there is more than one source, found none',
   ],
   [
-    "a prefix that begins another issuer's",
+    'a prefix that another prefix starts with',
     twoIssuers(jwt('https://a', 'a:', '{ value: a }'), jwt('https://b', 'a:b:', '{ value: b }')),
     'authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another\'s nor the other way round, found "a:b:" beside "a:"',
   ],
   [
-    'in shared mode a prefix that is a Keystone domain',
+    'in shared mode, a prefix that is a Keystone domain',
     MINIMAL.replace('mode: arktos', 'mode: shared, domains: { Acme: acme }').replace(
       '/v3" }',
       `/v3" }, jwt: [ ${jwt('https://a', 'Acme:', '{ value: a }')} ]`,
@@ -431,7 +431,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'expected false: in arktos mode system:anonymous is a user of the system tenant',
   ],
   [
-    'paths for anonymous requests that are off',
+    'paths for anonymous requests that are disabled',
     withKey(
       'authentication',
       '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
@@ -440,7 +440,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   ],
 ];
 
-t.test('refused:', async (t) => {
+t.test('an invalid configuration is refused:', async (t) => {
   for (const [name, text, problem] of REFUSED) {
     t.test(name, async (t) => {
       const problems = problemsOf(text);
@@ -453,25 +453,25 @@ t.test('refused:', async (t) => {
   }
 });
 
-t.test('a secret written into the file is not repeated', async (t) => {
+t.test('a secret in the configuration is refused, and the errors do not repeat it', async (t) => {
   const text = withKey('cache', '{ redis: { url: "redis://:hunter2@r" }, sealingKeys: [hunter2] }');
   const problems = problemsOf(text);
   t.equal(problems.length, 2);
   t.notMatch(problems.join(), /hunter2/);
 });
 
-t.test('C038 the prefix "-" means none', async (t) => {
+t.test('C038 the prefix "-" means no prefix', async (t) => {
   const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
   const { configuration } = parseConfiguration(text, '/');
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
-t.test('in shared mode "all" is a tenant like any other for a domain', async (t) => {
+t.test('in shared mode, "all" is a tenant like any other', async (t) => {
   t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []);
 });
 
 t.test(
-  'extra keys of reserved domains, or that would arrive as others, cannot be impersonated',
+  'extra keys of reserved domains, or that would arrive as other keys, cannot be impersonated',
   async (t) => {
     for (const key of ['stonegate.dev/tenant', 'a.k8s.io', 'kubernetes.io/x', 'Scopes', 'a b']) {
       const text = withKey(
@@ -485,7 +485,7 @@ t.test(
   },
 );
 
-t.test('a missing prefix is one problem, at its own line', async (t) => {
+t.test('a missing prefix is reported once, with its own line', async (t) => {
   const text = twoIssuers(
     jwt('https://a', '', '{ value: a }'),
     jwt('https://b', 'b:', '{ value: b }').replace(

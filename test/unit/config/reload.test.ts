@@ -79,21 +79,24 @@ async function start(t: Test) {
 
 const NOT_USED = 'the new configuration is not used; the last valid one stays in force';
 
-t.test('C234 a bad file keeps the last good configuration, and its problems are logged once', async (t) => {
-  const { tick, file, applied, errors, results } = await start(t);
-  writeFileSync(file, CONFIGURATION.replace('arktos', 'bogus'));
-  await tick();
-  await tick();
-  t.equal(applied.length, 0);
-  t.same(errors, ['tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"', NOT_USED]);
-  t.same(results, ['error']);
-  writeFileSync(file, CONFIGURATION.replace('arktos', 'shared'));
-  await tick();
-  t.equal(applied[0]?.configuration.tenancy.mode, 'shared');
-  t.same(results, ['error', 'ok']);
-});
+t.test(
+  'C234 after an invalid file, the last valid configuration stays in force, and the problems are logged once',
+  async (t) => {
+    const { tick, file, applied, errors, results } = await start(t);
+    writeFileSync(file, CONFIGURATION.replace('arktos', 'bogus'));
+    await tick();
+    await tick();
+    t.equal(applied.length, 0);
+    t.same(errors, ['tenancy.mode (line 5): expected "arktos" or "shared", found "bogus"', NOT_USED]);
+    t.same(results, ['error']);
+    writeFileSync(file, CONFIGURATION.replace('arktos', 'shared'));
+    await tick();
+    t.equal(applied[0]?.configuration.tenancy.mode, 'shared');
+    t.same(results, ['error', 'ok']);
+  },
+);
 
-t.test('a certificate whose key has not arrived yet is used once it has', async (t) => {
+t.test('a certificate is used once its key has arrived', async (t) => {
   const { tick, folder, applied, certificate, errors } = await start(t);
   writeFileSync(join(folder, 'secret/tls.crt'), second.cert);
   await tick();
@@ -105,11 +108,11 @@ t.test('a certificate whose key has not arrived yet is used once it has', async 
 });
 
 t.test(
-  'asked to (SIGHUP), it loads although nothing changed; calls at the same time share a run',
+  'on SIGHUP the configuration is loaded even if unchanged; concurrent calls share a load',
   async (t) => {
     const { reloader, applied } = await start(t);
     await Promise.all([reloader.reload(), reloader.reload(), reloader.reload()]);
-    t.equal(applied.length, 2, 'the one under way, and one for all who came meanwhile');
+    t.equal(applied.length, 2, 'the load in progress, and one more for all calls during it');
   },
 );
 
@@ -126,7 +129,7 @@ t.test('a configuration that cannot be applied is logged, and watching continues
   t.equal(applied.length, 1);
 });
 
-t.test('closed, it applies nothing any more, not even what is being loaded', async (t) => {
+t.test('after it is closed, a reloader applies nothing, not even a load in progress', async (t) => {
   const { reloader, applied, armed, errors } = await start(t);
   const loading = reloader.reload();
   t.ok(armed());

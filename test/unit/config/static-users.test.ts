@@ -19,20 +19,24 @@ function tenantAndGroups(line: string, tenantOfOthers?: string) {
   return entry && [entry.user.tenant, ...entry.user.groups];
 }
 
-t.test('the tenant is the last column, also if the one before it is empty', async (t) => {
+t.test('the tenant is in the last column, even if the column before it is empty', async (t) => {
   t.same(tenantAndGroups('t1,alice,1,,acme'), ['acme']);
   t.same(tenantAndGroups('t1,alice,1,"dev,ops",,acme'), ['acme', 'token:dev', 'token:ops']);
-  t.same(tenantAndGroups('t1,root,1,,system'), ['system'], 'written down, the system tenant too');
+  t.same(
+    tenantAndGroups('t1,root,1,,system'),
+    ['system'],
+    'the system tenant is accepted if it is written out',
+  );
 });
 
-t.test('a line without a tenant is refused, unless such lines are the system tenant’s', async (t) => {
+t.test('a line without a tenant is refused, unless such lines belong to the system tenant', async (t) => {
   for (const line of ['t1,alice,1', 't1,alice,1,dev', 't1,alice,1,dev,other', 't1,alice,,acme'])
     t.match(problemOf(line), /^line 1: expected a tenant in the last column/, line);
   t.same(tenantAndGroups('t1,alice,1', 'system'), ['system']);
   t.same(tenantAndGroups('t1,alice,1,acme', 'system'), ['system', 'token:acme']);
 });
 
-t.test('if only names separate tenants, equal names in two tenants are two users', async (t) => {
+t.test('if only names separate tenants, the same name in two tenants is two users', async (t) => {
   const content = Buffer.from('t1,alice,1,dev,,acme\nt2,alice,2,dev,,globex\n');
   const { entries } = parseTokenFile(content, { ...RULES, tenantInNames: true });
   t.same(
@@ -44,7 +48,7 @@ t.test('if only names separate tenants, equal names in two tenants are two users
   );
 });
 
-t.test('what is wrong in a line is said with its number, and nothing of the line', async (t) => {
+t.test('a problem is reported with the number of its line, and the line is not quoted', async (t) => {
   const content = Buffer.from(
     ['﻿good-token,alice,1,,acme', 'a secret,bob,2,,acme', 'good-token,carol,3,,globex', 'x,y'].join('\r\n'),
   );
@@ -60,7 +64,7 @@ t.test('what is wrong in a line is said with its number, and nothing of the line
   t.notMatch(broken, /hidden/);
 });
 
-t.test('a part of an unquoted password with a comma is not shown as a user name', async (t) => {
+t.test('if an unquoted password has a comma, no part of it is shown as a user name', async (t) => {
   const line = 'open,sesame,alice,1,dev';
   const { problems } = parseBasicAuthFile(Buffer.from(line), RULES);
   t.equal(problems.length, 1);
@@ -77,7 +81,7 @@ t.test('tokens, names, groups and tenants that could belong to another source ar
   t.match(problemOf('t1,alice,1,system:masters,,acme', bare), /do not begin with system:, .* reserved/);
 });
 
-t.test('a password may be as it is, or bcrypt; another hash is not taken for a password', async (t) => {
+t.test('a password is plain text or a bcrypt hash; any other hash is refused', async (t) => {
   const bcrypt = `$2b$10$${'a'.repeat(53)}`;
   const kindOf = (password: string) => {
     const content = Buffer.from(`"${password}",alice,1,,acme\n`);
@@ -98,12 +102,15 @@ t.test('a password may be as it is, or bcrypt; another hash is not taken for a p
   t.match(kindOf(''), /found none/);
 });
 
-t.test('one name in two tenants cannot log in by password: the name alone decides', async (t) => {
-  const { entries, problems } = parseBasicAuthFile(
-    Buffer.from('a,alice,1,,acme\nb,alice,2,,globex\n'),
-    RULES,
-  );
-  t.equal(entries.length, 1);
-  t.match(problems, [/^line 2: .*the name alone says who logs in/]);
-  t.match(parseBasicAuthFile(Buffer.from('a,al:ice,1,,acme\n'), RULES).problems, [/without ":"/]);
-});
+t.test(
+  'the same name in two tenants is refused for passwords, since only the name says who logs in',
+  async (t) => {
+    const { entries, problems } = parseBasicAuthFile(
+      Buffer.from('a,alice,1,,acme\nb,alice,2,,globex\n'),
+      RULES,
+    );
+    t.equal(entries.length, 1);
+    t.match(problems, [/^line 2: .*the name alone says who logs in/]);
+    t.match(parseBasicAuthFile(Buffer.from('a,al:ice,1,,acme\n'), RULES).problems, [/without ":"/]);
+  },
+);

@@ -6,7 +6,7 @@ import { parseSections, problemsOfSections } from '../../support/configuration-p
 const SHARED = { tenancy: '{ mode: shared }' };
 const problemsOf = (more: string) => problemsOfSections(SHARED, more);
 
-t.test('everything that needs the index is refused without it', async (t) => {
+t.test('settings that need the index are refused without it', async (t) => {
   t.same(
     problemsOf(`access:
   authorizers: [Node, RBAC]
@@ -24,7 +24,7 @@ authorization: { hideForbidden: true }`),
   );
 });
 
-t.test('the operator states the authorization modes, RBAC among them', async (t) => {
+t.test('the configured authorization modes must include RBAC', async (t) => {
   const stated = (modes: string) => problemsOf(`access: { index: true, authorizers: ${modes} }`);
   t.same(stated('[Node, RBAC]'), []);
   t.same(stated('[Node, RBAC, Webhook]'), []);
@@ -32,7 +32,7 @@ t.test('the operator states the authorization modes, RBAC among them', async (t)
   t.match(stated('[rbac]'), [/access\.authorizers\[0\] .*expected "Node" or "RBAC"/]);
 });
 
-t.test('objects are hidden only where RBAC alone decides who may read them', async (t) => {
+t.test('hideForbidden is refused unless RBAC alone decides who may read objects', async (t) => {
   const hiding = (access: string) => problemsOf(`access: ${access}\nauthorization: { hideForbidden: true }`);
   for (const modes of ['[Node, RBAC]', '[RBAC]'])
     t.same(hiding(`{ index: true, authorizers: ${modes} }`), []);
@@ -46,7 +46,7 @@ t.test('objects are hidden only where RBAC alone decides who may read them', asy
     ]);
 });
 
-t.test('named sets have one name each, and a verb and a resource of RBAC', async (t) => {
+t.test('each named set has a unique name, and a verb and a resource of RBAC', async (t) => {
   const sets = (text: string) => problemsOf(`access: { index: true, namedSets: [${text}] }`);
   const managed =
     '{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }';
@@ -60,7 +60,7 @@ t.test('named sets have one name each, and a verb and a resource of RBAC', async
   t.match(sets('{ verb: get, resource: pods }'), [/name .*is required/]);
 });
 
-t.test('an index by which no list is filtered is worth a warning', async (t) => {
+t.test('an index that filters no list causes a warning', async (t) => {
   const warnings = (index: boolean, authorizers: readonly AuthorizationMode[], othersNeverDeny = false) =>
     accessWarnings({ access: { index, authorizers, othersNeverDeny } });
   t.match(warnings(true, []), [
@@ -72,7 +72,7 @@ t.test('an index by which no list is filtered is worth a warning', async (t) => 
   t.same(warnings(false, []), []);
 });
 
-t.test('access tokens that users of Keystone cannot make are worth a warning', async (t) => {
+t.test('access tokens that Keystone users cannot create cause a warning', async (t) => {
   const warnings = (more: string) => {
     const { configuration } = parseSections(SHARED, more);
     return configuration && tokenWarnings(configuration);

@@ -9,7 +9,7 @@ function problems(mode: string, admission: string, rest = ''): string[] {
   return problemsOfSections({ tenancy: `{ mode: ${mode} }`, admission: section }, rest);
 }
 
-t.test('the version of the Pod Security Standards is not newer than the API server', async (t) => {
+t.test('a version of the Pod Security Standards newer than the API server is refused', async (t) => {
   t.same(problems('arktos', 'podSecurity: { level: baseline }'), []);
   t.match(problems('arktos', 'podSecurity: { version: v1.16 }'), [/expected at most v1\.15/]);
   t.match(problems('shared', 'podSecurity: { level: baseline }'), [
@@ -25,7 +25,7 @@ t.test('the version of the Pod Security Standards is not newer than the API serv
   t.match(problems('shared', 'podSecurity: { version: latest }'), [/expected a version such as v1\.36/]);
 });
 
-t.test('its address is no other listener’s', async (t) => {
+t.test('an address that another listener has is refused', async (t) => {
   t.match(problems('shared', 'bind: "0.0.0.0:8443"'), [/expected another address than server\.bind/]);
   const webhook = 'webhook: { tls: { certFile: c, keyFile: k, clientCAFile: a } }';
   t.match(problems('shared', 'bind: "0.0.0.0:8445"', webhook), [
@@ -44,7 +44,7 @@ const HEAD = 'apiVersion: stonegate.dev/v1alpha1\nkind: StonegateConfiguration\n
 const ADMISSION = 'admission: { tls: { certFile: tls.crt, keyFile: tls.key } }\n';
 
 t.test('a process that serves only the webhook', async (t) => {
-  await t.test('needs no other section, and reads the files of none but the upstream', async (t) => {
+  await t.test('needs no other section, and reads no files of other sections except upstream', async (t) => {
     t.same(await loaded(t, HEAD + ADMISSION), []);
     const others = 'cache: { redis: { url: { fromFile: not-there } } }\n';
     t.same(await loaded(t, HEAD + ADMISSION + others), []);
@@ -52,7 +52,7 @@ t.test('a process that serves only the webhook', async (t) => {
     t.match(await loaded(t, HEAD + ADMISSION + upstream), [/^upstream\.credential\.tokenFile/]);
   });
 
-  await t.test('is told what is wrong', async (t) => {
+  await t.test('reports what is wrong', async (t) => {
     t.match(await loaded(t, HEAD), [/^admission: is required/]);
     t.match(await loaded(t, `${HEAD}${ADMISSION}admision: {}\n`), [/^admision \(line 5\): is no known key/]);
     t.match(await loaded(t, `${HEAD}admission: { tls: { certFile: tls.crt, keyFile: no.key } }\n`), [

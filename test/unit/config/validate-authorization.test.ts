@@ -15,7 +15,7 @@ const USES = [
   'administrations: [{ name: a, groups: [g], tenants: { names: ["*"] }, clusterRole: view, reason: r }]',
 ];
 
-/** The problems of one administration with these fields beside or instead of the others. */
+/** The problems of an administration with these fields added or replaced. */
 function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}): string[] {
   const administration = {
     name: 'support',
@@ -30,7 +30,7 @@ function administrationProblems(fields: Readonly<Record<string, unknown>>, autho
   );
 }
 
-t.test('policies need a credential that writes the roles of guests', async (t) => {
+t.test('policies require a credential that writes the roles of guests', async (t) => {
   for (const use of USES) {
     t.same(problemsOf(`{ ${use} }`), [], use);
     t.match(
@@ -107,22 +107,25 @@ t.test(
   },
 );
 
-t.test('access.grantable names what it grants, and nothing that is worth more than the rule', async (t) => {
-  const grantable = (rule: string) =>
-    problemsOf('{}', { more: `access: { grantable: [${rule}] }` }).map((problem) => problem.split(' ')[0]);
-  t.same(grantable('{ apiGroups: [""], resources: [nodes, pods/log], verbs: [get] }'), []);
-  for (const verb of ['*', 'bind', 'escalate', 'impersonate', 'GET', ''])
-    t.same(grantable(`{ apiGroups: [""], resources: [pods], verbs: ["${verb}"] }`), [
-      'access.grantable[0].verbs[0]',
+t.test(
+  'access.grantable needs explicit rules, and refuses rights that would allow more than they say',
+  async (t) => {
+    const grantable = (rule: string) =>
+      problemsOf('{}', { more: `access: { grantable: [${rule}] }` }).map((problem) => problem.split(' ')[0]);
+    t.same(grantable('{ apiGroups: [""], resources: [nodes, pods/log], verbs: [get] }'), []);
+    for (const verb of ['*', 'bind', 'escalate', 'impersonate', 'GET', ''])
+      t.same(grantable(`{ apiGroups: [""], resources: [pods], verbs: ["${verb}"] }`), [
+        'access.grantable[0].verbs[0]',
+      ]);
+    for (const resource of ['*', '*/scale', 'pods/*'])
+      t.same(grantable(`{ apiGroups: [""], resources: ["${resource}"], verbs: [get] }`), [
+        'access.grantable[0].resources[0]',
+      ]);
+    t.same(grantable('{ apiGroups: ["*"], resources: [pods], verbs: [get] }'), [
+      'access.grantable[0].apiGroups[0]',
     ]);
-  for (const resource of ['*', '*/scale', 'pods/*'])
-    t.same(grantable(`{ apiGroups: [""], resources: ["${resource}"], verbs: [get] }`), [
-      'access.grantable[0].resources[0]',
+    t.same(grantable('{ apiGroups: [""], resources: [pods], resourceNames: ["*"], verbs: [get] }'), [
+      'access.grantable[0].resourceNames[0]',
     ]);
-  t.same(grantable('{ apiGroups: ["*"], resources: [pods], verbs: [get] }'), [
-    'access.grantable[0].apiGroups[0]',
-  ]);
-  t.same(grantable('{ apiGroups: [""], resources: [pods], resourceNames: ["*"], verbs: [get] }'), [
-    'access.grantable[0].resourceNames[0]',
-  ]);
-});
+  },
+);

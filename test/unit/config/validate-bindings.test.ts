@@ -12,12 +12,12 @@ function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {
   });
 }
 
-t.test('what is written without anything particular is good', async (t) => {
+t.test('the defaults are valid', async (t) => {
   t.same(problemsOf('{}', { service: '' }), []);
   t.same(problemsOf('{ provision: periodic, credential: { tokenFile: provisioner } }'), []);
 });
 
-t.test('C235 a format without id and name, or of what no namespace may hold, is refused', async (t) => {
+t.test('C235 a format without id and name, or whose result is no namespace name, is refused', async (t) => {
   const formats: readonly (readonly [string, RegExp])[] = [
     ['projects', /bindings\.namespaceFormat.*expected %i or %n/],
     ['%d', /expected %i or %n/],
@@ -49,23 +49,23 @@ t.test('provisioning requires a credential at Keystone and one at the API server
   }
 });
 
-t.test('what impersonates does not provision', async (t) => {
+t.test('the credential that impersonates must not provision', async (t) => {
   t.match(problemsOf('{ credential: { tokenFile: token } }'), [
     /bindings\.credential.*expected a credential of its own/,
   ]);
 });
 
-t.test('the namespace of one project is a namespace, and its own', async (t) => {
+t.test('the namespace of a project must be a valid name that no other project has', async (t) => {
   t.match(problemsOf('{ projects: { a: { namespace: kube-system }, b: { namespace: Web } } }'), [
     /bindings\.projects\.a\.namespace.*is reserved/,
     /bindings\.projects\.b\.namespace.*is no DNS-1123 label/,
   ]);
   const twins = '{ projects: { a: { namespace: web }, b: { namespace: web } } }';
   t.match(problemsOf(twins), [/bindings\.projects\.b\.namespace.*"web", which another project has/]);
-  t.same(problemsOf(twins, { mode: 'arktos' }), [], 'two tenants may each have one');
+  t.same(problemsOf(twins, { mode: 'arktos' }), [], 'two tenants may each have a namespace of that name');
 });
 
-t.test('an invalid role is reported at its own line', async (t) => {
+t.test('an invalid role is reported with its own path', async (t) => {
   t.match(problemsOf('{ roles: { member: "stonegate:write" } }'), [
     /bindings\.roles\.member.*stonegate:edit/,
   ]);
@@ -79,7 +79,7 @@ t.test('an invalid role is reported at its own line', async (t) => {
   t.same(problemsOf('{ roles: { member: view, ops: { role: operators } } }'), []);
 });
 
-t.test('a storage cluster is one of those there are', async (t) => {
+t.test('a storage cluster that does not exist is refused', async (t) => {
   for (const id of ['"64"', '"-1"', '1', '"01"'])
     t.equal(problemsOf(`{ storageClusterID: ${id} }`).length, 1, id);
   for (const id of ['"0"', '"9"', '"63"']) t.same(problemsOf(`{ storageClusterID: ${id} }`), [], id);

@@ -35,11 +35,14 @@ function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
 
 const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).problems.map(formatProblem);
 
-t.test('a host name shared with the API is refused, whatever the port: cookies know none', async (t) => {
-  t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
-});
+t.test(
+  'a host name shared with the API is refused, whatever the port, since cookies ignore ports',
+  async (t) => {
+    t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
+  },
+);
 
-t.test('an address that is no https origin is refused', async (t) => {
+t.test('an address that is not an https origin is refused', async (t) => {
   for (const publicURL of [
     'http://login.example.com',
     'http://localhost',
@@ -53,14 +56,14 @@ t.test('an address that another listener has is refused', async (t) => {
   t.match(problemsOf({ bind: '127.0.0.1:9090' }), [/portal\.bind.*admin\.bind/]);
 });
 
-t.test('an issuer the API does not know, or twice the same, is refused', async (t) => {
+t.test('an issuer that the API does not know, or that is listed twice, is refused', async (t) => {
   t.match(problemsOf({ oidc: [{ ...OIDC, issuer: `${ISSUER}/` }] }), [
     /portal\.oidc\[0\]\.issuer.*authentication\.jwt/,
   ]);
   t.match(problemsOf({ oidc: [OIDC, { ...OIDC, name: 'again' }] }), [/portal\.oidc\[1\]\.issuer.*once/]);
 });
 
-t.test('two issuers that would redirect to one address are refused', async (t) => {
+t.test('two issuers with the same redirect address are refused', async (t) => {
   const other = 'https://login.globex.example';
   const issuers = [ISSUER, other].map((url, index) => ({
     issuer: { url, audiences: ['portal'] },
@@ -74,22 +77,19 @@ t.test('two issuers that would redirect to one address are refused', async (t) =
   t.same(problems('globex'), []);
 });
 
-t.test(
-  'an issuer without a name, or with one that an address would have to escape, is refused',
-  async (t) => {
-    const { name: _name, ...nameless } = OIDC;
-    t.match(problemsOf({ oidc: [nameless] }), [
-      /portal\.oidc\[0\]\.name.*is required: .* to register at the issuer: .*\/login\/callback\/NAME/,
-    ]);
-    for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
-      t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
-    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a-' }] }), [
-      /"-", which stands neither first nor last.* "a-"$/,
-    ]);
-    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a'.repeat(64) }] }), [/at most 63.*found 64 characters$/]);
-    t.match(problemsOf({ oidc: [{ ...OIDC, name: 'A'.repeat(64) }] }), [/found a string that does not fit$/]);
-  },
-);
+t.test('an issuer without a name, or with a name that a URL would have to escape, is refused', async (t) => {
+  const { name: _name, ...nameless } = OIDC;
+  t.match(problemsOf({ oidc: [nameless] }), [
+    /portal\.oidc\[0\]\.name.*is required: .* to register at the issuer: .*\/login\/callback\/NAME/,
+  ]);
+  for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
+    t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
+  t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a-' }] }), [
+    /"-", which stands neither first nor last.* "a-"$/,
+  ]);
+  t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a'.repeat(64) }] }), [/at most 63.*found 64 characters$/]);
+  t.match(problemsOf({ oidc: [{ ...OIDC, name: 'A'.repeat(64) }] }), [/found a string that does not fit$/]);
+});
 
 t.test('a client whose tokens the API would not accept is refused', async (t) => {
   t.match(problemsOf({ oidc: [{ ...OIDC, clientID: 'x' }] }), [/portal\.oidc\[0\]\.clientID.*audiences/]);
@@ -97,7 +97,7 @@ t.test('a client whose tokens the API would not accept is refused', async (t) =>
   t.same(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'kubectl' }] }), []);
 });
 
-t.test('the login plugin’s redirect address is on loopback, without a port', async (t) => {
+t.test('the redirect address of the login plugin must be on loopback, without a port', async (t) => {
   const problemsWith = (kubectlRedirectURI: string) =>
     problemsOf({ oidc: [{ ...OIDC, kubectlRedirectURI }] });
   for (const good of ['http://localhost/', 'http://127.0.0.1/acme', 'http://[::1]/a/b'])

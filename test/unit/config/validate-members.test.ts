@@ -5,7 +5,7 @@ function parse(rest: string) {
   return { members: parseSections({}, rest).configuration?.members, problems: problemsOfSections({}, rest) };
 }
 
-t.test('members need the index and a credential that writes', async (t) => {
+t.test('members require the index and a credential that writes', async (t) => {
   const rest = 'access: { index: true }\nbindings: { credential: { tokenFile: p } }';
   t.match(parse(`members: {}\n${rest}`), {
     problems: [],

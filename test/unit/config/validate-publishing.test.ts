@@ -28,27 +28,27 @@ t.test('namespaces, kinds and names are read', async (t) => {
   });
 });
 
-t.test('publishing needs a credential of its own', async (t) => {
+t.test('publishing requires a credential of its own', async (t) => {
   t.match(parse('shared', 'namespaces: [shared]', '').problems, [/bindings\.credential.*is required/]);
 });
 
-t.test('something must be published', async (t) => {
+t.test('publishing nothing is refused', async (t) => {
   t.match(parse('shared', 'interval: 5m').problems, [/publishing\.namespaces.*is required/]);
 });
 
-t.test('the namespaces of the cluster and of Stonegate are never published', async (t) => {
+t.test('namespaces of the cluster and of Stonegate are refused', async (t) => {
   for (const name of ['kube-system', 'default', 'stonegate', 'stonegate-system'])
     t.match(parse('shared', `namespaces: [${name}]`).problems, [/is reserved/], name);
   t.match(parse('shared', 'namespaces: [shared, shared]').problems, [/each namespace once/]);
 });
 
-t.test('tenants of an ordinary cluster share what has no namespace', async (t) => {
+t.test('cluster-scoped objects are refused in shared mode, where tenants share them anyway', async (t) => {
   const clusterRoles = 'clusterScoped: [{ resource: clusterroles, names: "shared-*" }]';
   t.match(parse('shared', clusterRoles).problems, [/expected none in shared mode/]);
   t.same(parse('arktos', clusterRoles).problems, []);
 });
 
-t.test('a kind is written in full, and is one that may be published', async (t) => {
+t.test('a kind must be written in full, and must be one that may be published', async (t) => {
   const kinds = (kind: string) => parse('shared', `namespaces: [shared], kinds: ["${kind}"]`).problems;
   t.match(kinds('cronjobs'), [/expected GROUP\/VERSION\/RESOURCE/]);
   t.match(kinds('*/v1/*'), [/expected GROUP\/VERSION\/RESOURCE/]);
@@ -65,7 +65,7 @@ t.test('a kind is written in full, and is one that may be published', async (t) 
   t.match(parse('arktos', `clusterScoped: [${webhooks}]`).problems, [/never published/]);
 });
 
-t.test('a pattern has one star at most', async (t) => {
+t.test('a pattern has at most one star', async (t) => {
   const names = (pattern: string) =>
     parse('arktos', `clusterScoped: [{ resource: clusterroles, names: "${pattern}" }]`).problems;
   t.same(names('*.example.com'), []);

@@ -4,7 +4,7 @@ import { createAuthenticationReadiness } from '../../../src/identity/authenticat
 const reached = { name: 'keystone', notReadyBecause: () => undefined };
 const missing = { name: 'issuer https://login.example.com', notReadyBecause: () => 'connection refused' };
 
-t.test('C064 one source that was reached is enough, unless all are wanted', async (t) => {
+t.test('C064 Stonegate is ready once one source was reached, unless all are required', async (t) => {
   t.equal(createAuthenticationReadiness([reached, missing], false).notReadyBecause(), undefined);
   t.equal(
     createAuthenticationReadiness([reached, missing], true).notReadyBecause(),
@@ -13,6 +13,6 @@ t.test('C064 one source that was reached is enough, unless all are wanted', asyn
   t.equal(createAuthenticationReadiness([reached, reached], true).notReadyBecause(), undefined);
 });
 
-t.test('no source reached is not ready, and all are named', async (t) => {
+t.test('if no source was reached, Stonegate is not ready and all sources are named', async (t) => {
   t.match(createAuthenticationReadiness([missing, missing], false).notReadyBecause(), /refused; issuer/);
 });

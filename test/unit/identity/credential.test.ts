@@ -4,11 +4,11 @@ import { credentialOf, withoutTokenSubprotocol } from '../../../src/identity/cre
 const carrier = (token: string) =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 
-t.test('C001 a request without a credential has none', async (t) => {
+t.test('C001 a request without credential headers has no credential', async (t) => {
   t.equal(credentialOf([['Accept', '*/*']]), undefined);
 });
 
-t.test('C069 the scheme is read in any case', async (t) => {
+t.test('C069 the scheme is case-insensitive', async (t) => {
   t.same(credentialOf([['authorization', 'BeAREr abc']]), { kind: 'bearer', token: 'abc' });
 });
 
@@ -16,7 +16,7 @@ t.test('C099 the second word is the token', async (t) => {
   t.same(credentialOf([['Authorization', 'Bearer panda man']]), { kind: 'bearer', token: 'panda' });
 });
 
-t.test('C002 an Authorization without a scheme, or of another one, is refused', async (t) => {
+t.test('C002 an Authorization header without a scheme, or with an unknown one, is refused', async (t) => {
   for (const value of ['foo', '', 'Negotiate x']) {
     t.throws(() => credentialOf([['Authorization', value]]), {
       code: 'CredentialInvalid',
@@ -25,7 +25,7 @@ t.test('C002 an Authorization without a scheme, or of another one, is refused', 
   }
 });
 
-t.test('a name and a password are read as RFC 7617 has them', async (t) => {
+t.test('user name and password are read according to RFC 7617', async (t) => {
   const basic = (text: string) => `basic ${Buffer.from(text).toString('base64')}`;
   t.same(credentialOf([['Authorization', basic('alice:p:ä ss')]]), {
     kind: 'basic',
@@ -48,7 +48,7 @@ t.test('a Keystone token may come as X-Auth-Token', async (t) => {
   t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
 });
 
-t.test('a certificate is a credential, verified or not, and ambiguous beside any other', async (t) => {
+t.test('a certificate is a credential, verified or not, and ambiguous together with any other', async (t) => {
   const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
   t.same(credentialOf([['Accept', '*/*']], certificate), { kind: 'certificate', certificate });
   for (const header of [
@@ -61,7 +61,7 @@ t.test('a certificate is a credential, verified or not, and ambiguous beside any
     t.throws(() => credentialOf([header], certificate), { code: 'CredentialAmbiguous' });
 });
 
-t.test('C095 two credentials are refused, whichever they are', async (t) => {
+t.test('C095 two credentials of any kinds are refused', async (t) => {
   const both: [string, string][][] = [
     [
       ['Authorization', 'Bearer a'],
@@ -83,7 +83,7 @@ t.test('C095 two credentials are refused, whichever they are', async (t) => {
   for (const headers of both) t.throws(() => credentialOf(headers), { code: 'CredentialAmbiguous' });
 });
 
-t.test('a WebSocket subprotocol carries a bearer token beside another subprotocol', async (t) => {
+t.test('a bearer token may be a WebSocket subprotocol if there is another subprotocol', async (t) => {
   t.same(credentialOf([['Sec-WebSocket-Protocol', `${carrier('abc')}, v4.channel.k8s.io`]]), {
     kind: 'bearer',
     token: 'abc',
@@ -101,7 +101,7 @@ t.test('C247 a token as the only subprotocol is refused', async (t) => {
   t.equal(withoutTokenSubprotocol(carrier('a')), '');
 });
 
-t.test('a subprotocol that is no base64url, or holds nothing, is refused', async (t) => {
+t.test('a token subprotocol that is empty or not base64url is refused', async (t) => {
   for (const encoded of ['', 'a+b', 'a%20b']) {
     const value = `v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.${encoded}`;
     t.throws(() => credentialOf([['Sec-WebSocket-Protocol', value]]), { code: 'CredentialInvalid' });
@@ -109,7 +109,7 @@ t.test('a subprotocol that is no base64url, or holds nothing, is refused', async
 });
 
 t.test(
-  'a token that a connection sends again is the same object, whichever other connection sends it',
+  'a token that is sent again on a connection gives the same object, on that connection only',
   async (t) => {
     const [mine, other] = [{}, {}];
     const bearer = (token: string, connection: object) =>
@@ -122,20 +122,23 @@ t.test(
   },
 );
 
-t.test('the same text in another field of the same connection is another credential', async (t) => {
-  const connection = {};
-  t.same(credentialOf([['X-Auth-Token', 'Bearer a']], undefined, connection), {
-    kind: 'x-auth-token',
-    token: 'Bearer a',
-  });
-  t.same(credentialOf([['Authorization', 'Bearer a']], undefined, connection), {
-    kind: 'bearer',
-    token: 'a',
-  });
-});
+t.test(
+  'the same text in another header field is another credential, even on the same connection',
+  async (t) => {
+    const connection = {};
+    t.same(credentialOf([['X-Auth-Token', 'Bearer a']], undefined, connection), {
+      kind: 'x-auth-token',
+      token: 'Bearer a',
+    });
+    t.same(credentialOf([['Authorization', 'Bearer a']], undefined, connection), {
+      kind: 'bearer',
+      token: 'a',
+    });
+  },
+);
 
 t.test(
-  'what a connection brought before makes no request less ambiguous, and no other one known',
+  'an earlier credential of a connection neither resolves an ambiguity nor applies to other requests',
   async (t) => {
     const connection = {};
     const authorization = ['Authorization', 'Bearer abc'] as const;
@@ -145,7 +148,7 @@ t.test(
       t.throws(() => again(authorization, more), { code: 'CredentialAmbiguous' });
     const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
     t.throws(() => credentialOf([authorization], certificate, connection), { code: 'CredentialAmbiguous' });
-    t.equal(again(), undefined, 'a request without a credential has none');
+    t.equal(again(), undefined, 'a later request without a credential has none');
     t.throws(() => again(['Authorization', 'Bearer']), { code: 'CredentialInvalid' });
   },
 );

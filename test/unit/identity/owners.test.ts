@@ -1,4 +1,4 @@
-/** Who owns a token: another user never does. */
+/** Which user owns an access token. */
 import t from 'tap';
 import { ownerKey } from '../../../src/identity/owners.ts';
 import type { Identity } from '../../../src/tenancy/identity.ts';
@@ -19,7 +19,7 @@ function user(name: string, uid: string, issuer?: string): Identity {
 const ISSUER = 'https://login.example.com';
 
 t.test(
-  'with an id a user keeps what they own under another name, and leaves nothing to the next',
+  'a user with an id still owns their tokens after a rename, and a later user of the name does not',
   async (t) => {
     t.equal(ownerKey(user('alice', '1', ISSUER)), ownerKey(user('alice.smith', '1', ISSUER)));
     t.not(ownerKey(user('alice', '1', ISSUER)), ownerKey(user('alice', '2', ISSUER)));
@@ -27,12 +27,12 @@ t.test(
 );
 
 t.test(
-  'a user without an id who is called like the id of another does not own what the other owns',
+  'a user without an id whose name equals the id of another user does not own the tokens of that user',
   async (t) => {
     t.not(ownerKey(user('4711', '', ISSUER)), ownerKey(user('alice', '4711', ISSUER)));
   },
 );
 
-t.test('users of one file may have the same uid and own nothing together', async (t) => {
+t.test('users of a token file with the same uid do not share tokens', async (t) => {
   t.not(ownerKey(user('alice', '1000')), ownerKey(user('mallory', '1000')));
 });

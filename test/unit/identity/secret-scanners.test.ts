@@ -1,4 +1,4 @@
-/** Scanners of repositories and logs find leaked access tokens by what docs/tokens.md says of their form. */
+/** The expression in docs/tokens.md with which scanners find leaked access tokens. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { idOfSecret, newSecret } from '../../../src/identity/secret-token.ts';
@@ -14,7 +14,7 @@ t.test('D434 the expression finds every token, and the checksum tells it from si
     secrets.filter((text) => !pattern.test(`Authorization: Bearer ${text}\n`)),
     [],
   );
-  // Each has the last six characters of another, which are right by a chance of 1 in 2^32.
+  // Each ends in the six characters of another secret, which are a valid checksum with a chance of 1 in 2^32.
   const similar = secrets.map((text, at) => text.slice(0, -6) + (secrets.at(at - 1) ?? '').slice(-6));
   t.same(
     similar.filter((text) => !pattern.test(text)),

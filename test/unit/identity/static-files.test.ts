@@ -49,17 +49,17 @@ t.test('a token that is not in the file is left to another authenticator', async
     t.equal(
       await authenticator.authenticate({ kind: 'bearer', token }, CONTEXT),
       undefined,
-      'of another authenticator',
+      'it may belong to another authenticator',
     );
   }
   t.equal(
     await authenticator.authenticate({ kind: 'x-auth-token', token: 'alices-token' }, CONTEXT),
     undefined,
-    'X-Auth-Token is Keystone’s',
+    'X-Auth-Token is only for Keystone',
   );
 });
 
-t.test('a password is right as it is written, and by its bcrypt hash', async (t) => {
+t.test('a password is checked against plain text or a bcrypt hash', async (t) => {
   const { logIn } = basic();
   for (const name of ['plain', 'short']) {
     t.match(await logIn(name, 'open sesame'), { subject: { name: 'token:alice' } }, name);
@@ -67,18 +67,18 @@ t.test('a password is right as it is written, and by its bcrypt hash', async (t)
   }
 });
 
-t.test('bcrypt reads 72 bytes: a longer password is refused, or any ending would do', async (t) => {
+t.test('a password over 72 bytes is refused for bcrypt, which would ignore the rest', async (t) => {
   const { logIn } = basic();
   await t.rejects(logIn('bcrypt', 'x'.repeat(80)), { code: 'CredentialInvalid' });
   t.match(await logIn('bcrypt', 'x'.repeat(72)), { uid: '1' });
 });
 
-t.test('an unknown name is refused as a wrong password is, after as much work', async (t) => {
+t.test('an unknown name is refused like a wrong password, after the same work', async (t) => {
   const { logIn, asked } = basic();
   await t.rejects(logIn('unknown', 'open sesame'), { code: 'CredentialInvalid', message: 'Unauthorized' });
   await t.rejects(logIn('plain', 'x'.repeat(2_000)), { code: 'CredentialInvalid' });
   t.equal(asked.length, 2);
-  await t.rejects(basic([]).logIn('unknown', 'x'), { code: 'CredentialInvalid' }, 'nor in an empty file');
+  await t.rejects(basic([]).logIn('unknown', 'x'), { code: 'CredentialInvalid' }, 'also with an empty file');
 });
 
 t.test(
@@ -87,7 +87,7 @@ t.test(
     const { logIn, asked } = basic();
     const [one, two] = await Promise.all([logIn('short', 'open sesame'), logIn('short', 'open sesame')]);
     t.equal(one, two);
-    t.equal(await logIn('short', 'open sesame'), one, 'the same identity, so that nothing is made twice');
+    t.equal(await logIn('short', 'open sesame'), one, 'the identity is the same object');
     t.equal(asked.length, 1);
     for (let guess = 1; guess < 20; guess += 1) await t.rejects(logIn('short', `${guess}`));
     await t.rejects(logIn('short', 'one more'), { code: 'CredentialRateExceeded' });
@@ -95,7 +95,7 @@ t.test(
   },
 );
 
-t.test('anonymous requests are accepted on exactly the paths that the operator has opened', async (t) => {
+t.test('anonymous requests are accepted only on exactly the configured paths', async (t) => {
   const some = createAnonymousAccess({ enabled: true, paths: ['/healthz'] });
   for (const path of ['/healthz/', '/healthz/x', '/HEALTHZ']) t.equal(some(path), undefined, path);
   const all = createAnonymousAccess({ enabled: true, paths: [] });

@@ -10,7 +10,7 @@ import {
 import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('no other kind of credential is taken', async (t) => {
+t.test('other kinds of credentials are left to other authenticators', async (t) => {
   const lookup = () => Promise.reject(new Error('the API server was asked'));
   const authenticator = createTokenReviewAuthenticator({
     review: lookup,
@@ -40,7 +40,7 @@ function named(username: string) {
   return { user: { ...ROBOT, username } };
 }
 
-/** A JWT of that payload, as text. */
+/** A JWT with this payload. */
 function jwt(payload: string): string {
   const encoded = (text: string) => Buffer.from(text).toString('base64url');
   return `${encoded('{"alg":"RS256"}')}.${encoded(payload)}.c2ln`;
@@ -51,7 +51,7 @@ t.test('a token’s tenant and expiry are cached with its user', async (t) => {
   t.same(reviewedUser(token, ROBOT), { user: ROBOT, expiresAt: 100_000, tenantClaim: 'acme' });
 });
 
-t.test('a claim that is no text is no tenant, and does not count as absent', async (t) => {
+t.test('a tenant claim that is not a string names no tenant, and does not count as absent', async (t) => {
   t.match(reviewedUser(jwt('{"kubernetes.io/serviceaccount/tenant":["acme"]}'), ROBOT), { tenantClaim: '' });
 });
 
@@ -61,18 +61,21 @@ t.test('a token that two parsers could read differently is refused', async (t) =
 });
 
 t.test('in arktos mode', async (t) => {
-  t.test('without one it is of the configured tenant, or of none', async (t) => {
-    t.equal(tenantOfReviewed({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
-    t.equal(tenantOfReviewed({ user: ROBOT }, ordinary), undefined);
-  });
   t.test(
-    'another user is of the tenant that their name begins with, whatever the token claims',
+    'a service account without a tenant claim belongs to the configured tenant, or to none',
+    async (t) => {
+      t.equal(tenantOfReviewed({ user: ROBOT }, { ...ordinary, tenant: 'other' }), 'other');
+      t.equal(tenantOfReviewed({ user: ROBOT }, ordinary), undefined);
+    },
+  );
+  t.test(
+    'any other user belongs to the tenant that begins their name, whatever the token claims',
     async (t) => {
       t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
     },
   );
   for (const name of ['system:serviceaccount:robot', ':zoe', 'zoe', 'ACME:zoe'])
-    t.test(`the name ${JSON.stringify(name)} says no tenant`, async (t) => {
+    t.test(`the name ${JSON.stringify(name)} names no tenant`, async (t) => {
       t.equal(tenantOfReviewed(named(name), ordinary), undefined);
       t.equal(tenantOfReviewed(named(name), { ...ordinary, tenant: 'other' }), 'other');
     });
@@ -83,7 +86,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** A TokenReview with that status. */
+/** A response with a TokenReview of this status. */
 function review(status: unknown, http = 201): Answer {
   return { status: http, body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', status } };
 }
@@ -104,7 +107,7 @@ async function ask({ status = 201, body }: Answer, audiences: string[] = []) {
 }
 
 t.test(
-  'the TokenReview uses Stonegate’s own credential, and has the audiences if there are any',
+  'the TokenReview is sent with Stonegate’s own credential, and with the configured audiences',
   async (t) => {
     const plain = await ask(review({ authenticated: true, user: ROBOT }));
     t.same(plain.asked, [
@@ -124,16 +127,16 @@ t.test(
   },
 );
 
-t.test('a user without uid, groups and extra is one too', async (t) => {
+t.test('a user without uid, groups and extra is accepted', async (t) => {
   const { outcome } = await ask(review({ authenticated: true, user: { username: 'zoe' } }, 200));
   t.same(outcome, { username: 'zoe', uid: '', groups: [], extra: {} });
 });
 
 for (const [what, status, audiences] of [
-  ['C111 authenticated is false, and nothing says why', { authenticated: false }, []],
+  ['C111 authenticated is false without a reason', { authenticated: false }, []],
   ['authenticated is absent', { user: ROBOT }, []],
   ['there is an error', { user: {}, error: 'invalid bearer token' }, []],
-  ['C152 the audience is another', { authenticated: true, user: ROBOT, audiences: ['c'] }, ['a']],
+  ['C152 the audience is a different one', { authenticated: true, user: ROBOT, audiences: ['c'] }, ['a']],
   ['the API server knows no audiences', { authenticated: true, user: ROBOT }, ['a']],
   ['the user is anonymous', { authenticated: true, user: { username: 'system:anonymous' } }, []],
   [
@@ -142,26 +145,26 @@ for (const [what, status, audiences] of [
     [],
   ],
 ] as const)
-  t.test(`not vouched for: ${what}`, async (t) => {
+  t.test(`a token is refused if the review says: ${what}`, async (t) => {
     t.equal((await ask(review(status), [...audiences])).outcome, undefined);
   });
 
 for (const [what, answer] of [
   ['another kind', { body: { kind: 'Status', status: { authenticated: true, user: ROBOT } } }],
-  ['a status of HTTP that is none of an answer', review({ authenticated: true, user: ROBOT }, 202)],
+  ['an unexpected HTTP status', review({ authenticated: true, user: ROBOT }, 202)],
   ['an error of the API server', review({}, 500)],
-  ['a yes that is no boolean', review({ authenticated: 'true', user: ROBOT })],
-  ['a yes with an error', review({ authenticated: true, user: ROBOT, error: 'webhook failed' })],
-  ['a yes without a user', review({ authenticated: true })],
-  ['a user without a name', review({ authenticated: true, user: { username: '' } })],
+  ['an authenticated that is not a boolean', review({ authenticated: 'true', user: ROBOT })],
+  ['authenticated with an error', review({ authenticated: true, user: ROBOT, error: 'webhook failed' })],
+  ['authenticated without a user', review({ authenticated: true })],
+  ['authenticated with a user without a name', review({ authenticated: true, user: { username: '' } })],
 ] as const)
-  t.test(`a response that is ${what} neither accepts nor refuses the token`, async (t) => {
+  t.test(`a token is neither accepted nor refused after ${what}`, async (t) => {
     const { outcome } = await ask(answer);
     t.match(outcome, { code: 'UpstreamUnavailable', http: 503 });
     t.notMatch(String(outcome instanceof StatusError ? outcome.cause : ''), 'the-token');
   });
 
-t.test('a review that takes too long is given up', async (t) => {
+t.test('a review that takes too long is cancelled', async (t) => {
   const clock = createFakeClock();
   const fetcher: UpstreamFetcher = {
     fetch: (_request, signal) =>

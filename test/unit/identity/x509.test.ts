@@ -59,7 +59,7 @@ t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever
       await t.rejects(identify(subject, bare), { code: 'IdentityReserved' });
 });
 
-t.test('a certificate that names no user, or could name two, is refused', async (t) => {
+t.test('a certificate that names no user or more than one is refused', async (t) => {
   const refused = {
     'two organizations, one of them a tenant': { cn: ['bob'], o: ['tenant:acme', 'dev'] },
     'two tenants': { cn: ['bob'], o: ['tenant:acme', 'tenant:globex'] },
@@ -77,7 +77,7 @@ t.test('a certificate that names no user, or could name two, is refused', async 
 });
 
 t.test(
-  'the system tenant is accepted only if the configuration says so, the name of all tenants never',
+  'the system tenant is accepted only if the configuration allows it; the tenant "all" never is',
   async (t) => {
     const reserved = { code: 'TenantUnknown' };
     const allowed = { allowSystemTenant: true };
@@ -93,14 +93,14 @@ t.test(
   },
 );
 
-t.test('what would arrive as another name is refused', async (t) => {
+t.test('a name that would arrive as another name is refused', async (t) => {
   for (const odd of ['bob\nO=x', ' bob', '\ufeffbob']) {
     await t.rejects(identify({ cn: [odd], o: ['tenant:acme'] }), { code: 'IdentityUnusable' });
     await t.rejects(identify({ cn: ['acme:bob'], o: [odd] }), { code: 'IdentityUnusable' });
   }
 });
 
-t.test('a certificate that ran out on an open connection is refused', async (t) => {
+t.test('a certificate that expired on an open connection is refused', async (t) => {
   const later = createFakeClock(0);
   const credential = { kind: 'certificate', certificate: certificateOf({ cn: ['acme:bob'] }) } as const;
   const { authenticate } = authenticator({ clock: later });

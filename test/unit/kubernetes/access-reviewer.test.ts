@@ -29,7 +29,7 @@ function review(status: unknown): UpstreamResponse {
   });
 }
 
-/** A fetcher that gives these answers in turn, the last for ever, and remembers what was asked. */
+/** A fetcher that returns these responses in turn, repeats the last one, and records the requests. */
 function fetcherOf(...answers: (UpstreamResponse | Error)[]) {
   const asked: { account: Account; target: string; method: string; body: unknown }[] = [];
   const fetcher: UpstreamFetcher = {
@@ -59,7 +59,7 @@ const reviewed = (...answers: (UpstreamResponse | Error)[]) =>
   reviewerOf(...answers).reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL);
 
 t.test('an access review', async (t) => {
-  t.test('is posted in the tenant that it concerns, as the API defines it', async (t) => {
+  t.test('is posted in the tenant that it concerns, in the form of the API', async (t) => {
     const { reviewer, asked } = reviewerOf(review({ allowed: true, reason: 'RBAC: allowed by …' }));
     const status = await reviewer.review(ALICE, LIST_PODS, ACCOUNT, SIGNAL);
     t.same(status, { allowed: true, reason: 'RBAC: allowed by …' });
@@ -98,7 +98,7 @@ t.test('an access review', async (t) => {
     });
   });
 
-  t.test('D139 with fields of a later release is neither yes nor no', async (t) => {
+  t.test('D139 with fields of a later release is neither an approval nor a denial', async (t) => {
     const conditional = { allowed: false, conditionSetChain: [{ conditions: [] }] };
     t.same(await reviewed(review(conditional)), {
       allowed: false,
@@ -112,7 +112,7 @@ t.test('an access review', async (t) => {
     }
   });
 
-  t.test('C027 that fails is never a yes', async (t) => {
+  t.test('C027 that fails never allows the request', async (t) => {
     await t.rejects(reviewed(new StatusError('UpstreamTimeout', 'late')), { code: 'UpstreamTimeout' });
   });
 
@@ -127,10 +127,10 @@ t.test('an access review', async (t) => {
     ['no JSON', answer(201, '<html>')],
     ['another kind', answer(201, { kind: 'Status', status: { allowed: true } })],
     ['no status', answer(201, { kind: 'SubjectAccessReview' })],
-    ['a yes that is a word', review({ allowed: 'true' })],
-    ['no yes and no no', review({})],
-    ['a denial that is a word', review({ allowed: true, denied: 'false' })],
-    ['an error with a yes in it', { ...review({ allowed: true }), status: 500 }],
+    ['allowed as a string', review({ allowed: 'true' })],
+    ['neither an approval nor a denial', review({})],
+    ['a denial as a string', review({ allowed: true, denied: 'false' })],
+    ['an error that says allowed', { ...review({ allowed: true }), status: 500 }],
   ] as const) {
     t.test(`C027 a response of ${name} never allows`, async (t) => {
       await t.rejects(reviewed(unusable), { code: 'UpstreamUnavailable' });
@@ -159,14 +159,14 @@ t.test('the probe of the API server', async (t) => {
     ['another status', answer(500, ''), 'GET /version was answered with 500'],
     ['an unexpected error', new Error('secret'), 'the API server could not be asked'],
   ] as const) {
-    t.test(`says why not after ${name}`, async (t) => {
+    t.test(`says why the API server is not ready after ${name}`, async (t) => {
       const { probe } = probeOf(given);
       await probe.probe();
       t.equal(probe.notReadyBecause(), expected);
     });
   }
 
-  t.test('probes again after the interval, logs changes once, and stops', async (t) => {
+  t.test('is repeated after the interval, logs each change once, and can be stopped', async (t) => {
     const { probe, clock, asked, messages } = probeOf(down, down, answer(200, {}));
     probe.start();
     for (const round of [1, 2, 3]) {
@@ -181,12 +181,12 @@ t.test('the probe of the API server', async (t) => {
   });
 });
 
-t.test('a review of oneself', async (t) => {
+t.test('a self review', async (t) => {
   const own = (status: unknown): UpstreamResponse =>
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');
 
-  t.test('is sent with the client’s own token, in its own tenant', async (t) => {
+  t.test('is sent with the client’s own token, in the client’s tenant', async (t) => {
     const senders: unknown[] = [];
     const fetcher: UpstreamFetcher = {
       async fetch({ sender, target, body }) {
@@ -206,7 +206,7 @@ t.test('a review of oneself', async (t) => {
     ]);
   });
   t.test(
-    'denies if the client may not create reviews, and is a 401 if its token is no longer accepted',
+    'denies if the client may not create reviews, and fails with 401 if its token is no longer accepted',
     async (t) => {
       const forbidden = reviewerOf(answer(403, {})).reviewer;
       t.match(await forbidden.reviewSelf('theirs', home, LIST_PODS, ACCOUNT, SIGNAL), { allowed: false });

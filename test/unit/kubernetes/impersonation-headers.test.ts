@@ -11,7 +11,7 @@ const alice: ImpersonatedUser = {
   extra: { 'alpha.kubernetes.io/identity/roles': ['member', 'reader'] },
 };
 
-t.test('the API server is told user, uid, groups and extra', async (t) => {
+t.test('user, uid, groups and extra are sent to the API server', async (t) => {
   t.same(impersonationHeaders(alice), [
     ['Impersonate-User', 'acme:alice'],
     ['Impersonate-Uid', 'u-1'],
@@ -39,7 +39,7 @@ t.test('C116 a group with commas is one header value', async (t) => {
   );
 });
 
-t.test('a name beyond ASCII goes out as its UTF-8 bytes', async (t) => {
+t.test('a name with non-ASCII characters is sent as its UTF-8 bytes', async (t) => {
   const [user] = impersonationHeaders({ ...alice, username: 'acme:Zoë 世' });
   t.equal(Buffer.from(user?.[1] ?? '', 'latin1').toString('utf8'), 'acme:Zoë 世');
 });

@@ -28,7 +28,7 @@ function storeWith(bounds = { objects: 100, bytes: 100_000 }) {
   };
 }
 
-t.test('objects of the same name in two tenants are two', async (t) => {
+t.test('objects of the same name in two tenants are two objects', async (t) => {
   const { store, list } = storeWith();
   list(thing('a'), thing('a', 'globex'));
   t.same(store.values(), ['acme/a', 'globex/a']);
@@ -36,7 +36,7 @@ t.test('objects of the same name in two tenants are two', async (t) => {
   t.same(store.values(), ['globex/a']);
 });
 
-t.test('a list replaces all at its end', async (t) => {
+t.test('a list replaces all objects when it is complete', async (t) => {
   const { store, list } = storeWith();
   list(thing('a'));
   const next = store.beginList();
@@ -46,14 +46,14 @@ t.test('a list replaces all at its end', async (t) => {
   t.same(store.values(), ['acme/b']);
 });
 
-t.test('an object that becomes of no interest is left out', async (t) => {
+t.test('an object that the reader starts to ignore is removed', async (t) => {
   const { store, list } = storeWith();
   list(thing('a'));
   store.put(thing('a', 'acme', { ignored: true }));
   t.same(store.values(), []);
 });
 
-t.test('an object without a name, a place or a revision cannot be read', async (t) => {
+t.test('an object without a valid name, tenant or revision cannot be read', async (t) => {
   for (const metadata of [
     { resourceVersion: '1' },
     { name: 7, resourceVersion: '1' },
@@ -63,21 +63,24 @@ t.test('an object without a name, a place or a revision cannot be read', async (
     t.throws(() => read({ value: { metadata }, text: () => '' }), /^an object|no number/);
 });
 
-t.test('a tenant with too many objects has none of them, and others all of theirs', async (t) => {
-  const { store, list, leftOut } = storeWith({ objects: 2, bytes: 100_000 });
-  list(thing('a'), thing('b'), thing('c'), thing('d'), thing('x', 'globex'));
-  t.same(store.values(), ['globex/x']);
-  t.same(leftOut, ['acme']);
-  t.ok(store.isIncomplete);
-  store.delete(thing('a'));
-  store.put(thing('b'));
-  t.same(store.values(), ['globex/x'], 'until the next list');
-  list(thing('a'));
-  t.same(store.values(), ['acme/a']);
-  t.notOk(store.isIncomplete);
-});
+t.test(
+  'if a tenant has too many objects, none of them is stored, and all of the other tenants are',
+  async (t) => {
+    const { store, list, leftOut } = storeWith({ objects: 2, bytes: 100_000 });
+    list(thing('a'), thing('b'), thing('c'), thing('d'), thing('x', 'globex'));
+    t.same(store.values(), ['globex/x']);
+    t.same(leftOut, ['acme']);
+    t.ok(store.isIncomplete);
+    store.delete(thing('a'));
+    store.put(thing('b'));
+    t.same(store.values(), ['globex/x'], 'this lasts until the next list');
+    list(thing('a'));
+    t.same(store.values(), ['acme/a']);
+    t.notOk(store.isIncomplete);
+  },
+);
 
-t.test('so has a tenant with too large objects', async (t) => {
+t.test('if the objects of a tenant are too large, none of them is stored', async (t) => {
   const { store, list } = storeWith({ objects: 100, bytes: 1_000 });
   list(thing('a'), thing('x', 'globex'));
   store.put(thing('a', 'acme', { spec: 'x'.repeat(1_000) }));

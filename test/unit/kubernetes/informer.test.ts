@@ -27,7 +27,7 @@ const bookmark = (revision: number | string) => ({
   type: 'BOOKMARK',
   object: { kind: 'Namespace', metadata: { resourceVersion: String(revision) } },
 });
-/** Resolves when the index has it. */
+/** Resolves when the index has the revision of the bookmark. */
 async function sendBookmark(api: ScriptedAPI, watch: OpenWatch, revision: number): Promise<void> {
   watch.send(bookmark(revision));
   await eventually(() => api.index.revisionOf('namespaces') === revision);
@@ -60,13 +60,13 @@ t.test('a resource is listed page by page and then watched from the revision of 
   t.same(api.counted, ['start']);
 });
 
-t.test('an empty list is written as null by Go', async (t) => {
+t.test('a list of null is empty, since Go writes empty lists as null', async (t) => {
   const api = await started(t, { items: null });
   await api.watch(1);
   t.same(names(api), []);
 });
 
-t.test('a watch that ends in good order is resumed where it ended, without a list', async (t) => {
+t.test('a watch that ends, or breaks off, is resumed from its last revision, without a list', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
   first.send(added('a', 15));
@@ -78,11 +78,11 @@ t.test('a watch that ends in good order is resumed where it ended, without a lis
   await sendBookmark(api, second, 30);
   second.breakOff();
   await api.elapse(A_WHILE);
-  t.equal((await api.watch(3)).query.get('resourceVersion'), '30', 'so is one that broke off');
+  t.equal((await api.watch(3)).query.get('resourceVersion'), '30', 'a watch that broke off is resumed too');
   t.equal(api.lists.length, 1);
 });
 
-t.test('watches that end as soon as they begin are not repeated at once', async (t) => {
+t.test('a watch that ends as soon as it began is repeated only after a pause', async (t) => {
   const api = await started(t);
   (await api.watch(1)).end();
   await eventually(() => api.clock.untilNext < 2_000);
@@ -91,24 +91,27 @@ t.test('watches that end as soon as they begin are not repeated at once', async 
   await api.watch(2);
 });
 
-t.test('410 is followed by a new list, as a status, as an event, and within a list', async (t) => {
-  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
-  const first = await api.watch(1);
-  api.listWith({ items: [ns('a', 3)], revision: '50' });
-  first.send(EXPIRED);
-  await api.elapse(A_WHILE);
-  const second = await api.watch(2);
-  t.same(names(api), ['a'], 'what was deleted in between is gone');
-  t.equal(second.query.get('resourceVersion'), '50');
-  await sendBookmark(api, second, 51);
-  api.refuseWatches(410);
-  api.listWith({ items: [], revision: '60', next: 'x' }, 410, { items: [ns('c', 61)], revision: '70' });
-  second.end();
-  for (const _ of [1, 2, 3]) await api.elapse(A_WHILE);
-  t.equal((await api.watch(3)).query.get('resourceVersion'), '70');
-  t.same(names(api), ['c']);
-  t.same(api.counted, ['start', 'expired', 'expired', 'status', 'expired']);
-});
+t.test(
+  '410 causes a new list, whether it is a status, an event, or a response to a page of a list',
+  async (t) => {
+    const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+    const first = await api.watch(1);
+    api.listWith({ items: [ns('a', 3)], revision: '50' });
+    first.send(EXPIRED);
+    await api.elapse(A_WHILE);
+    const second = await api.watch(2);
+    t.same(names(api), ['a'], 'an object that was deleted meanwhile is removed');
+    t.equal(second.query.get('resourceVersion'), '50');
+    await sendBookmark(api, second, 51);
+    api.refuseWatches(410);
+    api.listWith({ items: [], revision: '60', next: 'x' }, 410, { items: [ns('c', 61)], revision: '70' });
+    second.end();
+    for (const _ of [1, 2, 3]) await api.elapse(A_WHILE);
+    t.equal((await api.watch(3)).query.get('resourceVersion'), '70');
+    t.same(names(api), ['c']);
+    t.same(api.counted, ['start', 'expired', 'expired', 'status', 'expired']);
+  },
+);
 
 t.test('attempts are spaced up to 30 seconds apart', async (t) => {
   const api = await started(t, DOWN);
@@ -118,12 +121,20 @@ t.test('attempts are spaced up to 30 seconds apart', async (t) => {
     pauses.push(api.clock.untilNext);
     api.clock.advance(api.clock.untilNext);
   }
-  t.same(pauses, [750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500], 'three quarters, by chance');
+  t.same(
+    pauses,
+    [750, 1_500, 3_000, 6_000, 12_000, 22_500, 22_500, 22_500],
+    'the jitter makes them three quarters of the nominal pauses',
+  );
 });
 
-t.test('an API server without bookmarks is listed every minute', async (t) => {
+t.test('without bookmarks, the resource is listed every minute', async (t) => {
   const api = await started(t);
-  t.equal((await api.watch(1)).query.get('timeoutSeconds'), '58', 'kube-apiserver sends a bookmark before');
+  t.equal(
+    (await api.watch(1)).query.get('timeoutSeconds'),
+    '58',
+    'kube-apiserver sends a bookmark before a watch times out',
+  );
   api.listWith({ items: [], revision: '40' });
   await api.elapse(LIST_INTERVAL);
   t.equal((await api.watch(2)).query.get('timeoutSeconds'), '58');
@@ -137,7 +148,7 @@ t.test('an API server without bookmarks is listed every minute', async (t) => {
   t.equal(api.age, 0);
 });
 
-t.test('events prove as much as bookmarks', async (t) => {
+t.test('events prove progress just as bookmarks do', async (t) => {
   const api = await started(t);
   const watch = await api.watch(1);
   api.clock.advance(LIST_INTERVAL - 1);
@@ -148,7 +159,7 @@ t.test('events prove as much as bookmarks', async (t) => {
   t.equal(api.lists.length, 1);
 });
 
-t.test('a silent watch is opened again where it ended, if the API server sends bookmarks', async (t) => {
+t.test('a silent watch is resumed from its last revision if the API server sends bookmarks', async (t) => {
   const api = await started(t);
   const watch = await api.watch(1);
   await sendBookmark(api, watch, 20);
@@ -161,30 +172,37 @@ t.test('a silent watch is opened again where it ended, if the API server sends b
   await api.elapse(SILENCE);
   await api.elapse(A_WHILE);
   await api.watch(3);
-  t.same(api.counted, ['start', 'silent', 'silent', 'no-bookmarks'], 'bookmarks may have ceased');
+  t.same(
+    api.counted,
+    ['start', 'silent', 'silent', 'no-bookmarks'],
+    'the API server may no longer send bookmarks',
+  );
 });
 
-t.test('a watch that stalls in the middle of an event is silent, even if pieces of it arrive', async (t) => {
-  const api = await started(t, { items: [ns('a', 3)] });
-  const watch = await api.watch(1);
-  await sendBookmark(api, watch, 20);
-  const text = JSON.stringify(deleted('a', 21));
-  watch.send(text.slice(0, 10));
-  api.clock.advance(SILENCE - 1);
-  watch.send(text.slice(10, 20));
-  await eventually(() => watch.body.readableLength === 0);
-  await api.elapse(1);
-  await eventually(() => watch.body.destroyed);
-  await api.elapse(A_WHILE);
-  const second = await api.watch(2);
-  t.equal(second.query.get('resourceVersion'), '20');
-  t.same(names(api), ['a'], 'half an event changes nothing');
-  t.same(api.counted, ['start', 'silent']);
-  second.send(`${text}\n`);
-  await eventually(() => names(api).length === 0);
-});
+t.test(
+  'a watch that stalls within an event counts as silent, even if parts of the event arrive',
+  async (t) => {
+    const api = await started(t, { items: [ns('a', 3)] });
+    const watch = await api.watch(1);
+    await sendBookmark(api, watch, 20);
+    const text = JSON.stringify(deleted('a', 21));
+    watch.send(text.slice(0, 10));
+    api.clock.advance(SILENCE - 1);
+    watch.send(text.slice(10, 20));
+    await eventually(() => watch.body.readableLength === 0);
+    await api.elapse(1);
+    await eventually(() => watch.body.destroyed);
+    await api.elapse(A_WHILE);
+    const second = await api.watch(2);
+    t.equal(second.query.get('resourceVersion'), '20');
+    t.same(names(api), ['a'], 'an incomplete event has no effect');
+    t.same(api.counted, ['start', 'silent']);
+    second.send(`${text}\n`);
+    await eventually(() => names(api).length === 0);
+  },
+);
 
-t.test('while a list is very slow the index stays as it was, and proves nothing', async (t) => {
+t.test('while a list is very slow, the index stays unchanged and ages', async (t) => {
   const api = await started(t, { items: [ns('a', 3)] });
   const first = await api.watch(1);
   const { promise, resolve } = Promise.withResolvers<Response>();
@@ -197,14 +215,14 @@ t.test('while a list is very slow the index stays as it was, and proves nothing'
   api.clock.advance(STALE_AFTER + 1);
   t.equal(api.age, before + STALE_AFTER + 1);
   t.same(names(api), ['a']);
-  t.equal(api.lists.length, 2, 'no other list begins beside it');
+  t.equal(api.lists.length, 2, 'no second list is requested meanwhile');
   resolve({ items: [ns('b', 60)], revision: '60' });
   t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
   t.same(names(api), ['b']);
-  t.equal(api.age, STALE_AFTER + 1, 'it tells of the moment at which it was requested');
+  t.equal(api.age, STALE_AFTER + 1, 'the age counts from the request of the list');
 });
 
-t.test('events out of order are not trusted: the resource is listed', async (t) => {
+t.test('after events out of order, the resource is listed again', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
   first.send(added('b', 20));
@@ -217,15 +235,15 @@ t.test('events out of order are not trusted: the resource is listed', async (t) 
   second.send(deleted('a', 15));
   await api.elapse(A_WHILE);
   await api.watch(3);
-  t.same(names(api), ['b'], 'a server that deletes with the last revision');
+  t.same(names(api), ['b'], 'a deletion with the last revision of the object counts as out of order');
   t.same(api.counted, ['start', 'disorder', 'disorder']);
 });
 
 for (const [name, sent] of [
-  ['a line that is no JSON', '{"type":"ADD\n'],
+  ['a line that is not JSON', '{"type":"ADD\n'],
   ['an object without metadata', '{"type":"ADDED","object":{}}\n'],
   ['a resourceVersion beyond safe integers', JSON.stringify(bookmark('9007199254740993')).concat('\n')],
-  ['half a line at the end', '{"type"'],
+  ['an incomplete line at the end', '{"type"'],
   ['a line of more than 16 MiB', 'x'.repeat(17 * 1024 * 1024)],
 ] as const)
   t.test(`${name} ends the watch, is counted, and the resource is listed`, async (t) => {
@@ -237,12 +255,12 @@ for (const [name, sent] of [
     await api.elapse(A_WHILE);
     await api.watch(2);
     t.same(names(api), ['a']);
-    t.same(api.counted, ['start', 'garbage', 'garbage'], 'a failure and its list');
+    t.same(api.counted, ['start', 'garbage', 'garbage'], 'the failure and its list are counted');
     t.ok(watch.body.destroyed);
     t.match(api.log, [{ level: 'warn', fields: { resource: 'namespaces' } }, { level: 'info' }]);
   });
 
-t.test('event types that are not known are ignored, and so are empty lines', async (t) => {
+t.test('unknown event types and empty lines are ignored', async (t) => {
   const api = await started(t);
   const watch = await api.watch(1);
   watch.send('\n\r\n');
@@ -252,7 +270,7 @@ t.test('event types that are not known are ignored, and so are empty lines', asy
 });
 
 t.test(
-  'of a bookmark nothing but the revision is read: Arktos sends objects of other tenants in it',
+  'only the revision of a bookmark is read, since Arktos puts objects of other tenants into it',
   async (t) => {
     const api = await started(t);
     const watch = await api.watch(1);
@@ -262,14 +280,14 @@ t.test(
   },
 );
 
-t.test('an object that cannot be read is left out of a list, which is used all the same', async (t) => {
+t.test('a malformed object is left out, and the rest of the list is used', async (t) => {
   const api = await started(t, { items: [ns('a', 3), { metadata: {} }, ns('b', 4)] });
   await api.watch(1);
   t.same(names(api), ['a', 'b']);
   t.match(api.log, [{ level: 'warn', fields: { error: /no name/ } }]);
 });
 
-t.test('a response that is no list is garbage', async (t) => {
+t.test('a response that is not a list counts as malformed', async (t) => {
   for (const text of ['<html>', '{"items":[]}']) {
     const api = await started(t, text);
     await eventually(() => api.counted.length >= 2);
@@ -280,7 +298,7 @@ t.test('a response that is no list is garbage', async (t) => {
   }
 });
 
-t.test('a list without a usable revision is an error that names it', async (t) => {
+t.test('the error about a list with an unusable revision names the revision', async (t) => {
   const api = await started(t, { items: [], revision: 'v1.5' });
   await eventually(() => api.log.length > 0);
   t.match(api.log, [{ level: 'warn', fields: { error: /the resourceVersion "v1.5" is no number/ } }]);
@@ -297,7 +315,7 @@ for (const [status, told] of [
     },
   ],
 ] as const)
-  t.test(`${status} tells the operator once a minute what is missing, without a stack`, async (t) => {
+  t.test(`${status} is logged once a minute with what is missing, without a stack`, async (t) => {
     const api = await started(t, status);
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       await eventually(() => api.lists.length === attempt);
@@ -313,7 +331,7 @@ for (const [status, told] of [
     await eventually(() => api.counted.includes('refused'));
   });
 
-t.test('any other status and any other error event is tried again, without a list', async (t) => {
+t.test('after any other status or error event, the watch is retried without a list', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
   first.send(bookmark(20));
@@ -326,7 +344,7 @@ t.test('any other status and any other error event is tried again, without a lis
   t.match(api.log[0], { fields: { error: /etcd is gone/ } });
 });
 
-t.test('it stops at any moment, and leaves no timer', async (t) => {
+t.test('an informer can be stopped at any time, and leaves no timer', async (t) => {
   const watching = scriptedAPI();
   watching.start();
   const watch = await watching.watch(1);
@@ -351,18 +369,21 @@ t.test('a watch is resumed only if the API server has reached its revision', asy
   first.end();
   await api.elapse(A_WHILE);
   t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
-  t.same(names(api), ['a'], 'a backup was restored: what it has counts');
+  t.same(names(api), ['a'], 'a backup was restored, so the new list counts');
   t.same(api.counted, ['start', 'restored']);
 });
 
-t.test('a bookmark of an earlier revision: the storage was restored from a backup', async (t) => {
-  const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
-  const first = await api.watch(1);
-  await sendBookmark(api, first, 500);
-  api.listWith({ items: [ns('a', 3)], revision: '60' });
-  first.send(bookmark(61));
-  await api.elapse(A_WHILE);
-  t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
-  t.same(names(api), ['a']);
-  t.same(api.counted, ['start', 'restored']);
-});
+t.test(
+  'after a bookmark with an earlier revision, which shows a restored backup, the resource is listed',
+  async (t) => {
+    const api = await started(t, { items: [ns('a', 3), ns('b', 4)] });
+    const first = await api.watch(1);
+    await sendBookmark(api, first, 500);
+    api.listWith({ items: [ns('a', 3)], revision: '60' });
+    first.send(bookmark(61));
+    await api.elapse(A_WHILE);
+    t.equal((await api.watch(2)).query.get('resourceVersion'), '60');
+    t.same(names(api), ['a']);
+    t.same(api.counted, ['start', 'restored']);
+  },
+);

@@ -13,7 +13,7 @@ const bookmark = (revision: number) => ({
   object: { metadata: { resourceVersion: String(revision) } },
 });
 
-/** An API server with two resources, each of which fits in its store if it has one object. */
+/** Informers of two resources, each with a store that has room for one object. */
 function follow(t: Test) {
   const clock = createFakeClock(1_000_000);
   const resources = { pots: scriptedResource(), pans: scriptedResource() };
@@ -53,7 +53,7 @@ function follow(t: Test) {
   return { ...resources, clock, informers, stores, listed, ages: () => measures() };
 }
 
-t.test('what did not fit is listed again after ten minutes', async (t) => {
+t.test('a resource that did not fit is listed again after ten minutes', async (t) => {
   const { pots, pans, informers, listed, clock, stores, ages } = follow(t);
   pots.listWith({ items: [thing('a'), thing('b')] });
   informers.start();
@@ -61,7 +61,7 @@ t.test('what did not fit is listed again after ten minutes', async (t) => {
   await pans.watch(1);
   t.same(stores[0]?.values(), []);
   pots.listWith({ items: [thing('a')], revision: '100' });
-  // Each bookmark keeps the watches alive.
+  // Without these bookmarks the watches would count as silent.
   for (let minute = 1; minute <= 10; minute += 1) {
     clock.advance(minute === 1 ? 30_000 : 60_000);
     for (const { watches } of [pots, pans]) watches[0]?.send(bookmark(20 + minute));

@@ -11,7 +11,7 @@ for (const { command, body, object } of KUBECTL_REQUESTS)
     t.strictSame(asGoReads(decodeObject(body)), asGoReads(object));
   });
 
-/** A message in which the numbers lead to the value. */
+/** A message with the value at this path of field numbers. */
 const at = (value: Message[number][1], ...path: number[]): Message => {
   const [number = 0, ...inner] = path;
   return [[number, inner.length === 0 ? value : at(value, ...inner)]];
@@ -20,7 +20,7 @@ const decodePod = (...fields: Message) => decodeObject(encodeObject('v1', 'Pod',
 const decodeMetadata = (...metadata: Message) => decodePod([1, metadata])?.metadata;
 const decodeSpec = (...spec: Message) => decodePod([2, spec])?.spec;
 
-t.test('empty values are there or not, as Go writes them', async (t) => {
+t.test('empty values are present or absent as in the JSON that Go writes', async (t) => {
   t.strictSame(decodePod(), {
     kind: 'Pod',
     apiVersion: 'v1',
@@ -32,11 +32,14 @@ t.test('empty values are there or not, as Go writes them', async (t) => {
   t.strictSame(decodeSpec([2, []]), { containers: [{ name: '', resources: {} }] });
 });
 
-t.test('the zero time of Go is none, and a key may be called like a member of every object', async (t) => {
-  t.strictSame(decodeMetadata([8, [[1, -62_135_596_800]]]), {});
-  const { data: read } = decodeObject(encodeObject('v1', 'Secret', at('__proto__', 2, 1))) ?? {};
-  t.equal(JSON.stringify(read), '{"__proto__":""}');
-});
+t.test(
+  'the zero time of Go is left out, and a key may have the name of an inherited object member',
+  async (t) => {
+    t.strictSame(decodeMetadata([8, [[1, -62_135_596_800]]]), {});
+    const { data: read } = decodeObject(encodeObject('v1', 'Secret', at('__proto__', 2, 1))) ?? {};
+    t.equal(JSON.stringify(read), '{"__proto__":""}');
+  },
+);
 
 t.test('a byte order mark is part of a text', async (t) => {
   t.strictSame(decodeMetadata([1, '\uFEFFa\u{1F600}']), { name: '\uFEFFa\u{1F600}' });
@@ -46,7 +49,7 @@ t.test('fields that Kubernetes does not have are dropped', async (t) => {
   t.strictSame(decodeMetadata([1, 'web'], [999, 'x'], [998, 1]), { name: 'web' });
 });
 
-t.test('a kind that is not built in', async (t) => {
+t.test('a kind that is not built in is not decoded', async (t) => {
   for (const [apiVersion, kind] of [
     ['v1', 'Gadget'],
     ['v9', 'Pod'],
@@ -63,23 +66,23 @@ for (const [what, body, message] of [
   ['no kind', encodeObject('v1', '', []), "Object 'Kind' is missing"],
   ['a number for a text', pod(...at(7, 1, 1)), 'proto: wrong wireType = 0 for field name'],
   ['a text for a number', pod(...at('x', 2, 4)), /^proto: wrong wireType = 2/],
-  ['a cut end', pod(...at('web', 1, 1)).subarray(0, -9), /^proto: cannot parse/],
+  ['a truncated end', pod(...at('web', 1, 1)).subarray(0, -9), /^proto: cannot parse/],
   ['text that is not UTF-8', pod(...at(new Uint8Array([255]), 1, 1)), /^proto: cannot parse/],
   ['a number beyond 2^53', pod(...at(2n ** 53n, 2, 4)), /^a number is beyond 2/],
   ['a year beyond 9999', pod(...at(2 ** 50, 1, 8, 1)), 'a time is out of range'],
-  ['JSON that is none', pod(...at('{', 1, 17, 7, 1)), 'it is not JSON'],
+  ['an embedded value that is not JSON', pod(...at('{', 1, 17, 7, 1)), 'it is not JSON'],
   [
     'JSON with a number beyond 2^53',
     encodeObject('apps/v1', 'ControllerRevision', at('[9007199254740993]', 2, 1)),
     /^a number is beyond 2/,
   ],
-  ['few bytes for very many values', pod([2, containers]), 'it holds too many values'],
+  ['very many values in few bytes', pod([2, containers]), 'it holds too many values'],
 ] as const)
-  t.test(`${what}: refused`, async (t) => {
+  t.test(`${what} is refused`, async (t) => {
     t.throws(() => decodeObject(body), { name: 'SyntaxError', message });
   });
 
-t.test('C243 whatever the bytes are, they are an object, of no built-in kind, or refused', async () => {
+t.test('C243 any bytes are an object, an object of a kind that is not built in, or refused', async () => {
   const bodies = fc.constantFrom(...KUBECTL_REQUESTS.map(({ body }) => body));
   const damaged = fc.tuple(bodies, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }), fc.nat());
   const anything = fc.oneof(

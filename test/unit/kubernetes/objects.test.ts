@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 const listAll = (objects: ReturnType<typeof createObjects>) =>
   objects.list(KINDS.Namespace, {}, '', signal, (object) => object);
 
-/** Answers in turn, and remembers what was asked. */
+/** Returns these responses in turn, and records the requests. */
 function setUp(...answers: Answer[]) {
   const asked: Fetched[] = [];
   const fetcher: UpstreamFetcher = {
@@ -46,14 +46,14 @@ const status = (code: number, reason: string, message = 'no') => ({
   body: { kind: 'Status', code, reason, message },
 });
 
-t.test('no name leads elsewhere', async (t) => {
+t.test('a name cannot change the path of a request', async (t) => {
   const { objects, targets } = setUp(status(404, 'NotFound'));
   await objects.get(KINDS.ClusterRole, {}, 'stonegate:read/../x', signal);
   t.same(targets(), ['GET /apis/rbac.authorization.k8s.io/v1/clusterroles/stonegate:read%2F..%2Fx']);
   await t.rejects(objects.get(KINDS.Namespace, {}, '..', signal), RangeError);
 });
 
-t.test('a list is read to its last page, whose members do not say what they are', async (t) => {
+t.test('a list is read to its last page, and its members get the kind that lists leave out', async (t) => {
   const { objects, targets } = setUp(
     list([{ metadata: { name: 'a' } }], 'next&page'),
     list([{ metadata: { name: 'b' } }]),
@@ -93,7 +93,10 @@ t.test('objects so large that a page of them exceeds the limit are still listed'
     found.map(({ metadata }) => metadata.name),
     sizes.map((_, at) => `n${at}`),
   );
-  t.ok(pages.some((limit) => limit <= 2) && (pages.at(-1) ?? 0) > 2, 'behind them pages grow again');
+  t.ok(
+    pages.some((limit) => limit <= 2) && (pages.at(-1) ?? 0) > 2,
+    'after the large objects, pages grow again',
+  );
 });
 
 t.test('a list whose revision has expired is restarted, a few times', async (t) => {
@@ -118,7 +121,7 @@ t.test('unknown fields of an object are preserved', async (t) => {
   t.match(found, { metadata: { ownerReferences: [{ name: 'x' }] }, subjects: null });
 });
 
-t.test('no incomplete response is taken for an empty cluster', async (t) => {
+t.test('an incomplete response is never taken for an empty cluster', async (t) => {
   const answers: Answer[] = [
     { status: 200, body: 'no JSON' },
     { status: 200, body: { kind: 'List' } },
@@ -133,7 +136,7 @@ t.test('no incomplete response is taken for an empty cluster', async (t) => {
   }
 });
 
-t.test('what the API server forbids is reported to the operator in its own words', async (t) => {
+t.test('what the API server forbids is reported in its own words', async (t) => {
   const { create } = setUp(status(403, 'Forbidden', 'attempt to grant extra privileges'));
   const refused = create();
   await t.rejects(refused, {
@@ -153,7 +156,7 @@ t.test('a refusal is reported in the API server’s own words, not as an unavail
   });
 });
 
-t.test('a name that is taken is no failure; another conflict is', async (t) => {
+t.test('an existing object of the same name is not a failure; any other conflict is', async (t) => {
   const { create } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
     status: 201,
     body: binding,
@@ -163,7 +166,7 @@ t.test('a name that is taken is no failure; another conflict is', async (t) => {
   t.match(await create(), binding);
 });
 
-t.test('updates and deletions know conflicts and what is gone', async (t) => {
+t.test('updates and deletions distinguish conflicts from missing objects', async (t) => {
   const answers = () => [status(409, 'Conflict'), status(404, 'NotFound'), { status: 200, body: binding }];
   const place = { namespace: 'web' };
   const updating = setUp(...answers());
@@ -177,13 +180,13 @@ t.test('updates and deletions know conflicts and what is gone', async (t) => {
   });
 });
 
-t.test('only what was read can be deleted', async (t) => {
+t.test('only an object that was read can be deleted', async (t) => {
   const { objects } = setUp();
   const unread = { ...binding, metadata: { name: 'b' } };
   await t.rejects(objects.delete(KINDS.RoleBinding, { namespace: 'web' }, unread, signal), TypeError);
 });
 
-t.test('a status is a merge patch of an object that has not changed since', async (t) => {
+t.test('a status is written as a merge patch, only if the object has not changed', async (t) => {
   const { objects, asked } = setUp({ status: 200, body: binding }, status(409, 'Conflict'));
   const conditions = [{ type: 'Ready' }];
   const write = () =>

@@ -4,7 +4,7 @@ import { formatQuantity, ONE, parseQuantity, readResourceList } from '../../../s
 
 const LARGEST = 2n ** 63n - 1n;
 
-t.test('a quantity is a text or a number of JSON', async (t) => {
+t.test('a quantity is a JSON string or number', async (t) => {
   for (const [value, nanos] of [
     ['1500m', 1_500_000_000n],
     [2, 2n * ONE],
@@ -18,14 +18,14 @@ t.test('a quantity is a text or a number of JSON', async (t) => {
     t.equal(parseQuantity(value), nanos, String(value));
 });
 
-t.test('anything else is none', async (t) => {
+t.test('any other value is not a quantity', async (t) => {
   for (const value of ['', '.', '+', 'Ki', '1ki', '1 Gi', '1e', '1.2.3', '0x1', 'NaN', '9'.repeat(65)])
     t.equal(parseQuantity(value), undefined, value);
   for (const value of [null, undefined, true, {}, ['1'], Number.NaN, Number.POSITIVE_INFINITY])
     t.equal(parseQuantity(value), undefined, String(value));
 });
 
-t.test('what is no amount in a list of resources is larger than any quota', async (t) => {
+t.test('a malformed amount in a list of resources counts as larger than any quota', async (t) => {
   t.strictSame(
     [...readResourceList({ cpu: '1', memory: 'much' })],
     [
@@ -36,7 +36,7 @@ t.test('what is no amount in a list of resources is larger than any quota', asyn
   t.equal(readResourceList(['1']).size, 0);
 });
 
-t.test('what is printed is read as the same quantity', async () => {
+t.test('a printed quantity is read back as the same quantity', async () => {
   const formats = fc.constantFrom('decimal', 'binary', 'exponent');
   const nanos = fc.oneof(
     fc.bigInt({ min: -LARGEST * ONE, max: LARGEST * ONE }),
@@ -48,7 +48,7 @@ t.test('what is printed is read as the same quantity', async () => {
   );
 });
 
-t.test('no text takes long, and none throws', async () => {
+t.test('no text throws, takes long, or exceeds the range', async () => {
   const unit = fc.constantFrom('1', '0', '9', '.', '-', '+', 'e', 'E', 'K', 'i', 'm', 'n');
   fc.assert(
     fc.property(fc.string({ unit, maxLength: 100 }), (text) => {

@@ -6,7 +6,7 @@ interface Named {
   readonly name: string;
 }
 
-t.test('equal values are one', async (t) => {
+t.test('equal values become the same object', async (t) => {
   const values = new SharedValues<Named>(({ name }) => name);
   const first = { name: 'a' };
   t.equal(values.share(first), first);

@@ -11,9 +11,9 @@ const CONSTRAINED =
 const LEGACY = 'requested [{Group  stonegate:probe    }] without impersonating a user';
 
 interface Server {
-  /** Granted, as `verb resource/subresource`. */
+  /** Granted rights, as `verb resource/subresource`. */
   rights: readonly string[];
-  /** Of the refusal of the probe. */
+  /** Message of the refusal of the probe. */
   words: string;
   isDown: boolean;
 }
@@ -65,14 +65,14 @@ function setUp(changes: Partial<Server> = {}, known?: Pick<UpstreamRights, 'with
 
 const GRANTED = [`impersonate userextras/${KEY}`, 'impersonate users'];
 
-t.test('a key is omitted until the API server has said that it may be impersonated', async (t) => {
+t.test('an extra key is omitted until the API server has said that it may be impersonated', async (t) => {
   const { rights, start } = setUp({ rights: GRANTED });
   t.same([...rights.withheld], [KEY]);
   await start();
   t.same([...rights.withheld], []);
 });
 
-t.test('cached rights count until the API server has responded, then its response', async (t) => {
+t.test('cached rights count until the API server has responded', async (t) => {
   const known = { withheld: new Set<string>(), constrained: true };
   const { server, rights, start, advance } = setUp({ isDown: true }, known);
   t.same([[...rights.withheld], rights.constrained], [[], true]);
@@ -83,7 +83,7 @@ t.test('cached rights count until the API server has responded, then its respons
   t.same([[...rights.withheld], rights.constrained], [[KEY], false]);
 });
 
-t.test('without the right to the key it stays omitted, and the log says so once', async (t) => {
+t.test('without the right to a key, the key stays omitted, and the log says so once', async (t) => {
   const { rights, start, advance, logged } = setUp();
   await start();
   await advance(60_000);
@@ -92,26 +92,23 @@ t.test('without the right to the key it stays omitted, and the log says so once'
   t.equal(logged.length, 1);
 });
 
-t.test(
-  'a right that was granted later is used within a minute, one that was taken away within an hour',
-  async (t) => {
-    const { server, rights, start, advance, logged } = setUp();
-    await start();
-    server.rights = GRANTED;
-    await advance(60_000);
-    t.same([...rights.withheld], []);
-    server.rights = [];
-    await advance(3_600_000);
-    t.same([...rights.withheld], [KEY]);
-    t.same(
-      logged.map(({ level }) => level),
-      ['warn', 'info', 'warn'],
-    );
-  },
-);
+t.test('a newly granted right is noticed within a minute, a withdrawn one within an hour', async (t) => {
+  const { server, rights, start, advance, logged } = setUp();
+  await start();
+  server.rights = GRANTED;
+  await advance(60_000);
+  t.same([...rights.withheld], []);
+  server.rights = [];
+  await advance(3_600_000);
+  t.same([...rights.withheld], [KEY]);
+  t.same(
+    logged.map(({ level }) => level),
+    ['warn', 'info', 'warn'],
+  );
+});
 
 t.test(
-  'after a refusal rights are checked at once, under a flood of refusals every ten seconds',
+  'after a refusal, rights are checked at once, and under a flood of refusals every ten seconds',
   async (t) => {
     const { server, rights, start, advance, refuse, rounds } = setUp({ rights: GRANTED });
     await start();
@@ -162,18 +159,15 @@ t.test('the constrained right to the key counts only with the constrained right 
   }
 });
 
-t.test(
-  'a constrained right is worth nothing to an API server without constrained impersonation',
-  async (t) => {
-    const { rights, start } = setUp({
-      rights: [`impersonate:user-info userextras/${KEY}`, 'impersonate:user-info users'],
-    });
-    await start();
-    t.same([...rights.withheld], [KEY]);
-  },
-);
+t.test('a constrained right does not count at an API server without constrained impersonation', async (t) => {
+  const { rights, start } = setUp({
+    rights: [`impersonate:user-info userextras/${KEY}`, 'impersonate:user-info users'],
+  });
+  await start();
+  t.same([...rights.withheld], [KEY]);
+});
 
-t.test('whether users can be impersonated at all', async (t) => {
+t.test('the check whether users can be impersonated needs the rights to users and to groups', async (t) => {
   const { signal } = new AbortController();
   const asked = async (changes: Partial<Server>, mayBeConstrained = true) => {
     const { fetcher } = setUp(changes);
@@ -184,7 +178,10 @@ t.test('whether users can be impersonated at all', async (t) => {
   t.notOk(await asked({}), 'without any right');
   const constrained = ['impersonate:user-info users', 'impersonate:user-info groups'];
   t.ok(await asked({ rights: constrained, words: CONSTRAINED }));
-  t.notOk(await asked({ rights: constrained, words: LEGACY }), 'at a server that does not know this verb');
+  t.notOk(
+    await asked({ rights: constrained, words: LEGACY }),
+    'at an API server that does not know this verb',
+  );
   t.notOk(await asked({ rights: constrained, words: CONSTRAINED }, false), 'on Arktos');
   await t.rejects(asked({ isDown: true }));
 });

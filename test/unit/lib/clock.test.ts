@@ -11,17 +11,17 @@ function setUp(moment: number) {
   return { clock, ran, timer };
 }
 
-t.test('a moment further away than one timer reaches comes once', async (t) => {
+t.test('an action that is further away than a timer can reach runs once', async (t) => {
   const { clock, ran } = setUp(60 * DAY);
   while (ran.length === 0) {
-    if (clock.untilNext >= 2 ** 31) t.fail('the machine has no such timer');
+    if (clock.untilNext >= 2 ** 31) t.fail('Node has no timer this long');
     clock.advance(clock.untilNext);
   }
   t.same(ran, [60 * DAY]);
   t.equal(clock.pending, 0);
 });
 
-t.test('a past moment comes at once, but not within the call', async (t) => {
+t.test('an action in the past runs at once, but not within the call', async (t) => {
   const { clock, ran } = setUp(-1);
   t.same(ran, []);
   clock.advance(0);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { goQuoted } from '../../../src/lib/go-quoted.ts';
 
-t.test('text is quoted as Go does it', async (t) => {
+t.test('text is quoted as Go quotes it', async (t) => {
   const printed: readonly [string, string][] = [
     ['alice', '"alice"'],
     ['', '""'],

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import t from 'tap';
 import { parseDuration, parseTimestamp } from '../../../src/lib/go-time.ts';
 
-t.test('an instant in RFC 3339 is read in any zone', async (t) => {
+t.test('an instant in RFC 3339 is read with any zone', async (t) => {
   const instant = Date.UTC(2027, 2, 31, 10, 30);
   t.equal(parseTimestamp('2027-03-31T10:30:00Z'), instant);
   t.equal(parseTimestamp('2027-03-31T12:30:00+02:00'), instant);
   t.equal(parseTimestamp('2027-03-31T10:30:00.250Z'), instant + 250);
 });
 
-t.test('no other text is an instant, nor is a day that the month does not have', async (t) => {
+t.test('any other text, or a day that the month does not have, is not an instant', async (t) => {
   for (const text of [
     '',
     '2027-03-31',
@@ -37,7 +37,7 @@ t.test('durations are read as Kubernetes writes them', async (t) => {
     t.equal(parseDuration(text), undefined, text);
 });
 
-t.test('a duration is a whole number of milliseconds, or none', async () => {
+t.test('any text is a whole number of milliseconds or not a duration', async () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const parsed = parseDuration(text);

@@ -7,7 +7,7 @@ t.test('values of different types differ', async (t) => {
   for (const a of values) for (const b of values) t.equal(isEqual(a, b), a === b, JSON.stringify([a, b]));
 });
 
-t.test('members of the prototype are no keys', async (t) => {
+t.test('members of the object prototype are not keys', async (t) => {
   t.notOk(isEqual(JSON.parse('{"__proto__":{}}'), { a: {} }));
   t.notOk(isEqual({ a: 1 }, { constructor: 1 }));
   t.ok(isEqual(JSON.parse('{"__proto__":{"a":[1]}}'), JSON.parse('{"__proto__":{"a":[1]}}')));

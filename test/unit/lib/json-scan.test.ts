@@ -35,19 +35,23 @@ t.test('a value is found by its path', async (t) => {
   );
   t.equal(stringAt(text, ['object', 'metadata', 'resourceVersion']), '12');
   const number = valueAt(text, ['object', 'metadata', 'n']);
-  t.equal(text.toString('utf8', number?.start, number?.end), '9007199254740993', 'as it is written');
+  t.equal(
+    text.toString('utf8', number?.start, number?.end),
+    '9007199254740993',
+    'the number has all its digits',
+  );
   t.equal(stringAt(text, ['object', 'metadata', 'absent']), undefined);
-  t.equal(stringAt(text, ['type', 'metadata']), undefined, 'a string has no members');
-  t.equal(stringAt(text, ['object', 'metadata']), undefined, 'an object is no string');
+  t.equal(stringAt(text, ['type', 'metadata']), undefined, 'a string has no members to search');
+  t.equal(stringAt(text, ['object', 'metadata']), undefined, 'an object is not a string');
 });
 
-t.test('text that is incomplete or no JSON object is refused', async (t) => {
+t.test('text that is incomplete or not a JSON object is refused', async (t) => {
   for (const text of ['{"a":1', '{"a" 1}', '{"a":"x', '{"a":nul}', '{'])
     t.throws(() => [...membersOf(Buffer.from(text), 0)], { name: 'MalformedJSON' }, text);
   t.throws(() => [...membersOf(Buffer.from(`{"a":${'['.repeat(20_000)}`), 0)], /nested too deeply/);
 });
 
-t.test('any bytes are read to their end or refused', async (t) => {
+t.test('any bytes are read to the end or refused', async (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       const text = Buffer.concat([Buffer.from('{'), bytes]);

@@ -14,8 +14,8 @@ t.test('ranges are sorted by quality, then in the client’s order', async (t) =
   const texts = (...values: string[]) =>
     bestFirst(acceptedRanges(accepts(...values))).map(({ text }) => text);
   t.same(texts('a/b;q=0.5, c/d', 'e/f'), ['c/d', 'e/f', 'a/b;q=0.5']);
-  t.same(texts('a/b;q=x, c/d;q=0.9'), ['a/b;q=x', 'c/d;q=0.9'], 'a quality that is no number is 1');
-  t.same(texts(''), [], 'no preference');
+  t.same(texts('a/b;q=x, c/d;q=0.9'), ['a/b;q=x', 'c/d;q=0.9'], 'a quality that is not a number counts as 1');
+  t.same(texts(''), [], 'an empty header has no ranges');
 });
 
 t.test('a range covers a type as the API server compares them', async (t) => {
@@ -26,7 +26,7 @@ t.test('a range covers a type as the API server compares them', async (t) => {
     t.notOk(isCovered(range), range);
 });
 
-t.test('parameters have names in lower case, and values as they were sent', async (t) => {
+t.test('parameter names become lower case, and values stay as they were sent', async (t) => {
   const [range] = acceptedRanges(accepts('application/json; AS=Table ;v=v1;stream'));
   t.same(range && [...parametersOf(range)], [
     ['as', 'Table'],
@@ -35,7 +35,7 @@ t.test('parameters have names in lower case, and values as they were sent', asyn
   ]);
 });
 
-t.test('an Accept header is narrowed to one type, with the parameters of the client', async (t) => {
+t.test('an Accept header is narrowed to one type, with the client’s parameters', async (t) => {
   for (const [given, left] of [
     [[], JSON_TYPE],
     [[' '], JSON_TYPE],

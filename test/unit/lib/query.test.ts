@@ -1,7 +1,7 @@
 import t from 'tap';
 import { decodeQueryText, firstParameter, parameterName } from '../../../src/lib/query.ts';
 
-t.test('texts are decoded as Go decodes them', async (t) => {
+t.test('names and values are decoded as Go decodes them', async (t) => {
   for (const [text, decoded] of [
     ['a+b%3Dc%C3%A9', 'a b=cé'],
     ['%zz', undefined],
@@ -11,7 +11,7 @@ t.test('texts are decoded as Go decodes them', async (t) => {
   t.equal(parameterName('a%3D=b=c'), 'a=');
 });
 
-t.test('the first value counts; pairs with a semicolon or a broken value do not exist', async (t) => {
+t.test('the first value counts; pairs with a semicolon or a malformed value are ignored', async (t) => {
   for (const [query, value] of [
     ['x=1&%77atch=true&watch=false', 'true'],
     ['watch', ''],

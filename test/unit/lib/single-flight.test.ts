@@ -1,7 +1,7 @@
 import t from 'tap';
 import { SingleFlight } from '../../../src/lib/single-flight.ts';
 
-t.test('calls with the same key share work that is running; later calls start it again', async (t) => {
+t.test('concurrent calls with the same key share one run; later calls start another', async (t) => {
   const flight = new SingleFlight<number>();
   let runs = 0;
   const work = async () => {
@@ -16,7 +16,7 @@ t.test('calls with the same key share work that is running; later calls start it
   t.equal(flight.size, 0);
 });
 
-t.test('an error reaches all callers that wait, and is not cached', async (t) => {
+t.test('an error reaches all waiting callers, and is not cached', async (t) => {
   const flight = new SingleFlight<number>();
   const fails = () => Promise.reject(new Error('down'));
   const both = await Promise.allSettled([flight.do('k', fails), flight.do('k', fails)]);

@@ -3,7 +3,7 @@ import { silentLogger } from '../../../src/lib/logger.ts';
 import { createStartupProbe } from '../../../src/lib/startup-probe.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-/** A backend whose answers the test gives. */
+/** A probe of a backend whose responses the test determines. */
 function setUp() {
   const logged: string[] = [];
   const asked: PromiseWithResolvers<void>[] = [];
@@ -24,7 +24,7 @@ function setUp() {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-t.test('a backend is probed until it has responded once', async (t) => {
+t.test('a backend is probed until it has responded', async (t) => {
   const { contact, clock, logged, asked } = setUp();
   contact.start();
   asked[0]?.reject(new Error('away'));

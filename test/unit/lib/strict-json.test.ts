@@ -17,7 +17,7 @@ t.test('any JSON value is read as JSON.parse reads it', async (t) => {
   );
 });
 
-t.test('a key that occurs twice in one object is refused, however it is written', async (t) => {
+t.test('a key that occurs twice in one object is refused, however it is escaped', async (t) => {
   const key = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text));
   const escaped = (quoted: string) =>
     `"${[...String(JSON.parse(quoted))]
@@ -44,12 +44,12 @@ t.test('__proto__ is a key like any other', async (t) => {
 });
 
 for (const [what, text, message] of [
-  ['half of a surrogate pair', String.raw`{"a":"\ud800"}`, /surrogate/],
+  ['an unpaired surrogate', String.raw`{"a":"\ud800"}`, /surrogate/],
   ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22]), /UTF-8/],
   ['a byte order mark', '\ufeff{}', /JSON/],
   ['a second value', '{}{}', /JSON/],
-  ['a text without an end', '{"a', /JSON/],
-  ['too deep a nesting', '['.repeat(17) + ']'.repeat(17), /deep/],
+  ['an unterminated string', '{"a', /JSON/],
+  ['nesting that is too deep', '['.repeat(17) + ']'.repeat(17), /deep/],
   ['too many values', `[${'1,'.repeat(1000)}1]`, /too many/],
 ] as const)
   t.test(`${what} is refused`, async (t) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { asciiJSON, foreignText, MAX_TEXT, redact, untrustedText } from '../../../src/lib/untrusted-text.ts';
 
-t.test('tokens and credentials in parameters are redacted, everything else stays', async (t) => {
+t.test('tokens and credentials in parameters are redacted, and everything else is unchanged', async (t) => {
   const fernet = `gAAAAA${'x'.repeat(30)}`;
   t.equal(redact(`/a/${fernet}/b`), '/a/[redacted]/b');
   t.equal(redact(`/invitation/sgi_${'7aZ'.repeat(15)}0`), '/invitation/[redacted]');
@@ -24,13 +24,13 @@ t.test('a percent-encoded token is redacted', async () => {
   );
 });
 
-t.test('a long text is cut', async (t) => {
+t.test('a long text is truncated', async (t) => {
   t.equal(foreignText('b'.repeat(60_000)).length, MAX_TEXT + 1);
   t.equal(foreignText('short'), 'short');
   t.equal(foreignText('abcdef', 3), 'abc…');
 });
 
-t.test('JSON in ASCII has the same value', async () => {
+t.test('JSON escaped to ASCII has the same value', async () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value);
@@ -40,22 +40,25 @@ t.test('JSON in ASCII has the same value', async () => {
   );
 });
 
-t.test('in a name that a client chose, long opaque tokens are redacted, and usual names stay', async (t) => {
-  const opaque = 'sha256~Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0';
-  t.equal(untrustedText(`User "acme:${opaque}" cannot`), 'User "acme:[redacted]" cannot');
-  t.equal(untrustedText(`gaaaaa${'b'.repeat(40)}`), '[redacted]', 'as HTTP/2 spells it');
-  for (const name of [
-    'acme:alice',
-    'oidc:a.very.long.name.of.a.member@department-of-research.example.com',
-    'payments-production-eu-west-1-reader-and-writer-role',
-    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
-    '7f9c2ba4-e88f-427d-9116-5d5a2f0ba4c1',
-    'system:serviceaccount:kube-system:clusterrole-aggregation-controller',
-  ])
-    t.equal(untrustedText(name), name);
-});
+t.test(
+  'long opaque tokens are redacted in names that a client chose, and ordinary names are unchanged',
+  async (t) => {
+    const opaque = 'sha256~Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0';
+    t.equal(untrustedText(`User "acme:${opaque}" cannot`), 'User "acme:[redacted]" cannot');
+    t.equal(untrustedText(`gaaaaa${'b'.repeat(40)}`), '[redacted]', 'as HTTP/2 spells it');
+    for (const name of [
+      'acme:alice',
+      'oidc:a.very.long.name.of.a.member@department-of-research.example.com',
+      'payments-production-eu-west-1-reader-and-writer-role',
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+      '7f9c2ba4-e88f-427d-9116-5d5a2f0ba4c1',
+      'system:serviceaccount:kube-system:clusterrole-aggregation-controller',
+    ])
+      t.equal(untrustedText(name), name);
+  },
+);
 
-t.test('no part of a token is left where a text is cut', async (t) => {
+t.test('no part of a token remains where a text is truncated', async (t) => {
   const token = `gAAAAA${'Zq9'.repeat(60)}`;
   for (let limit = 1; limit < 200; limit += 1)
     t.notMatch(untrustedText(`${'n'.repeat(10)}:${token}`, limit), 'Zq9');

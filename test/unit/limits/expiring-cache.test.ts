@@ -2,7 +2,7 @@ import t from 'tap';
 import { createExpiringCache } from '../../../src/limits/expiring-cache.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-t.test('a cache holds at most its maximum of entries, each until it expires', (t) => {
+t.test('a cache has at most its maximum number of entries, each until it expires', (t) => {
   const clock = createFakeClock();
   const cache = createExpiringCache<number>({ maxEntries: 2, clock });
   for (const [index, key] of ['a', 'b', 'c'].entries()) cache.set(key, index, clock.now() + 1_000);

@@ -1,5 +1,5 @@
 /**
- * One tenant's requests never keep another's from the API server: each has its own permits and its own
+ * Requests of one tenant never block those of another: each tenant has its own permits and its own
  * bounded queue.
  */
 import { setImmediate as turn } from 'node:timers/promises';
@@ -26,7 +26,7 @@ function setUp(options: Partial<SemaphoreOptions> = {}) {
     clock,
     outcomes,
     all,
-    /** Records `NAME runs`, `NAME left`, or what it is refused with. */
+    /** Records `NAME runs`, `NAME left`, or the message of the refusal. */
     acquire(name: string, key: string, { size = 1, signal }: { size?: number; signal?: AbortSignal } = {}) {
       all
         .of(key)
@@ -128,13 +128,13 @@ t.test(
     t.same(
       outcomes.slice(1),
       ['too is too many for late', 'again is too many for t0'],
-      'they would be the largest',
+      'the queues that these requests belong to would be the largest',
     );
     t.equal(all.queued, 2 * tenants);
   },
 );
 
-t.test('only tenants without requests are forgotten if there are very many', async (t) => {
+t.test('if there are very many tenants, only those without requests are evicted', async (t) => {
   const { all } = setUp();
   const acme = all.of('acme');
   acme.tryAcquire();

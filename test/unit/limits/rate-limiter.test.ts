@@ -10,7 +10,7 @@ t.test('the bucket never contains more tokens than the burst', async (t) => {
   t.same([limiter.take('a'), limiter.take('a'), limiter.take('a')], [true, true, false]);
 });
 
-t.test('spent tokens may be owed', async (t) => {
+t.test('more tokens may be spent than there are, as a debt', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   t.equal(limiter.wait('a'), 0);
@@ -23,7 +23,7 @@ t.test('spent tokens may be owed', async (t) => {
   t.notOk(limiter.take('a'));
 });
 
-t.test('drain() takes what there is and owes nothing', async (t) => {
+t.test('drain() takes the available tokens and leaves no debt', async (t) => {
   const clock = createFakeClock();
   const limiter = createRateLimiter({ perSecond: 1, burst: 2, clock });
   limiter.drain('a', 100);

@@ -23,7 +23,7 @@ function pending() {
   return { work: () => promise, end: resolve };
 }
 
-t.test('a source over its rate is refused; another one is not', async (t) => {
+t.test('a source over its rate is refused; other sources are not', async (t) => {
   const { enter, limited } = limits({ perSource: { perSecond: 1, burst: 2 } });
   const ask = (source: string) => enter(source, async () => 'done');
   t.equal(await ask('192.0.2.1'), 'done');
@@ -46,7 +46,7 @@ t.test('a source waits for its own reviews, in a bounded queue, and delays no ot
 
 const MEBIBYTE = 1024 * 1024;
 
-t.test('a source takes at most an eighth of the memory, and none before its body arrives', async (t) => {
+t.test('a source reserves at most an eighth of the memory, and none before its body arrives', async (t) => {
   const { enter, limited } = limits({ concurrent: 64 });
   const first = pending();
   const holding = (source: string, bytes: number) =>
@@ -85,7 +85,7 @@ t.test('a large body counts as several reviews', async (t) => {
   const ask = (bytes: number) => enter('192.0.2.1', async ({ onSize }) => onSize(bytes));
   await ask(3 * MEBIBYTE);
   await ask(3 * MEBIBYTE);
-  await t.rejects(ask(1), REFUSED, 'until the debt is paid');
+  await t.rejects(ask(1), REFUSED, 'the source is refused until its debt is paid');
   t.equal(await enter('192.0.2.2', async () => 'done'), 'done');
 });
 

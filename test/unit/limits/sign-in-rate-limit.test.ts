@@ -19,7 +19,7 @@ t.test('an address that tries many users is limited', async (t) => {
   t.equal(limit.admit('192.0.2.2', 'd'), undefined);
 });
 
-t.test('D514 a user whom many addresses try is limited', async (t) => {
+t.test('D514 a user that many addresses try to sign in as is limited', async (t) => {
   const { limit } = signInLimit();
   t.equal(limit.admit('192.0.2.1', 'a'), undefined);
   t.equal(limit.admit('192.0.2.2', 'a'), undefined);

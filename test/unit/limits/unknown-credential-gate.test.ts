@@ -7,7 +7,7 @@ import {
 } from '../../../src/limits/unknown-credential-gate.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
-/** Two at a time, two more may wait; each source may ask often. */
+/** Two validations run at a time and two more wait; the rate of a source is high. */
 function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
   const clock = createFakeClock();
   const limited: string[] = [];
@@ -21,7 +21,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
     ...options,
   });
   const running: (() => void)[] = [];
-  /** Enters with work that runs until `finish`; says how that ended. */
+  /** Enters the gate with work that runs until `finish`. Resolves to the outcome. */
   const enter = (source: string): Promise<string> =>
     gate
       .enter(source, () => {

@@ -24,7 +24,7 @@ t.test('a line counts as lost until its last byte is written', async (t) => {
   }
 });
 
-t.test('what was refused is taken back, and what was given up is not pending any more', async (t) => {
+t.test('a refused line is removed, and a line that was given up is no longer pending', async (t) => {
   const pending = pendingOf('one\n', 'two\nthree\n');
   t.equal(pending.removeLast(), 2);
   t.equal(pending.giveUp(), 1);
@@ -35,10 +35,13 @@ t.test('what was refused is taken back, and what was given up is not pending any
   t.equal(pending.giveUp(), 0);
 });
 
-t.test('what was given up and is written after all leaves those behind it whole', async (t) => {
-  const pending = pendingOf('one\n');
-  pending.giveUp();
-  pending.confirmWritten(4);
-  pending.add(Buffer.from('two\n'));
-  t.equal(pending.giveUp(), 1);
-});
+t.test(
+  'a line that was given up but written after all does not affect the count of later lines',
+  async (t) => {
+    const pending = pendingOf('one\n');
+    pending.giveUp();
+    pending.confirmWritten(4);
+    pending.add(Buffer.from('two\n'));
+    t.equal(pending.giveUp(), 1);
+  },
+);

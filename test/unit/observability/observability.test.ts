@@ -36,7 +36,7 @@ const agent = (request: ObservedRequest, name: string): ObservedRequest => ({
 
 const fine: Outcome = { status: 200, aborted: false };
 
-t.test('C251 every documented metric is there and counts', async (t) => {
+t.test('C251 every documented metric exists and counts', async (t) => {
   const metrics = everyMetric(() => 2_000);
   const request = record('/api/v1/pods', fine);
   metrics.requestReceived(request);
@@ -57,7 +57,7 @@ t.test('C251 every documented metric is there and counts', async (t) => {
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
-t.test('informers have an age and series while they are in force', async (t) => {
+t.test('informers have an age and series while their generation is in force', async (t) => {
   const metrics = createMetrics(() => 2_000, '1.2.3');
   const of =
     (...ages: readonly number[]) =>
@@ -67,7 +67,11 @@ t.test('informers have an age and series while they are in force', async (t) => 
   const outOfForce = metrics.informersInForce('policies', of(5, 9, 3));
   first();
   const text = await metrics.text();
-  t.match(text, /^stonegate_informer_age_seconds{informer="policies",resource="pots"} 9$/m, 'the oldest');
+  t.match(
+    text,
+    /^stonegate_informer_age_seconds{informer="policies",resource="pots"} 9$/m,
+    'the age of the oldest informer',
+  );
   t.match(text, 'stonegate_informer_lists_total{informer="policies",resource="pots",reason="off"} 0\n');
   t.match(
     text,
@@ -95,7 +99,7 @@ t.test('C252 clients cannot grow the number of series', async (t) => {
   t.ok(series.length <= 2, series.join('\n'));
 });
 
-t.test('a series whose labels have closed sets is there before its first event', async (t) => {
+t.test('a series whose labels have fixed values exists before its first event', async (t) => {
   const text = await createMetrics(() => 0, '1.2.3').text();
   for (const line of [
     'stonegate_refusals_total{code="InvariantBroken"} 0',
@@ -106,7 +110,7 @@ t.test('a series whose labels have closed sets is there before its first event',
     t.match(text, `${line}\n`);
 });
 
-t.test('the metrics of several workers are added up', async (t) => {
+t.test('the metrics of several workers are summed', async (t) => {
   const workers = [createMetrics(() => 0, '1.2.3'), createMetrics(() => 0, '1.2.3')];
   for (const worker of workers) worker.cacheLookup('redis', 'hit');
   for (const [at, worker] of workers.entries()) {
@@ -130,7 +134,7 @@ function captured() {
   return { logger, lines, last: (): Record<string, unknown> => JSON.parse(lines.at(-1) ?? '{}') };
 }
 
-t.test('C149 C245 no token is ever logged, whichever way it comes', async (t) => {
+t.test('C149 C245 no token is ever logged, wherever it occurs', async (t) => {
   const { logger, lines } = captured();
   const token = `gAAAAA${'x'.repeat(100)}`;
   logger.debug({ token, authorization: `Bearer ${token}` }, 'fields of that name');
@@ -141,14 +145,14 @@ t.test('C149 C245 no token is ever logged, whichever way it comes', async (t) =>
   t.notMatch(lines.join(''), token);
 });
 
-t.test('a fault that is expected is one line with all its causes, and has no stack', async (t) => {
+t.test('an expected fault is logged as one line with all its causes, without a stack', async (t) => {
   const { logger, last } = captured();
   const refused = new Error('socket closed', { cause: new Error('connect ECONNREFUSED 127.0.0.1:5000') });
   logger.warn({ error: new StatusError('KeystoneUnavailable', 'Keystone is away', { cause: refused }) }, 'x');
   t.equal(last().error, 'Keystone is away: socket closed: connect ECONNREFUSED 127.0.0.1:5000');
 });
 
-t.test('of a host with several addresses each failure is told', async (t) => {
+t.test('for a host with several addresses, each failure is logged', async (t) => {
   const { logger, last } = captured();
   const cause = new AggregateError([
     new Error('connect ECONNREFUSED ::1'),
@@ -158,7 +162,7 @@ t.test('of a host with several addresses each failure is told', async (t) => {
   t.equal(last().error, 'Keystone is away: connect ECONNREFUSED ::1, connect ENETUNREACH 10.0.0.1');
 });
 
-t.test('an unexpected error keeps its stack, a broken invariant too', async (t) => {
+t.test('an unexpected error is logged with its stack, and so is a broken invariant', async (t) => {
   const { logger, last } = captured();
   logger.error({ error: new TypeError('no function') }, 'x');
   t.match(last().error, /^TypeError: no function\n +at /);
@@ -186,7 +190,7 @@ t.test('a refusal is logged with the cause that the client is not told', async (
 
 t.test('a token in the cause of a refusal is not logged', async (t) => {
   const { logger, last } = captured();
-  // Of no known form.
+  // This token has no known form.
   const token = `Ab1${'x'.repeat(60)}`;
   for (const cause of [new Error(`what is ${token}?`), `what is ${token}?`]) {
     const error = unauthorized(cause);
@@ -197,7 +201,7 @@ t.test('a token in the cause of a refusal is not logged', async (t) => {
   }
 });
 
-t.test('an observer that fails disturbs neither the request nor the others', async (t) => {
+t.test('a failing observer affects neither the request nor other observers', async (t) => {
   const { logger, lines } = captured();
   const fails = () => {
     throw new Error('broken');
@@ -221,7 +225,7 @@ t.test('an observer that fails disturbs neither the request nor the others', asy
   t.equal(lines.length, 3);
 });
 
-/** An audit log that loses no line, unless a test says otherwise. */
+/** An audit log that fails the test if it loses a line, unless the options say otherwise. */
 function openAuditFile(t: Test, options: Partial<AuditStreamOptions> & { readonly file: string }) {
   return createAuditFile({
     content: 'audit events',
@@ -233,7 +237,7 @@ function openAuditFile(t: Test, options: Partial<AuditStreamOptions> & { readonl
 }
 
 t.test(
-  'audit lines are on disk, in order, once the log is closed; a rotated file is opened anew',
+  'audit lines are on disk in order once the log is closed, and a rotated file is reopened',
   async (t) => {
     const folder = t.testdir({});
     const file = join(folder, 'audit.log');
@@ -254,7 +258,7 @@ t.test(
 );
 
 t.test(
-  'an audit log that is moved off a full disk loses nothing, though lines are being written',
+  'an audit log that is moved off a full disk loses no line, even while lines are being written',
   async (t) => {
     const { logger, lines: said } = captured();
     const file = join(t.testdir({}), 'audit.log');
@@ -272,11 +276,11 @@ t.test(
       eventually(async () => (await readFile(file, 'utf8').catch(() => '')) === 'one\ntwo\nthree\n'),
     );
     await audit.close();
-    t.same(failing, [true, false], 'once each');
+    t.same(failing, [true, false], 'each change is reported once');
   },
 );
 
-t.test('audit events that a full disk has not taken by the end are counted, and said', async (t) => {
+t.test('audit events that a full disk refuses until the end are counted and logged', async (t) => {
   const { logger, lines } = captured();
   let lost = 0;
   const count = () => {
@@ -291,7 +295,7 @@ t.test('audit events that a full disk has not taken by the end are counted, and 
   t.equal(lost, 3);
   t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 3, why: /ENOSPC/ });
   await audit.close();
-  t.equal(lost, 3, 'once');
+  t.equal(lost, 3, 'each event is counted once');
 });
 
 /** An audit log to a pipe that only the test reads. */
@@ -306,7 +310,7 @@ async function auditToPipe(t: Test) {
     lost += 1;
   };
   const audit = await openAuditFile(t, { file: pipe, clock, logger, lost: count });
-  /** Reads until there are so many bytes. */
+  /** Reads until it has this number of bytes. */
   const read = async (bytes: number) => {
     let seen = '';
     while (seen.length < bytes) {
@@ -318,32 +322,29 @@ async function auditToPipe(t: Test) {
   return { audit, clock, lines, reader, read, lost: () => lost };
 }
 
-t.test(
-  'an audit log that is to be opened anew while it is slowly written ends with every line',
-  async (t) => {
-    const { audit, reader, read, lost } = await auditToPipe(t);
-    const lines = ['x', 'y'].map((letter) => letter.repeat(200 * 1024));
-    for (const line of lines) audit.write(line);
-    audit.reopen();
-    audit.write('last');
-    const expected = `${[...lines, 'last'].join('\n')}\n`;
-    const closed = audit.close();
-    t.ok((await read(expected.length)) === expected);
-    await closed;
-    await reader.close();
-    t.equal(lost(), 0);
-  },
-);
+t.test('an audit log that is reopened during a slow write loses no line', async (t) => {
+  const { audit, reader, read, lost } = await auditToPipe(t);
+  const lines = ['x', 'y'].map((letter) => letter.repeat(200 * 1024));
+  for (const line of lines) audit.write(line);
+  audit.reopen();
+  audit.write('last');
+  const expected = `${[...lines, 'last'].join('\n')}\n`;
+  const closed = audit.close();
+  t.ok((await read(expected.length)) === expected);
+  await closed;
+  await reader.close();
+  t.equal(lost(), 0);
+});
 
 t.test(
-  'the log says how many audit events are lost in all, those included that were only counted',
+  'the log reports the total of lost audit events, including those that were only counted',
   async (t) => {
     const { audit, clock, lines, reader, read, lost } = await auditToPipe(t);
     const mebibyte = 'x'.repeat(1024 * 1024 - 1);
     for (let written = 0; written < 70; written += 1) audit.write(mebibyte);
     const waiting = 70 - lost();
     t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 1 });
-    t.ok(lost() > 1, 'more were lost without a word');
+    t.ok(lost() > 1, 'more events were lost than were logged');
     let ended = false;
     const closed = audit.close().then(() => {
       ended = true;
@@ -355,13 +356,13 @@ t.test(
     await closed;
     t.equal(lost(), 70);
     t.match(JSON.parse(lines.at(-1) ?? ''), { message: 'audit events are lost', events: 70 });
-    // The write under way would hold this process.
+    // The pending write would keep this process from ending.
     await read(waiting * 1024 * 1024);
     await reader.close();
   },
 );
 
-t.test('an audit log that cannot be opened anew ends with every line in the file it has', async (t) => {
+t.test('an audit log that cannot be reopened writes every line to its current file', async (t) => {
   const folder = t.testdir({ log: {} });
   const { logger, lines: said } = captured();
   const audit = await openAuditFile(t, { file: join(folder, 'log', 'audit.log'), logger });
@@ -375,7 +376,7 @@ t.test('an audit log that cannot be opened anew ends with every line in the file
   t.match(said, [/audit events cannot be written/]);
 });
 
-t.test('audit lines keep their words and their order however slowly they are read', async (t) => {
+t.test('audit lines stay whole and in order, however slowly they are read', async (t) => {
   const { audit, clock, reader, read, lost } = await auditToPipe(t);
   const lines = Array.from({ length: 3_000 }, (_, at) => `line ${at} ${'y'.repeat(at % 400)}`);
   const expected = `${lines.join('\n')}\n`;

@@ -6,7 +6,7 @@ import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
 
 t.test(
-  'with impersonation the review is about the impersonated user, and no own roles are looked up',
+  'with impersonation, the review is about the impersonated user, and no roles of the client are looked up',
   async (t) => {
     const seen: Outgoing[] = [];
     const pipeline = fakePipeline({

@@ -36,23 +36,30 @@ function requestsTo(sent: Sent[], { allowed = true, roles }: { allowed?: boolean
   return createIdentityRequests({ ...stages, subjects, fetcher, bodyRules: () => bodyRules });
 }
 
-t.test('a request has the tenant’s path and account, and the user’s identity alone', async (t) => {
-  const sent: Sent[] = [];
-  await requestsTo(sent).send(keystoneIdentity('alice'), { method: 'GET', target: BINDINGS, origin }, signal);
-  t.match(sent, [
-    {
-      account: { kind: 'tenant', tenant: 'acme' },
-      sender: { kind: 'stonegate' },
-      target: BINDINGS.replace('/v1/', '/v1/tenants/acme/'),
-    },
-  ]);
-  const names = new Set(sent[0]?.headers.map(([name]) => name));
-  t.same(sent[0]?.headers.filter(([name]) => name === 'Impersonate-User').flat(), [
-    'Impersonate-User',
-    'acme:alice',
-  ]);
-  t.notOk(names.has('Authorization'));
-});
+t.test(
+  'a request has the path and account of the tenant, and no identity but that of the user',
+  async (t) => {
+    const sent: Sent[] = [];
+    await requestsTo(sent).send(
+      keystoneIdentity('alice'),
+      { method: 'GET', target: BINDINGS, origin },
+      signal,
+    );
+    t.match(sent, [
+      {
+        account: { kind: 'tenant', tenant: 'acme' },
+        sender: { kind: 'stonegate' },
+        target: BINDINGS.replace('/v1/', '/v1/tenants/acme/'),
+      },
+    ]);
+    const names = new Set(sent[0]?.headers.map(([name]) => name));
+    t.same(sent[0]?.headers.filter(([name]) => name === 'Impersonate-User').flat(), [
+      'Impersonate-User',
+      'acme:alice',
+    ]);
+    t.notOk(names.has('Authorization'));
+  },
+);
 
 t.test('looked-up roles are those of the namespace in the path', async (t) => {
   const sent: Sent[] = [];
@@ -68,7 +75,7 @@ t.test('looked-up roles are those of the namespace in the path', async (t) => {
   t.match(namespaces.get('web')?.groups, ['role-in-web']);
 });
 
-t.test('on Arktos a binding needs the right to bind its role, as one that is forwarded', async (t) => {
+t.test('on Arktos, a binding needs the right to bind its role, just like a forwarded one', async (t) => {
   const sent: Sent[] = [];
   const body = {
     kind: 'RoleBinding',

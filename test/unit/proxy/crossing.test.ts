@@ -1,6 +1,6 @@
 /**
- * A user enters another tenant by the prefix of the path, if a policy lets them in, as a guest and with what
- * the policy allows; else the response is the same for every tenant.
+ * A user whom a policy lets in enters another tenant with a path prefix, as a guest with the rights that
+ * the policy allows. Otherwise the response is the same for every tenant.
  */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
@@ -16,36 +16,36 @@ const withoutAuditID = (text: string) => text.replace(/[0-9a-f-]{36}/, '');
 const identityOf = (headers: HeaderList = []) =>
   headers.filter(([name]) => name.toLowerCase().startsWith('impersonate-'));
 
+t.test('D318 a guest reads what the policy allows, with the full path and under a guest name', async (t) => {
+  const { ask, pipeline } = guestPipeline();
+  const exchange = await ask('alice', `${PODS}?limit=5`);
+  t.equal(exchange.response.status, 200);
+  const [request] = pipeline.sent;
+  t.equal(request?.target, '/api/v1/tenants/globex/namespaces/web/pods?limit=5');
+  t.same(identityOf(request?.headers), [
+    ['Impersonate-User', 'globex:guest:acme:alice'],
+    ['Impersonate-Group', 'stonegate:guest'],
+    ['Impersonate-Group', 'stonegate:guest:acme'],
+    ['Impersonate-Group', 'stonegate:policy:tenant:auditors'],
+  ]);
+});
+
 t.test(
-  'D318 a guest reads what the policy allows, under the full path and a name of their own',
+  'D318 the policy is the upper limit: nothing else is allowed, whatever the tenant binds',
   async (t) => {
     const { ask, pipeline } = guestPipeline();
-    const exchange = await ask('alice', `${PODS}?limit=5`);
-    t.equal(exchange.response.status, 200);
-    const [request] = pipeline.sent;
-    t.equal(request?.target, '/api/v1/tenants/globex/namespaces/web/pods?limit=5');
-    t.same(identityOf(request?.headers), [
-      ['Impersonate-User', 'globex:guest:acme:alice'],
-      ['Impersonate-Group', 'stonegate:guest'],
-      ['Impersonate-Group', 'stonegate:guest:acme'],
-      ['Impersonate-Group', 'stonegate:policy:tenant:auditors'],
-    ]);
+    const exchange = await ask('alice', PODS, { method: 'POST', body: '{}' });
+    t.equal(exchange.response.status, 403);
+    t.match(exchange.response.json(), {
+      reason: 'Forbidden',
+      message:
+        'pods is forbidden: User "globex:guest:acme:alice" cannot create resource "pods" in API group "" in the namespace "web"',
+    });
+    t.same(pipeline.sent, []);
   },
 );
 
-t.test('D318 the ceiling refuses what the policy does not allow, whatever the tenant binds', async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  const exchange = await ask('alice', PODS, { method: 'POST', body: '{}' });
-  t.equal(exchange.response.status, 403);
-  t.match(exchange.response.json(), {
-    reason: 'Forbidden',
-    message:
-      'pods is forbidden: User "globex:guest:acme:alice" cannot create resource "pods" in API group "" in the namespace "web"',
-  });
-  t.same(pipeline.sent, []);
-});
-
-t.test('D317 letting a user in gives them no right but the rules of the policy', async (t) => {
+t.test('D317 admission to a tenant gives a user no right beyond the rules of the policy', async (t) => {
   const { status, pipeline } = guestPipeline([readPods({ rules: [] })]);
   t.equal(await status('alice', PODS), 403);
   t.same(pipeline.sent, []);
@@ -59,16 +59,16 @@ t.test('D321 without a policy the response is the same, whether the tenant exist
       headers: [['X-Any', tenant]],
     });
     t.equal(response.status, 403);
-    // A policy lets alice into globex, for pods alone.
+    // A policy lets alice into globex, but only for pods.
     if (tenant === 'globex') continue;
     t.match(response.json(), { message: new RegExp(` in the namespace "web" of the tenant "${tenant}"$`) });
     bodies.add(withoutAuditID(response.text).replaceAll(tenant, 'TENANT'));
   }
   t.equal(bodies.size, 1);
-  t.same([pipeline.sent, fetched, reviews], [[], [], []], 'nothing is asked of the API server');
+  t.same([pipeline.sent, fetched, reviews], [[], [], []], 'no request is sent to the API server');
 });
 
-t.test('D321 the refusal does not say more of a tenant that lets others in', async (t) => {
+t.test('D321 the refusal reveals nothing about a tenant that lets other users in', async (t) => {
   const { ask } = guestPipeline();
   const bodies = new Set<string>();
   for (const tenant of ['globex', 'nowhere'])
@@ -88,7 +88,7 @@ t.test('without configured policies no user enters any tenant', async (t) => {
   }
 });
 
-t.test('no policy lets a user into the system tenant or into all of them', async (t) => {
+t.test('no policy lets a user into the system tenant or into the tenant "all"', async (t) => {
   for (const tenant of ['system', 'all']) {
     const { status, pipeline } = guestPipeline([readPods({ tenants: new Set([tenant]) })]);
     t.equal(await status('alice', `/tenants/${tenant}/api/v1/pods`), 403);
@@ -96,7 +96,7 @@ t.test('no policy lets a user into the system tenant or into all of them', async
   }
 });
 
-t.test("the prefix of one's own tenant changes nothing", async (t) => {
+t.test("the prefix of the user's own tenant changes nothing", async (t) => {
   const { ask, pipeline } = guestPipeline();
   await ask('alice', '/tenants/acme/api/v1/namespaces/web/secrets');
   await ask('alice', '/api/v1/namespaces/web/secrets');
@@ -109,7 +109,7 @@ t.test("the prefix of one's own tenant changes nothing", async (t) => {
 });
 
 t.test(
-  'a system user without a grant enters no tenant by the prefix, and every one by the full path',
+  'a system user without a grant enters no tenant by the prefix, but any tenant by the full path',
   async (t) => {
     const { ask, pipeline, status } = guestPipeline();
     t.equal(await status('root', PODS), 403);
@@ -121,24 +121,27 @@ t.test(
   },
 );
 
-t.test('a system administrator with a grant is a guest: not of the system tenant any more', async (t) => {
-  const admins = readPods({
-    form: 'administration',
-    name: 'eu',
-    subjects: [{ tenant: 'system', user: 'root' }],
-  });
-  const { ask, pipeline, status } = guestPipeline([admins]);
-  await ask('root', '/tenants/globex/api/v1/pods');
-  t.equal(await status('root', '/tenants/globex/api/v1/tenants/acme/pods'), 400);
-  const [request] = pipeline.sent;
-  t.equal(request?.target, '/api/v1/tenants/globex/pods');
-  t.same(headerValues(request?.headers ?? [], 'impersonate-user'), ['globex:guest:system:root']);
-  t.same(headerValues(request?.headers ?? [], 'impersonate-group'), [
-    'stonegate:guest',
-    'stonegate:guest:system',
-    'stonegate:policy:administration:eu',
-  ]);
-});
+t.test(
+  'a system administrator with a grant is a guest, without the rights of the system tenant',
+  async (t) => {
+    const admins = readPods({
+      form: 'administration',
+      name: 'eu',
+      subjects: [{ tenant: 'system', user: 'root' }],
+    });
+    const { ask, pipeline, status } = guestPipeline([admins]);
+    await ask('root', '/tenants/globex/api/v1/pods');
+    t.equal(await status('root', '/tenants/globex/api/v1/tenants/acme/pods'), 400);
+    const [request] = pipeline.sent;
+    t.equal(request?.target, '/api/v1/tenants/globex/pods');
+    t.same(headerValues(request?.headers ?? [], 'impersonate-user'), ['globex:guest:system:root']);
+    t.same(headerValues(request?.headers ?? [], 'impersonate-group'), [
+      'stonegate:guest',
+      'stonegate:guest:system',
+      'stonegate:policy:administration:eu',
+    ]);
+  },
+);
 
 t.test('a path below the prefix that names another tenant, or another prefix, is 400', async (t) => {
   const { status, pipeline } = guestPipeline();
@@ -157,7 +160,7 @@ t.test('a path below the prefix that names another tenant, or another prefix, is
   t.same(pipeline.sent, []);
 });
 
-t.test('below the prefix nothing but discovery is served of what is no resource', async (t) => {
+t.test('below the prefix, discovery is the only path served that is not a resource', async (t) => {
   const { status, pipeline, fetched } = guestPipeline();
   for (const path of ['', '/', '/metrics', '/logs/', '/swagger.json', '/oauth/token'])
     t.equal(await status('alice', `/tenants/globex${path}`), 403, path);
@@ -166,23 +169,26 @@ t.test('below the prefix nothing but discovery is served of what is no resource'
   t.same([pipeline.sent, fetched], [[], []]);
 });
 
-t.test("discovery below the prefix is the entered tenant's, on the account of the user's own", async (t) => {
-  const { status, fetched } = guestPipeline();
-  t.equal(await status('alice', '/tenants/globex/apis'), 200);
-  t.same(fetched, [
-    { tenant: 'globex', account: { kind: 'tenant', tenant: 'acme', guests: true }, path: '/apis' },
-  ]);
-  t.equal(await status('colons', '/tenants/globex/apis'), 403, 'it needs the grant');
-});
+t.test(
+  "discovery below the prefix is that of the entered tenant, charged to the user's own tenant",
+  async (t) => {
+    const { status, fetched } = guestPipeline();
+    t.equal(await status('alice', '/tenants/globex/apis'), 200);
+    t.same(fetched, [
+      { tenant: 'globex', account: { kind: 'tenant', tenant: 'acme', guests: true }, path: '/apis' },
+    ]);
+    t.equal(await status('colons', '/tenants/globex/apis'), 403, 'discovery needs a grant');
+  },
+);
 
-t.test("a guest is not shown the entered tenant's own object", async (t) => {
+t.test('the object of the entered tenant is not shown to a guest without the right', async (t) => {
   const rules = [{ apiGroups: [''], resources: ['tenants'], verbs: ['get', 'list'] }];
   const { ask, pipeline } = guestPipeline([readPods({ rules })]);
   await ask('alice', '/tenants/globex/api/v1/tenants/globex');
   t.equal(pipeline.sent[0]?.target, '/api/v1/tenants/globex', 'the API server decides');
 });
 
-t.test('D327 a guest acts as no other user', async (t) => {
+t.test('D327 a guest cannot impersonate any user', async (t) => {
   const rules = [{ apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] }];
   const { ask, pipeline, reviews } = guestPipeline([readPods(), readPods({ name: 'more', rules })]);
   for (const name of ['globex:bob', 'bob', 'globex:guest:acme:alice']) {
@@ -192,7 +198,7 @@ t.test('D327 a guest acts as no other user', async (t) => {
   t.same([pipeline.sent, reviews], [[], []]);
 });
 
-t.test('D319 no user of the entered tenant has the name or the group of a guest', async (t) => {
+t.test('D319 no user of the entered tenant can have the name or the group of a guest', async (t) => {
   const { status, pipeline } = guestPipeline();
   t.equal(await status('posing', '/api/v1/namespaces/web/pods'), 403);
   t.equal(await status('grouped', '/api/v1/namespaces/web/pods'), 403);
@@ -229,7 +235,7 @@ t.test('D325 what a policy of one tenant allows holds in that tenant only', asyn
   t.equal(await status('alice', '/tenants/initech/api/v1/pods'), 403);
 });
 
-t.test('groups of home count for the policy and are not brought along', async (t) => {
+t.test('groups of the home tenant count for the policy, but not in the entered tenant', async (t) => {
   const byGroup = readPods({ subjects: [{ tenant: 'acme', group: 'keystone:group:auditors' }] });
   const { status, pipeline } = guestPipeline([byGroup]);
   t.equal(await status('alice', PODS), 200);
@@ -240,7 +246,7 @@ t.test('groups of home count for the policy and are not brought along', async (t
   t.equal(headerValue(headers, 'impersonate-uid'), undefined);
   t.notOk(
     headers.some(([name]) => name.toLowerCase().startsWith('impersonate-extra')),
-    'roles of home stay there',
+    'roles of the home tenant are not sent',
   );
 });
 
@@ -267,7 +273,7 @@ t.test('Location in the response gets the prefix that the client sent', async (t
   );
 });
 
-t.test('filtered responses and hidden refusals are not for guests', async (t) => {
+t.test('responses are not filtered and refusals not hidden for guests', async (t) => {
   const { ask, pipeline } = guestPipeline();
   const { access } = accessIndexOf();
   const { responseHooks: [hookFor] = [] } = createHideForbidden(pipeline.mode, {
@@ -294,7 +300,7 @@ t.test('filtered responses and hidden refusals are not for guests', async (t) =>
   ]);
 });
 
-t.test('a connection into a pod needs the right to create it, of the policy and of RBAC', async (t) => {
+t.test('a connection into a pod needs the right to create it, both by the policy and by RBAC', async (t) => {
   const exec = (verbs: string[]) =>
     readPods({ rules: [{ apiGroups: [''], resources: ['pods/exec'], verbs }] });
   const upgrade = () => ({ protocol: 'websocket', socket: new PassThrough(), head: Buffer.alloc(0) });
@@ -328,7 +334,7 @@ t.test('D329 the audit event names the user, both tenants and the policy with it
   t.equal(record?.exchange.target, PODS, 'the path is the one that the client sent');
 });
 
-t.test('D329 the event of a refusal by the ceiling names the policies that let the user in', async (t) => {
+t.test('D329 the event of a refusal beyond the policy names the policies that let the user in', async (t) => {
   const { ask, pipeline } = guestPipeline([readPods(), readPods({ form: 'abac', name: 'line' })]);
   await ask('alice', PODS, { method: 'DELETE' });
   t.match(pipeline.events.at(-1)?.record, {
@@ -345,18 +351,21 @@ t.test('D329 the event of a refusal by the ceiling names the policies that let t
   });
 });
 
-t.test('D329 the event of a user whom no policy lets in names the tenant that they tried', async (t) => {
-  const { ask, pipeline } = guestPipeline();
-  await ask('alice', '/tenants/nowhere/api/v1/pods');
-  t.match(pipeline.events.at(-1)?.record, {
-    tenant: 'acme',
-    outcome: {
-      status: 403,
-      code: 'TenantForbidden',
-      annotations: { 'stonegate.dev/entered-tenant': 'nowhere' },
-    },
-  });
-});
+t.test(
+  'D329 the event of a user whom no policy lets in names the tenant that they tried to enter',
+  async (t) => {
+    const { ask, pipeline } = guestPipeline();
+    await ask('alice', '/tenants/nowhere/api/v1/pods');
+    t.match(pipeline.events.at(-1)?.record, {
+      tenant: 'acme',
+      outcome: {
+        status: 403,
+        code: 'TenantForbidden',
+        annotations: { 'stonegate.dev/entered-tenant': 'nowhere' },
+      },
+    });
+  },
+);
 
 const REVIEWS = '/tenants/globex/apis/authorization.k8s.io/v1';
 const access = (resourceAttributes: object) =>
@@ -367,7 +376,7 @@ const access = (resourceAttributes: object) =>
   });
 const POST = { method: 'POST', headers: [['Content-Type', 'application/json']] as const };
 
-t.test('what a guest may do is what both the policy and RBAC allow', async (t) => {
+t.test('a guest may do what both the policy and RBAC allow', async (t) => {
   const target = `${REVIEWS}/selfsubjectaccessreviews`;
   const mayGet = access({ verb: 'get', resource: 'pods', namespace: 'web' });
   const { ask, reviews } = guestPipeline();
@@ -394,14 +403,14 @@ t.test('what a guest may do is what both the policy and RBAC allow', async (t) =
     t.match((await ask('alice', target, { ...POST, body: access(attributes) })).response.json(), {
       status: { allowed: false },
     });
-  t.equal(reviews.length, 1, 'what no policy allows is not reviewed');
+  t.equal(reviews.length, 1, 'a request that no policy allows is not reviewed');
   const denied = guestPipeline([readPods()], false);
   t.match((await denied.ask('alice', target, { ...POST, body: mayGet })).response.json(), {
     status: { allowed: false },
   });
 });
 
-t.test('what an access token does not allow, its guest may not do either', async (t) => {
+t.test('an access token limits its owner as a guest too', async (t) => {
   const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
   const { ask, reviews } = guestPipeline([readPods({ rules: [secrets] })]);
   const body = access({ verb: 'get', resource: 'secrets', namespace: 'web' });
@@ -409,10 +418,10 @@ t.test('what an access token does not allow, its guest may not do either', async
     (await ask(user, `${REVIEWS}/selfsubjectaccessreviews`, { ...POST, body })).response.json();
   t.match(await statusFor('alice'), { status: { allowed: true } });
   t.match(await statusFor('session'), { status: { allowed: false, reason: /its scopes are session/ } });
-  t.equal(reviews.length, 1, 'it is not reviewed');
+  t.equal(reviews.length, 1, 'a request beyond the scope is not reviewed');
 });
 
-t.test("Stonegate's own API is not for guests, also not if a policy names it", async (t) => {
+t.test("Stonegate's own API is closed to guests, even if a policy names it", async (t) => {
   const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['*'] }];
   const { ask, status, reviews } = guestPipeline([readPods({ rules })]);
   const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
@@ -423,7 +432,7 @@ t.test("Stonegate's own API is not for guests, also not if a policy names it", a
   t.same(reviews, []);
 });
 
-t.test('a guest learns who they are, and no list of rules', async (t) => {
+t.test('a guest can ask who they are, but not for a list of rules', async (t) => {
   const { ask, status } = guestPipeline();
   const self = '/tenants/globex/apis/authentication.k8s.io/v1/selfsubjectreviews';
   t.match((await ask('alice', self, { ...POST, body: '{}' })).response.json(), {

@@ -13,7 +13,7 @@ import { tokenScope } from '../../support/token-scope.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
-/** An open watch, and a weak reference to the pipeline that decided it. */
+/** An open watch, and a weak reference to the pipeline that served its request. */
 function openWatch(begins: boolean) {
   const { promise: ended, resolve: end } = Promise.withResolvers<RelayResult>();
   const pipeline = fakePipeline({
@@ -38,24 +38,27 @@ async function isCollected(reference: WeakRef<object>): Promise<boolean> {
   return reference.deref() === undefined;
 }
 
-t.test('an open watch whose response has begun does not keep the pipeline that decided it', async (t) => {
+t.test('an open watch whose response has begun does not retain its pipeline in memory', async (t) => {
   const { served, end, streams, events, reference } = openWatch(true);
   t.ok(await isCollected(reference));
-  t.equal(streams.size, 1, 'it is still open');
+  t.equal(streams.size, 1, 'the watch is still open');
   end({ status: 200, aborted: false });
   await served;
   t.equal(streams.size, 0);
   t.match(events.at(-1), { stage: 'complete', record: { outcome: { status: 200 } } });
 });
 
-t.test('until then it does: a refusal of Stonegate’s own rights is reported to it', async (t) => {
-  const { served, end, reference } = openWatch(false);
-  t.notOk(await isCollected(reference));
-  end({ status: 200, aborted: false });
-  await served;
-});
+t.test(
+  'before its response begins, a watch retains its pipeline, to which refusals are reported',
+  async (t) => {
+    const { served, end, reference } = openWatch(false);
+    t.notOk(await isCollected(reference));
+    end({ status: 200, aborted: false });
+    await served;
+  },
+);
 
-/** Requests whose response Stonegate makes itself, by clients that read nothing. */
+/** Requests that Stonegate answers itself, from clients that read nothing. */
 function answering(bytes: number, perKey: number) {
   const responseMemory = new ResponseMemory({ total: 10 * perKey, perKey });
   const state = { fails: false };
@@ -80,21 +83,24 @@ function answering(bytes: number, perKey: number) {
   return { responseMemory, request, state };
 }
 
-t.test('responses that Stonegate makes itself count until they are read: beyond the share 429', async (t) => {
-  const { responseMemory, request, state } = answering(100_000, 250_000);
-  const [first, second] = [await request(), await request()];
-  t.equal(responseMemory.reserved, 200_000);
-  const third = await request();
-  t.equal(third.response.status, 429);
-  t.match(third.response.json(), { reason: 'TooManyRequests' });
-  first.leave();
-  t.equal(responseMemory.reserved, 100_000, 'a client that leaves releases its response');
-  t.equal((await request()).response.status, 200);
-  state.fails = true;
-  t.equal((await request()).response.status, 500);
-  second.leave();
-  t.equal(responseMemory.reserved, 100_000);
-});
+t.test(
+  'Stonegate’s own responses count until they are read; a tenant over its share gets a 429',
+  async (t) => {
+    const { responseMemory, request, state } = answering(100_000, 250_000);
+    const [first, second] = [await request(), await request()];
+    t.equal(responseMemory.reserved, 200_000);
+    const third = await request();
+    t.equal(third.response.status, 429);
+    t.match(third.response.json(), { reason: 'TooManyRequests' });
+    first.leave();
+    t.equal(responseMemory.reserved, 100_000, 'the response of a client that disconnects is released');
+    t.equal((await request()).response.status, 200);
+    state.fails = true;
+    t.equal((await request()).response.status, 500);
+    second.leave();
+    t.equal(responseMemory.reserved, 100_000);
+  },
+);
 
 t.test('the hooks of several features are given to the forwarder', async (t) => {
   const onCreated = () => {};
@@ -133,7 +139,7 @@ async function withToken(
 
 const FILTERED = { status: 200, headers: [], body: Buffer.from('filtered') };
 
-t.test('with an access token only what its scope allows is forwarded', async (t) => {
+t.test('with an access token, only requests within its scope are forwarded', async (t) => {
   t.match(await withToken('/api/v1/namespaces/web/pods'), { status: 200, sent: 1 });
   const refused = await withToken('/api/v1/namespaces/shop/pods');
   t.match(refused, { status: 403, sent: 0, text: /in the namespace \\"shop\\": the access token abcd1234/ });
@@ -153,14 +159,14 @@ t.test('a list that no handler filters is not forwarded beyond the scope', async
   }
 });
 
-t.test('of what the API server would be asked first, the filtered response follows at once', async (t) => {
+t.test('beyond the scope, the filtered response is sent without asking the API server first', async (t) => {
   const handlers = { 'all-namespaces': async () => ({ insteadOfForbidden: async () => FILTERED }) };
   t.match(await withToken('/api/v1/pods', handlers), { status: 200, sent: 0, text: 'filtered' });
   const without = { 'all-namespaces': async () => ({ insteadOfForbidden: async () => undefined }) };
   t.match(await withToken('/api/v1/pods', without), { status: 403, sent: 0 });
 });
 
-t.test('handlers that do not filter by the scope respond only to what it allows', async (t) => {
+t.test('handlers that do not filter by the scope are called only for requests within it', async (t) => {
   const handlers = { forward: async () => FILTERED, 'all-namespaces': async () => FILTERED };
   t.match(await withToken('/api/v1/pods', handlers), { status: 200, text: 'filtered' });
   t.match(await withToken('/api/v1/nodes/x', handlers), { status: 403 });

@@ -30,7 +30,7 @@ function reasonsOf({
     reasonOf(site.outgoing(name, '/api/v1/pods', [], 'GET'), attributes);
 }
 
-t.test('D019 lists and watches of namespaces are filtered for who may not have all', async (t) => {
+t.test('D019 lists and watches of namespaces are filtered for users who may not list all', async (t) => {
   const reasonOf = reasonsOf();
   for (const verb of ['list', 'watch'])
     for (const namespace of ['', 'a'])
@@ -44,10 +44,14 @@ t.test('D019 lists and watches of namespaces are filtered for who may not have a
     {},
   ])
     t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
-  t.equal(await reasonOf({ verb: 'list', resource: 'namespaces' }, 'bob'), undefined, 'who may list all');
+  t.equal(
+    await reasonOf({ verb: 'list', resource: 'namespaces' }, 'bob'),
+    undefined,
+    'a user who may list all namespaces',
+  );
 });
 
-t.test('lists of all namespaces of a kind are, if they would be merged', async (t) => {
+t.test('lists across all namespaces are filtered if they would be merged', async (t) => {
   const reasonOf = reasonsOf({ wouldMerge: async () => true });
   t.match(await reasonOf({ verb: 'list', resource: 'pods' }), /filtered/);
   t.equal(await reasonOf({ verb: 'list', resource: 'pods', namespace: 'a' }), undefined);
@@ -56,25 +60,28 @@ t.test('lists of all namespaces of a kind are, if they would be merged', async (
   t.equal(await reasonsOf({ wouldMerge: async () => tooMany })({ verb: 'list', resource: 'pods' }), tooMany);
 });
 
-t.test('on Arktos the list of tenants, and the own tenant by name, are, since they are shown', async (t) => {
-  const arktos = { systemTenant: 'system', domains: {} };
-  const reasonOf = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: true }) });
-  t.match(await reasonOf({ verb: 'list', resource: 'tenants' }), /filtered: it has the user's own tenant/);
-  t.match(await reasonOf({ verb: 'get', resource: 'tenants', name: 'acme' }), /own tenant/);
-  for (const attributes of [
-    { verb: 'get', resource: 'tenants', name: 'globex' },
-    { verb: 'get', resource: 'tenants' },
-    { verb: 'watch', resource: 'tenants' },
-    { verb: 'delete', resource: 'tenants', name: 'acme' },
-    { verb: 'list', resource: 'tenants', name: 'acme' },
-    { verb: 'list', resource: 'tenants', group: 'example.com' },
-  ])
-    t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
-  const hidden = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: false }) });
-  t.equal(await hidden({ verb: 'list', resource: 'tenants' }), undefined);
-});
+t.test(
+  'on Arktos, the list of tenants and the user’s own tenant are filtered if they are shown',
+  async (t) => {
+    const arktos = { systemTenant: 'system', domains: {} };
+    const reasonOf = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: true }) });
+    t.match(await reasonOf({ verb: 'list', resource: 'tenants' }), /filtered: it has the user's own tenant/);
+    t.match(await reasonOf({ verb: 'get', resource: 'tenants', name: 'acme' }), /own tenant/);
+    for (const attributes of [
+      { verb: 'get', resource: 'tenants', name: 'globex' },
+      { verb: 'get', resource: 'tenants' },
+      { verb: 'watch', resource: 'tenants' },
+      { verb: 'delete', resource: 'tenants', name: 'acme' },
+      { verb: 'list', resource: 'tenants', name: 'acme' },
+      { verb: 'list', resource: 'tenants', group: 'example.com' },
+    ])
+      t.equal(await reasonOf(attributes), undefined, JSON.stringify(attributes));
+    const hidden = reasonsOf({ mode: createArktosMode({ ...arktos, showsOwnTenant: false }) });
+    t.equal(await hidden({ verb: 'list', resource: 'tenants' }), undefined);
+  },
+);
 
-t.test('with an access token only lists are that its scope allows in some namespace', async (t) => {
+t.test('with an access token, only lists that its scope allows in some namespace are filtered', async (t) => {
   const namespaces = { wouldFilter: async () => true };
   const mode = createArktosMode({ systemTenant: 'system', domains: {}, showsOwnTenant: true });
   const reasonOf = createFilteredReason({ mode, namespaces, wouldMerge: async () => true });
@@ -88,5 +95,5 @@ t.test('with an access token only lists are that its scope allows in some namesp
   }
   t.equal(await asked('secrets', 'namespace/web/read'), undefined);
   t.match(await asked('tenants', 'tenant/read'), /own tenant/);
-  t.equal(await asked('tenants', 'namespace/web/read'), undefined, 'it is in no namespace');
+  t.equal(await asked('tenants', 'namespace/web/read'), undefined, 'a tenant is in no namespace');
 });

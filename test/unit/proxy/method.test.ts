@@ -19,7 +19,7 @@ t.test('a method without a verb is refused on the path of a resource', async (t)
   });
 });
 
-t.test('OPTIONS connects to pods, services and nodes, other such methods do not', async (t) => {
+t.test('OPTIONS connects to pods, services and nodes; other methods without a verb do not', async (t) => {
   for (const target of [
     `${POD}/proxy`,
     '/api/v1/namespaces/default/services/s/proxy/x',

@@ -17,7 +17,7 @@ for (const mode of MODES) {
   const routeOf = (method: string, target: string) =>
     ownAPIOf().route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
 
-  t.test(`${mode.name}: who one is, is asked with GET or HEAD`, async (t) => {
+  t.test(`${mode.name}: the identity of the user is read with GET or HEAD`, async (t) => {
     const route = { kind: 'own-api', resource: 'selfidentity', namespace: '', name: '' } as const;
     t.same(routeOf('GET', `${V1}/selfidentity`), route);
     t.same(routeOf('HEAD', `${V1}/selfidentity`), route);
@@ -46,7 +46,7 @@ for (const mode of MODES) {
     },
   );
 
-  t.test(`${mode.name}: without the index there are no resources that need it`, async (t) => {
+  t.test(`${mode.name}: without the index, resources that need it do not exist`, async (t) => {
     const ownAPI = ownAPIOf(false);
     const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
     t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), {
@@ -63,7 +63,7 @@ for (const mode of MODES) {
     );
   });
 
-  t.test(`${mode.name}: the group’s own documents are read`, async (t) => {
+  t.test(`${mode.name}: the discovery documents of the group are read-only`, async (t) => {
     for (const [path, document] of [
       ['/apis/stonegate.dev', 'group'],
       [V1, 'resources'],
@@ -105,7 +105,7 @@ for (const mode of MODES) {
     `${V1}/watch/namespaces/web/localresourceaccessreviews`,
     `${V1}/tenants/globex/namespaces/web/localresourceaccessreviews`,
   ]) {
-    t.test(`${mode.name}: ${path} is nothing, and never the API server's`, async (t) => {
+    t.test(`${mode.name}: ${path} is a 404, and never sent to the API server`, async (t) => {
       for (const method of ['GET', 'POST'])
         t.throws(() => routeOf(method, path), { code: 'NotFound', http: 404 });
     });

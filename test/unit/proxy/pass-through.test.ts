@@ -10,7 +10,7 @@ import { outgoingOf } from '../../support/outgoing.ts';
 const OPTIONS = { auditID: 'a-1', clientAddress: '192.0.2.7' };
 const ROBOT = upstreamIdentity('system:serviceaccount:default:robot');
 
-t.test('C093 without a bearer token they are not acted for', async (t) => {
+t.test('C093 a user of the API server without a bearer token is refused', async (t) => {
   t.throws(() => senderOf(ROBOT, undefined), { code: 'InvariantBroken' });
   t.throws(() => senderOf(ROBOT, { kind: 'x-auth-token', token: 'theirs' }), { code: 'InvariantBroken' });
   t.throws(() => senderOf(ROBOT, { kind: 'basic', userName: 'u', password: 'p' }), {
@@ -18,11 +18,11 @@ t.test('C093 without a bearer token they are not acted for', async (t) => {
   });
 });
 
-t.test('everybody else is sent with Stonegate’s credential, whatever they brought', async (t) => {
+t.test('requests of all other users are sent with Stonegate’s credential, whatever their own', async (t) => {
   t.same(senderOf(keystoneIdentity('alice'), { kind: 'bearer', token: 'theirs' }), { kind: 'stonegate' });
 });
 
-t.test('of the client’s fields nothing that says who it is goes along', async (t) => {
+t.test('no header field of the client that names a user is forwarded', async (t) => {
   const cleaned = cleanClientHeaders([
     ['Authorization', 'Bearer theirs'],
     ['X-Remote-User', 'admin'],
@@ -39,12 +39,12 @@ t.test('of the client’s fields nothing that says who it is goes along', async 
 });
 
 for (const name of ['Impersonate-User', 'X-Remote-User', 'X-Auth-Token'])
-  t.test(`a ${name} that is still there stops the request`, async (t) => {
+  t.test(`a request that still has ${name} is not sent`, async (t) => {
     t.throws(() => passThrough([[name, 'x']], OPTIONS), { code: 'InvariantBroken' });
     t.throws(() => assertNoIdentity([[name, 'x']]), { code: 'InvariantBroken' });
   });
 
-t.test('impersonation headers are refused, and never dropped from the request', async (t) => {
+t.test('impersonation headers are refused, never silently dropped', async (t) => {
   const exchange = fakeExchange({ headers: [['Impersonate-User', 'reader']] });
   const outgoing = outgoingOf(openMode, ROBOT, exchange);
   const handled = { ...outgoing, impersonator: outgoing.user };

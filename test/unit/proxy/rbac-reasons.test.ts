@@ -1,4 +1,4 @@
-/** Why RBAC allows a request of a user or not, as the index has it. */
+/** The reason why RBAC allows or denies a request, according to the index. */
 import t from 'tap';
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { createReasonOf } from '../../../src/proxy/rbac-reasons.ts';
@@ -33,7 +33,7 @@ interface AskedReason {
   readonly isOperator?: boolean;
 }
 
-/** Of a GET. */
+/** The reason for a GET. */
 function reason(objects: readonly StoredObject[], asked: AskedReason): string | undefined {
   const { path = POD, mode = shared, tenant = 'acme', groups = [MEMBER] } = asked;
   const site = accessIndexOf(...objects);
@@ -54,18 +54,25 @@ const inShared = [
   clusterRoleBinding('metrics', 'ClusterRole/reader', [user('prometheus')]),
 ];
 
-t.test('the path names the project of the user’s own scope, and the id of any other', async (t) => {
-  t.match(reason(inShared, { allowed: true, isScoped: true }), /^role member on project shop → group /);
-  t.match(reason(inShared, { allowed: true }), /^role member on project p1 → group /);
-});
+t.test(
+  'the reason gives the name of the project of the user’s own scope, and the id of any other',
+  async (t) => {
+    t.match(reason(inShared, { allowed: true, isScoped: true }), /^role member on project shop → group /);
+    t.match(reason(inShared, { allowed: true }), /^role member on project p1 → group /);
+  },
+);
 
-t.test('a refusal names what is nearly granted, for the very object of the request', async (t) => {
+t.test('a refusal names what is nearly granted for the object of the request', async (t) => {
   t.equal(
     reason(inShared, { allowed: false, path: `${POD}/log` }),
     'a binding in the namespace grants `get pods`, not `pods/log`',
   );
   const elsewhere = '/api/v1/namespaces/db/pods/x/log';
-  t.equal(reason(inShared, { allowed: false, path: elsewhere }), undefined, 'in another namespace');
+  t.equal(
+    reason(inShared, { allowed: false, path: elsewhere }),
+    undefined,
+    'nothing is granted in another namespace',
+  );
 });
 
 t.test('an operator is told the bindings that the user may not read', async (t) => {
@@ -77,17 +84,17 @@ t.test('an operator is told the bindings that the user may not read', async (t) 
   );
 });
 
-t.test('a path that is no resource has a reason if it is allowed', async (t) => {
+t.test('a path that is not a resource has a reason if it is allowed', async (t) => {
   const objects = [...inShared, clusterRoleBinding('of-alice', 'ClusterRole/reader', [user('alice')])];
   t.equal(reason(objects, { allowed: true, path: '/metrics' }), 'user alice → a cluster-wide binding');
   t.equal(reason(objects, { allowed: false, path: '/logs' }), undefined);
 });
 
-t.test('there is none while the index is stale', async (t) => {
+t.test('no reason is given while the index is stale', async (t) => {
   t.equal(reason(inShared, { allowed: true, isStale: true }), undefined);
 });
 
-t.test('with tenants, only the bindings of the user’s own count', async (t) => {
+t.test('with tenants, only bindings of the user’s own tenant count', async (t) => {
   const objects = (tenant: string) => [
     clusterRole('reader', READER, { tenant }),
     roleBinding('web', 'b', 'ClusterRole/reader', [group(MEMBER)], tenant),
@@ -97,19 +104,29 @@ t.test('with tenants, only the bindings of the user’s own count', async (t) =>
   t.equal(reason(objects('globex'), asked), undefined);
 });
 
-t.test('what an access token does not allow has that as its reason, whatever its owner may do', async (t) => {
-  const { access } = accessIndexOf(...inShared);
-  const reasonOf = (scopes: string, allowed: boolean) =>
-    createReasonOf(access, shared)(
-      {
-        info: readRequestInfo('GET', POD, shared),
-        user: { username: 'alice', uid: '', groups: [MEMBER], extra: {} },
-        tenant: toTenantName('acme'),
-        identity: { ...keystoneIdentity('alice'), accessToken: tokenScope(scopes) },
-      },
-      allowed,
+t.test(
+  'if an access token does not allow a request, that is the reason, whatever its owner may do',
+  async (t) => {
+    const { access } = accessIndexOf(...inShared);
+    const reasonOf = (scopes: string, allowed: boolean) =>
+      createReasonOf(access, shared)(
+        {
+          info: readRequestInfo('GET', POD, shared),
+          user: { username: 'alice', uid: '', groups: [MEMBER], extra: {} },
+          tenant: toTenantName('acme'),
+          identity: { ...keystoneIdentity('alice'), accessToken: tokenScope(scopes) },
+        },
+        allowed,
+      );
+    t.match(reasonOf('namespace/web/read', true), /^role member on project p1/);
+    t.match(
+      reasonOf('namespace/shop/read', false),
+      /does not allow it: its scopes are namespace\/shop\/read/,
     );
-  t.match(reasonOf('namespace/web/read', true), /^role member on project p1/);
-  t.match(reasonOf('namespace/shop/read', false), /does not allow it: its scopes are namespace\/shop\/read/);
-  t.equal(reasonOf('namespace/shop/read', true), undefined, 'the API server was asked about the owner');
-});
+    t.equal(
+      reasonOf('namespace/shop/read', true),
+      undefined,
+      'the API server reviewed the owner without the scope',
+    );
+  },
+);

@@ -117,7 +117,7 @@ t.test('D119: a rule of an aggregated role is traced to the selected cluster rol
   }
 });
 
-t.test('D118: an aggregated role that is not filled in grants nothing, and the reason says so', async (t) => {
+t.test('D118: an aggregated role without rules yet grants nothing, and the reason says so', async (t) => {
   const objects = [
     clusterRole('edit', [], { aggregates: [{ matchLabels: { to: 'edit' } }] }),
     clusterRole('pods', PODS, { labels: { to: 'edit' } }),
@@ -151,7 +151,7 @@ t.test('near misses say what is granted instead: the nearest first, and at most 
   t.equal(reason([...BOUND, ...many], question('get', 'pods/log', 'web'), false)?.split('; ').length, 3);
 });
 
-t.test('there is no reason if the API server says otherwise, or the index is not current', async (t) => {
+t.test('no reason is given if the API server decided otherwise or the index is not current', async (t) => {
   t.equal(reason(BOUND, question('get', 'pods', 'web'), false), undefined);
   t.equal(reason(BOUND, question('get', 'pods/log', 'web'), true), undefined);
   t.equal(reason(BOUND, question('get', 'pods', 'web'), true, { stale: true }), undefined);

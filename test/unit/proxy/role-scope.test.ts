@@ -12,7 +12,7 @@ function scopeOf(target: string, identity = keystoneIdentity('alice')) {
   return roleScopeOf(info, identity, mode.tenantOf(identity), mode);
 }
 
-t.test("a guest has the roles of home, and none of the entered tenant's namespaces", async (t) => {
+t.test('a guest has roles of the home domain, and none in namespaces of the entered tenant', async (t) => {
   t.same(scopeOf('/tenants/globex/api/v1/namespaces/web/pods'), {
     domainID: 'id-of-acme',
     namespace: '',
@@ -20,7 +20,7 @@ t.test("a guest has the roles of home, and none of the entered tenant's namespac
   });
 });
 
-t.test("the prefix of one's own tenant changes no role", async (t) => {
+t.test("the prefix of the user's own tenant changes no role", async (t) => {
   const path = '/api/v1/namespaces/web/pods';
   t.same(scopeOf(`/tenants/acme${path}`), scopeOf(path));
   t.match(scopeOf(path), { domainID: 'id-of-acme', namespace: 'web' });

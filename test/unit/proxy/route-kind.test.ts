@@ -1,4 +1,4 @@
-/** Which handler a request has: the whole decision as a table. */
+/** Which kind of route a request has, as a table of all cases. */
 
 import t from 'tap';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
@@ -33,7 +33,7 @@ function kindOf(request: string, { mode = shared, home = 'acme', ...more }: More
   return routeKind({ info, exchange, tenant, ...(crossing !== undefined && { crossing }) }, route, mode);
 }
 
-t.test('every kind', async (t) => {
+t.test('each request has the expected kind', async (t) => {
   for (const [request, kind, more] of [
     ['GET /api/v1/namespaces/n/pods', 'forward'],
     ['GET /api/v1/namespaces/n/pods/p', 'forward'],

@@ -9,7 +9,7 @@ import { alice, fakePipeline, openMode } from '../../support/fake-pipeline.ts';
 const bearer = [['Authorization', 'Bearer secret-token']] as const;
 
 t.test(
-  'C001 C254 without a credential: 401 of reason Unauthorized, and nothing is sent upstream',
+  'C001 C254 a request without a credential is a 401 with the reason Unauthorized, and is not sent upstream',
   async (t) => {
     const pipeline = fakePipeline();
     const exchange = fakeExchange();
@@ -26,7 +26,7 @@ t.test(
   },
 );
 
-t.test('C003 a credential that no authenticator takes: 401', async (t) => {
+t.test('C003 a credential that no authenticator accepts is a 401', async (t) => {
   const pipeline = fakePipeline({ authenticators: [{ name: 'none', authenticate: async () => undefined }] });
   const exchange = fakeExchange({ headers: bearer });
   await serveRequest(exchange, pipeline);
@@ -34,7 +34,7 @@ t.test('C003 a credential that no authenticator takes: 401', async (t) => {
   t.same(pipeline.sent, []);
 });
 
-t.test('C004 C005 an authenticator that throws ends the chain: the next is not asked', async (t) => {
+t.test('C004 C005 an authenticator that throws ends the chain, and the next one is not asked', async (t) => {
   let asked = false;
   const pipeline = fakePipeline({
     authenticators: [
@@ -57,7 +57,7 @@ t.test('C004 C005 an authenticator that throws ends the chain: the next is not a
   await serveRequest(exchange, pipeline);
   t.equal(exchange.response.status, 401);
   t.notOk(asked);
-  t.notMatch(exchange.response.text, /expired/, 'why it failed is not told');
+  t.notMatch(exchange.response.text, /expired/, 'the response does not say why it failed');
 });
 
 t.test('C006 an impersonation header without a credential is still only a 401', async (t) => {
@@ -81,14 +81,14 @@ t.test('a refusal shows its code and audit ID, and the Audit-Id header says the 
   });
 });
 
-t.test('the API server is given our audit ID, not the client’s', async (t) => {
+t.test('the API server receives Stonegate’s audit ID, not that of the client', async (t) => {
   const pipeline = fakePipeline();
   await serveRequest(fakeExchange({ headers: [...bearer, ['Audit-ID', 'forged']] }), pipeline);
   t.same(headerValues(pipeline.sent[0]?.headers ?? [], 'audit-id'), [pipeline.events[0]?.record.auditID]);
 });
 
 t.test(
-  'C035 a request is audited when its user is known and when it is over, naming the user both times',
+  'C035 a request is audited when its user is known and when it is complete, both times with the user',
   async (t) => {
     const pipeline = fakePipeline();
     await serveRequest(fakeExchange({ headers: bearer }), pipeline);
@@ -102,7 +102,7 @@ t.test(
   },
 );
 
-t.test('C056 a watch is audited when its answer begins', async (t) => {
+t.test('C056 a watch is also audited when its response begins', async (t) => {
   const pipeline = fakePipeline();
   await serveRequest(fakeExchange({ headers: bearer, target: '/api/v1/pods?watch=1' }), pipeline);
   t.same(
@@ -112,7 +112,7 @@ t.test('C056 a watch is audited when its answer begins', async (t) => {
   t.match(pipeline.sent[0], { longRunning: true, endless: true });
 });
 
-t.test('a request to a service behind the API server has no time limit, but an end of its own', async (t) => {
+t.test('a proxied request to a service has no time limit, but is not endless', async (t) => {
   const pipeline = fakePipeline();
   await serveRequest(
     fakeExchange({ headers: bearer, target: '/api/v1/namespaces/n/services/s/proxy/report' }),
@@ -129,7 +129,7 @@ t.test('C190 an Upgrade header never skips authentication', async (t) => {
   t.same(pipeline.tunnelled, []);
 });
 
-t.test('C142 an authorizer that fails refuses: nothing is forwarded', async (t) => {
+t.test('C142 if an authorizer fails, the request is refused and not forwarded', async (t) => {
   const fails = async () => {
     throw new Error('the reviewer is broken');
   };
@@ -142,7 +142,7 @@ t.test('C142 an authorizer that fails refuses: nothing is forwarded', async (t) 
 });
 
 t.test(
-  'C135 an upstream that breaks off after its head aborts the answer: no second status line',
+  'C135 if the upstream breaks off after its head, the response is aborted without a second status line',
   async (t) => {
     const pipeline = fakePipeline({
       forwarder: {
@@ -160,7 +160,7 @@ t.test(
   },
 );
 
-t.test('C067 a client that left before the answer is written nothing', async (t) => {
+t.test('C067 nothing is written to a client that disconnected before the response', async (t) => {
   const exchange = fakeExchange({ headers: bearer });
   const pipeline = fakePipeline({
     authenticators: [
@@ -202,13 +202,13 @@ t.test('a route without a handler is not forwarded', async (t) => {
   t.same(pipeline.sent, []);
 });
 
-t.test('C181 a health checker’s user agent opens nothing', async (t) => {
+t.test('C181 the user agent of a health checker grants no access', async (t) => {
   const exchange = fakeExchange({ headers: [['User-Agent', 'kube-probe/1.32']], target: '/healthz' });
   await serveRequest(exchange, fakePipeline());
   t.equal(exchange.response.status, 401);
 });
 
-t.test('C010 an empty X-Forwarded-For does no harm', async (t) => {
+t.test('C010 an empty X-Forwarded-For header causes no error', async (t) => {
   const exchange = fakeExchange({ headers: [...bearer, ['X-Forwarded-For', '']] });
   await serveRequest(exchange, fakePipeline());
   t.equal(exchange.response.status, 200);
@@ -235,10 +235,10 @@ t.test('a project is provisioned before the API server authorizes a request of i
   await serveRequest(fakeExchange({ headers: bearer }), pipeline);
   t.same(order, ['made for u1', 'authorized']);
   await serveRequest(fakeExchange(), pipeline);
-  t.equal(order.length, 2, 'and nothing is provisioned for an unknown user');
+  t.equal(order.length, 2, 'nothing is provisioned for an unknown user');
 });
 
-t.test('a refusal of Stonegate’s own rights makes it ask for them again', async (t) => {
+t.test('after the API server refuses Stonegate’s rights, they are checked again', async (t) => {
   let refusals = 0;
   const pipeline = fakePipeline({
     upstreamRights: { withheld: new Set(), constrained: false, refused: () => (refusals += 1) },
@@ -251,7 +251,7 @@ t.test('a refusal of Stonegate’s own rights makes it ask for them again', asyn
 });
 
 t.test(
-  'an extra key that Stonegate may not impersonate is omitted everywhere, and the others stay',
+  'an extra key that Stonegate may not impersonate is omitted everywhere; other keys stay',
   async (t) => {
     const user = {
       username: 'acme:alice',

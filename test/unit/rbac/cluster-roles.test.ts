@@ -1,7 +1,7 @@
 import t from 'tap';
 import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
 
-/** Each single thing that a role allows: `verb group/resource`. */
+/** Each single right that a role allows, as `verb group/resource`. */
 function allowed(name: string): Set<string> {
   const rules = CLUSTER_ROLES.get(name) ?? [];
   return new Set(
@@ -26,17 +26,20 @@ t.test('a higher role contains the lower ones, and more', async (t) => {
     t.ok(lower && higher && [...lower].every((one) => higher.has(one)) && lower.size < higher.size);
 });
 
-t.test('who controls gets into pods, scales and restarts, but changes no definition', async (t) => {
-  for (const one of ['create /pods/exec', 'get /pods/exec', 'delete /pods', 'patch apps/deployments/scale'])
-    t.ok(control?.has(one), one);
-  for (const one of [
-    'patch apps/deployments',
-    'create /pods',
-    'get /secrets',
-    'patch /pods/ephemeralcontainers',
-  ])
-    t.notOk(control?.has(one), one);
-});
+t.test(
+  'the control role allows access into pods, scaling and restarts, but no change of definitions',
+  async (t) => {
+    for (const one of ['create /pods/exec', 'get /pods/exec', 'delete /pods', 'patch apps/deployments/scale'])
+      t.ok(control?.has(one), one);
+    for (const one of [
+      'patch apps/deployments',
+      'create /pods',
+      'get /secrets',
+      'patch /pods/ephemeralcontainers',
+    ])
+      t.notOk(control?.has(one), one);
+  },
+);
 
 t.test('no role allows impersonation, escalation or the ownership of a namespace', async (t) => {
   for (const name of CLUSTER_ROLES.keys()) {
@@ -53,7 +56,7 @@ t.test('no role allows impersonation, escalation or the ownership of a namespace
 });
 
 t.test(
-  'in a tenant of Arktos, who manages may bind the four roles that manage contains, and no other',
+  'in a tenant of Arktos, the manage role may bind the four roles that it contains, and no others',
   async (t) => {
     for (const [name, rules] of TENANT_CLUSTER_ROLES) {
       const more = rules.slice(CLUSTER_ROLES.get(name)?.length);

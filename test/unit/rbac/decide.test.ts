@@ -1,4 +1,4 @@
-/** What a real kube-apiserver, which `test/integration/rbac-index.test.ts` compares, cannot be asked. */
+/** Decisions that test/integration/rbac-index.test.ts cannot compare with a real kube-apiserver. */
 import t from 'tap';
 import { allows, decide } from '../../../src/rbac/decide.ts';
 import {
@@ -18,7 +18,7 @@ const alice = rbacUser('alice', ['system:authenticated']);
 
 const READ_PODS = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
 
-t.test('D115: what no API server would make is ignored', async (t) => {
+t.test('D115: objects that no API server would create are ignored', async (t) => {
   const index = indexOf(
     clusterRole('all', EVERYTHING),
     clusterRoleBinding('a', 'Role/all', [user('alice')]),
@@ -32,22 +32,25 @@ t.test('D115: what no API server would make is ignored', async (t) => {
   });
 });
 
-t.test('D121: in Arktos only bindings of the own tenant count, and only for the own tenant', async (t) => {
-  const everywhere = [user('acme:alice')];
-  const index = indexOf(
-    clusterRole('all', EVERYTHING, { tenant: 'beta' }),
-    clusterRoleBinding('b', 'ClusterRole/all', everywhere, 'beta'),
-    clusterRole('read', READ_PODS, { tenant: 'acme' }),
-    clusterRoleBinding('b', 'ClusterRole/read', everywhere, 'acme'),
-  );
-  const alice = rbacUser('acme:alice', [], 'acme');
-  const ask = (verb: string, tenant: string) =>
-    decide(index, alice, question(verb, 'pods', 'default', { tenant })).decision;
-  t.equal(ask('get', 'acme'), 'allow');
-  t.equal(ask('delete', 'acme'), 'noOpinion');
-  t.equal(ask('get', 'beta'), 'noOpinion');
-  t.equal(decide(index, alice, { verb: 'get', path: '/version' }).decision, 'noOpinion');
-});
+t.test(
+  'D121: in Arktos, only bindings of the user’s own tenant count, and only in that tenant',
+  async (t) => {
+    const everywhere = [user('acme:alice')];
+    const index = indexOf(
+      clusterRole('all', EVERYTHING, { tenant: 'beta' }),
+      clusterRoleBinding('b', 'ClusterRole/all', everywhere, 'beta'),
+      clusterRole('read', READ_PODS, { tenant: 'acme' }),
+      clusterRoleBinding('b', 'ClusterRole/read', everywhere, 'acme'),
+    );
+    const alice = rbacUser('acme:alice', [], 'acme');
+    const ask = (verb: string, tenant: string) =>
+      decide(index, alice, question(verb, 'pods', 'default', { tenant })).decision;
+    t.equal(ask('get', 'acme'), 'allow');
+    t.equal(ask('delete', 'acme'), 'noOpinion');
+    t.equal(ask('get', 'beta'), 'noOpinion');
+    t.equal(decide(index, alice, { verb: 'get', path: '/version' }).decision, 'noOpinion');
+  },
+);
 
 t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of every tenant", async (t) => {
   const index = indexOf(
@@ -62,7 +65,7 @@ t.test("a RoleBinding of Arktos' system tenant counts in the same namespace of e
   t.equal(ask('kube-system', 'acme'), 'noOpinion');
 });
 
-t.test('a user and a group are never taken for each other, whatever their names are', async (t) => {
+t.test('users and groups are never confused, whatever their names', async (t) => {
   const all = clusterRole('all', EVERYTHING);
   const mayDelete = (name: string, groups: readonly string[], subject: ReturnType<typeof user>) =>
     allows(

@@ -46,7 +46,7 @@ for (const kind of ['Role', 'ClusterRole'])
   });
 
 t.test(
-  'without tenants no RoleBinding to all users makes a namespace visible, though it counts',
+  'without tenants, a RoleBinding to all users grants rights but makes no namespace visible',
   async (t) => {
     for (const name of ['system:authenticated', 'system:unauthenticated', 'system:serviceaccounts']) {
       const viewer = clusterRole('viewer', [{ verbs: ['get'], apiGroups: [''], resources: ['namespaces'] }]);

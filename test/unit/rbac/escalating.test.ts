@@ -1,8 +1,8 @@
-/** What needs a word of its own in the scopes of an access token, by its effect. */
+/** Rights that an access token needs an extra word in its scopes for. */
 import t from 'tap';
 import { escalationOf } from '../../../src/rbac/escalating.ts';
 
-t.test('the consoles of virtual machines need +exec, as every other way in does', async (t) => {
+t.test('consoles of virtual machines need +exec, like any other access into a workload', async (t) => {
   const question = {
     verb: 'get',
     apiGroup: 'subresources.kubevirt.io',

@@ -14,7 +14,7 @@ import {
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-t.test('a user is told the roles that they may read, and the number of the others', async (t) => {
+t.test('a user sees the roles that they may read, and the number of the others', async (t) => {
   const index = indexOf(
     clusterRole('edit', []),
     clusterRole('secret-project', []),
@@ -43,7 +43,7 @@ t.test('a user is told the roles that they may read, and the number of the other
   });
 });
 
-t.test('if groups depend on the namespace, a role counts where its group does', async (t) => {
+t.test('if groups depend on the namespace, a role counts where its group counts', async (t) => {
   const index = indexOf(
     clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
     clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),

@@ -1,4 +1,4 @@
-/** A tenant must not fill the memory of the index: beyond the bound the index is off for the tenant. */
+/** A tenant must not fill the memory of the index: beyond the bound, its index is off. */
 import fc from 'fast-check';
 import t from 'tap';
 import { INDEXED_RESOURCES, type StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
@@ -17,7 +17,7 @@ import {
 const RULE = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
 const SIZE = sizeOf(role('n', 'a', [RULE], 'acme'));
 
-/** @param roles for how many of which there is room */
+/** @param roles the number of roles that the index has room for */
 function bounded(roles: number, ...objects: readonly StoredObject[]) {
   const index = new RBACIndex({ maxBytes: roles * SIZE });
   listInto(index, objects);
@@ -34,7 +34,7 @@ function putRole(index: RBACIndex, tenant: string, name: string): void {
   index.put({ ...role('n', name, [RULE], tenant), revision: nextRevision() });
 }
 
-t.test('a tenant beyond a quarter of the bound has no index; others keep theirs', async (t) => {
+t.test('a tenant beyond a quarter of the bound has no index; other tenants are not affected', async (t) => {
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'), ...roles('globex', 'a'));
   t.notOk(index.isOff('acme'));
   putRole(index, 'acme', 'c');
@@ -43,9 +43,9 @@ t.test('a tenant beyond a quarter of the bound has no index; others keep theirs'
   t.strictSame([...index.objectsOf('acme').roles], []);
   t.notOk(index.isOff('globex'));
   t.equal(index.countOf('roles'), 1);
-  t.equal(index.size, SIZE, 'what does not fit takes no memory');
+  t.equal(index.size, SIZE, 'objects that do not fit take no memory');
   t.strictSame(resets, ['acme']);
-  t.strictSame(changed, [], 'no object is told to be gone');
+  t.strictSame(changed, [], 'no object is reported as deleted');
 });
 
 t.test('if all tenants together are beyond the bound, the largest has no index', async (t) => {
@@ -66,12 +66,12 @@ t.test('if the API server has no tenants, the whole index is off', async (t) => 
   t.equal(index.size, 0);
 });
 
-t.test('the index is on again when all resources have been listed since and everything fits', async (t) => {
+t.test('the index is on again once all resources have been listed again and everything fits', async (t) => {
   const few = roles('acme', 'a');
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'));
   putRole(index, 'acme', 'c');
   putRole(index, 'acme', 'd');
-  t.equal(index.size, 0, 'an event alone does not tell what there is');
+  t.equal(index.size, 0, 'an event alone does not turn the index on');
   for (const resource of INDEXED_RESOURCES) {
     t.ok(index.isOff('acme'));
     t.strictSame([...index.objectsOf('acme').roles], []);
@@ -85,27 +85,30 @@ t.test('the index is on again when all resources have been listed since and ever
   t.strictSame(resets, ['acme', 'acme']);
   t.strictSame(changed, []);
   putRole(index, 'acme', 'b');
-  t.equal(index.countOf('roles'), 2, 'it is followed again');
+  t.equal(index.countOf('roles'), 2, 'events are followed again');
 });
 
-t.test('what is too large counts until it is smaller or gone, where it may grant something', async (t) => {
-  const large = { ...roleBinding('a', 'x', 'ClusterRole/view', []), isTooLarge: true as const };
-  const { index } = bounded(100, large);
-  t.equal(index.tooLarge, 1);
-  t.ok(index.hasTooLarge('', { namespace: 'a' }));
-  t.ok(index.hasTooLarge('', 'all'));
-  t.notOk(index.hasTooLarge('', { namespace: 'b' }));
-  t.notOk(index.hasTooLarge('acme', 'all'));
-  const { isTooLarge: _, ...small } = { ...large, subjects: [user('alice')], revision: nextRevision() };
-  index.put(small);
-  t.equal(index.tooLarge, 0);
-  index.put({ ...clusterRole('view', []), isTooLarge: true });
-  t.ok(index.hasTooLarge('', { namespace: 'b' }), 'a ClusterRole may be bound anywhere');
-  index.delete({ ...clusterRole('view', []), revision: nextRevision() });
-  t.notOk(index.hasTooLarge('', 'all'));
-});
+t.test(
+  'an object that is too large counts, where it may grant something, until it is smaller or deleted',
+  async (t) => {
+    const large = { ...roleBinding('a', 'x', 'ClusterRole/view', []), isTooLarge: true as const };
+    const { index } = bounded(100, large);
+    t.equal(index.tooLarge, 1);
+    t.ok(index.hasTooLarge('', { namespace: 'a' }));
+    t.ok(index.hasTooLarge('', 'all'));
+    t.notOk(index.hasTooLarge('', { namespace: 'b' }));
+    t.notOk(index.hasTooLarge('acme', 'all'));
+    const { isTooLarge: _, ...small } = { ...large, subjects: [user('alice')], revision: nextRevision() };
+    index.put(small);
+    t.equal(index.tooLarge, 0);
+    index.put({ ...clusterRole('view', []), isTooLarge: true });
+    t.ok(index.hasTooLarge('', { namespace: 'b' }), 'a ClusterRole may be bound anywhere');
+    index.delete({ ...clusterRole('view', []), revision: nextRevision() });
+    t.notOk(index.hasTooLarge('', 'all'));
+  },
+);
 
-t.test('whatever comes and goes, the index holds what exists, or nothing', async () => {
+t.test('after any changes, the index of a tenant contains all that exists, or nothing', async () => {
   const step = fc.record({
     tenant: fc.constantFrom('acme', 'globex'),
     name: fc.constantFrom('a', 'b', 'c', 'd'),

@@ -1,4 +1,4 @@
-/** How the index follows lists and watches, and what it tells of changes. */
+/** How the index follows lists and watches, and which changes it reports. */
 import t from 'tap';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import type { Change } from '../../../src/rbac/change.ts';
@@ -28,7 +28,7 @@ function changesOf(index: RBACIndex): Change[] {
   return changes;
 }
 
-t.test('a binding, its role and its namespace may come in any order', async (t) => {
+t.test('a binding, its role and its namespace may arrive in any order', async (t) => {
   const index = indexOf();
   const changes = changesOf(index);
   index.put(roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]));
@@ -44,7 +44,7 @@ t.test('a binding, its role and its namespace may come in any order', async (t) 
   ]);
 });
 
-t.test('D122: only the subjects of a changed role are concerned', async (t) => {
+t.test('D122: a changed role is reported only for its subjects', async (t) => {
   const index = indexOf(
     role('a', 'r', [GET_NAMESPACES]),
     roleBinding('a', 'x', 'Role/r', [user('alice')]),
@@ -57,7 +57,7 @@ t.test('D122: only the subjects of a changed role are concerned', async (t) => {
   t.equal(changes.length, 1);
 });
 
-t.test('a list after a gap tells the differences, and what is gone', async (t) => {
+t.test('a list after a gap reports the differences, including deletions', async (t) => {
   const view = clusterRole('view', [GET_NAMESPACES]);
   const bindings = ['alice', 'bob'].map((name) => roleBinding('a', name, 'ClusterRole/view', [user(name)]));
   const index = indexOf(namespace('a'), view, ...bindings);
@@ -92,7 +92,7 @@ t.test('the revision is the lowest through which all five resources are complete
   t.strictSame(progress, [10, 12]);
 });
 
-t.test('a changed binding concerns the subjects that come or go, and not the others', async (t) => {
+t.test('a changed binding is reported only for subjects that were added or removed', async (t) => {
   const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice'), user('bob')]);
   const index = indexOf(clusterRole('view', [GET_NAMESPACES]), binding);
   const changes = changesOf(index);
@@ -104,7 +104,7 @@ t.test('a changed binding concerns the subjects that come or go, and not the oth
   t.equal(changes.length, 1);
 });
 
-t.test('after the storage was restored from a backup, the list counts', async (t) => {
+t.test('after a restore from a backup, the list replaces newer objects', async (t) => {
   const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
   const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]), binding);
   const before = index.revision;
@@ -124,21 +124,21 @@ t.test('after the storage was restored from a backup, the list counts', async (t
   t.strictSame(visible(index, rbacUser('bob')), ['a']);
 });
 
-t.test('a list counts at its end', async (t) => {
+t.test('a list takes effect when it is complete', async (t) => {
   const index = indexOf(namespace('old'));
   const before = index.revision;
   const revision = nextRevision();
   const list = index.beginList('namespaces', revision);
   for (const page of ['a', 'b']) list.take([namespace(`${page}1`), namespace(`${page}2`)]);
-  t.equal(index.revisionOf('namespaces'), before, 'it is not complete yet');
-  t.equal(index.countOf('namespaces'), 5, 'what is in none of its pages is not known yet');
+  t.equal(index.revisionOf('namespaces'), before, 'the list is not complete yet');
+  t.equal(index.countOf('namespaces'), 5, 'objects that no page contains are not removed yet');
   list.end();
   t.equal(index.revisionOf('namespaces'), revision);
   t.equal(index.countOf('namespaces'), 4);
   t.equal(index.countOf('roles'), 0);
 });
 
-t.test('after a restore an object of the same revision may be another', async (t) => {
+t.test('after a restore, an object with the same revision may have changed', async (t) => {
   const index = indexOf(namespace('a'), clusterRole('view', [GET_NAMESPACES]));
   const binding = roleBinding('a', 'x', 'ClusterRole/view', [user('alice')]);
   index.put(binding);

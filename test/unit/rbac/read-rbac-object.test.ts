@@ -9,7 +9,7 @@ const arktos = createRBACReader({ hasTenants: true });
 const written = (value: unknown, text = JSON.stringify(value) ?? '') => ({ value, text: () => text });
 const metadata = { name: 'x', namespace: 'team', uid: 'u', resourceVersion: '7' };
 
-t.test('a namespace has its JSON as it was written, with the kind that lists leave out', async (t) => {
+t.test('the JSON of a namespace is unchanged, with the kind that lists leave out', async (t) => {
   const text =
     '{"metadata":{"name":"x","uid":"u","resourceVersion":"7","hashKey":5150130757220603189,"labels":{"10":"b","9":"a"}},"status":{"phase":"Active"}}';
   const stored = reader.read('namespaces', written(JSON.parse(text), text));
@@ -17,10 +17,10 @@ t.test('a namespace has its JSON as it was written, with the kind that lists lea
   t.equal('json' in stored && stored.json, `{"kind":"Namespace","apiVersion":"v1",${text.slice(1)}`);
   const event = `{"kind":"Namespace","apiVersion":"v1",${text.slice(1)}`;
   const same = reader.read('namespaces', written(JSON.parse(event), event));
-  t.equal('json' in same && same.json, event, 'events have it');
+  t.equal('json' in same && same.json, event, 'events already contain the kind');
   const pretty = JSON.stringify(JSON.parse(event), null, 2);
   const line = reader.read('namespaces', written(JSON.parse(pretty), pretty));
-  t.notMatch('json' in line && line.json, /\n/, 'it is one line, as an event of a watch must be');
+  t.notMatch('json' in line && line.json, /\n/, 'the JSON is one line, as an event of a watch must be');
 });
 
 t.test('roles and bindings are read', async (t) => {
@@ -70,7 +70,7 @@ t.test('an object belongs to its tenant on Arktos, and one without a tenant is m
   t.equal(reader.read('clusterroles', written({ metadata: { ...metadata, tenant: 'acme' } })).tenant, '');
 });
 
-t.test('what cannot be read grants nothing', async (t) => {
+t.test('malformed fields grant nothing', async (t) => {
   const rulesOf = (rule: unknown) => {
     const stored = reader.read('roles', written({ metadata, rules: [rule] }));
     return 'rules' in stored ? stored.rules : [];
@@ -87,13 +87,13 @@ t.test('what cannot be read grants nothing', async (t) => {
   });
 });
 
-t.test('a resource version is a positive whole number that JavaScript has', async (t) => {
+t.test('a resource version is a positive safe integer', async (t) => {
   t.equal(readRevision('9007199254740991'), Number.MAX_SAFE_INTEGER);
   for (const value of ['0', '', '-1', '1.5', '1e3', ' 1', '9007199254740992', 'abc', 7, null, undefined])
     t.throws(() => readRevision(value), /is no number/, JSON.stringify(value) ?? 'undefined');
 });
 
-t.test('whatever an API server sends, an object is read or malformed', async () => {
+t.test('whatever an API server sends, an object is either read or reported as malformed', async () => {
   const value = fc.oneof(fc.jsonValue(), fc.constant(undefined));
   const object = fc.record({
     metadata: fc.record({
@@ -128,7 +128,7 @@ t.test('whatever an API server sends, an object is read or malformed', async () 
   );
 });
 
-t.test('of a role or binding of over 64 kB only its name is read', async (t) => {
+t.test('of a role or binding over 64 kB, only the name is read', async (t) => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `name-${at}`);
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], resourceNames: names(10_000) }];
   const subjects = names(2_000).map((name) => ({ kind: 'User', name }));

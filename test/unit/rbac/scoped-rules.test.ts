@@ -1,4 +1,4 @@
-/** What is left of rules within the scope of an access token. */
+/** The part of rules that is within the scope of an access token. */
 import t from 'tap';
 import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../../../src/kubernetes/token-scope.ts';
@@ -24,52 +24,56 @@ function cut(scope: TokenScope, rules: readonly PolicyRule[], { namespace = 'web
   return { ...budget, remaining };
 }
 
-t.test('two rules share what both cover: wildcards, subresources of all kinds, names', async (t) => {
-  const shared = (one: PolicyRule, other: PolicyRule) => {
-    t.same(intersectionOf(one, other), intersectionOf(other, one), 'whichever comes first');
-    return intersectionOf(one, other);
-  };
-  const pods = rule(['get', 'list'], [''], ['pods', 'pods/log']);
-  t.same(shared(EVERYTHING, pods), pods);
-  t.same(shared(rule(['get'], ['*'], ['*/log']), pods), rule(['get'], [''], ['pods/log']));
-  t.equal(shared(rule(['get'], [''], ['*/log']), rule(['get'], [''], ['pods'])), undefined);
-  t.equal(shared(pods, rule(['delete'], [''], ['pods'])), undefined);
-  t.equal(shared(pods, rule(['get'], ['apps'], ['pods'])), undefined);
-  const named = (...names: string[]) => rule(['get'], [''], ['pods'], names);
-  t.same(shared(named('x', 'y'), pods), named('x', 'y'));
-  t.same(shared(named('x', 'y'), named('y')), named('y'));
-  t.equal(shared(named('x'), named('y')), undefined, 'no name is left, which does not mean all');
-  t.equal(shared({ verbs: ['get'], nonResourceURLs: ['/metrics'] }, EVERYTHING), undefined);
-});
-
 t.test(
-  'what escalates is left out where a rule names it, by its effect, and stays with its word',
+  'the intersection of two rules handles wildcards, subresources of any resource, and names',
   async (t) => {
-    const rules = [
-      rule(['get'], [''], ['pods', 'secrets']),
-      rule(['create'], ['*'], ['*/exec', 'serviceaccounts/token']),
-      rule(['*'], ['rbac.authorization.k8s.io'], ['roles']),
-    ];
-    const { remaining, isTooWide } = cut(tokenScope('namespace/web/manage'), rules);
-    const may = (rules: readonly PolicyRule[], verb: string, resource: string, apiGroup = '') =>
-      rules.some((one) => ruleAllows(one, question(verb, resource, 'web', { apiGroup })));
-    t.ok(may(remaining, 'get', 'pods'));
-    t.ok(may(remaining, 'list', 'roles', 'rbac.authorization.k8s.io'));
-    for (const [verb, resource, apiGroup] of [
-      ['get', 'secrets', ''],
-      ['create', 'pods/exec', ''],
-      ['create', 'serviceaccounts/token', ''],
-      ['create', 'roles', 'rbac.authorization.k8s.io'],
-      ['bind', 'roles', 'rbac.authorization.k8s.io'],
-    ] as const)
-      t.notOk(may(remaining, verb, resource, apiGroup), `${verb} ${resource}`);
-    t.ok(isTooWide, 'of the verb * for roles only known verbs are listed');
-    t.ok(may(cut(tokenScope('namespace/web/manage +secrets'), rules).remaining, 'get', 'secrets'));
-    t.ok(may(cut(tokenScope('namespace/web/manage +exec'), rules).remaining, 'create', 'pods/exec'));
+    const shared = (one: PolicyRule, other: PolicyRule) => {
+      t.same(intersectionOf(one, other), intersectionOf(other, one), 'the order does not matter');
+      return intersectionOf(one, other);
+    };
+    const pods = rule(['get', 'list'], [''], ['pods', 'pods/log']);
+    t.same(shared(EVERYTHING, pods), pods);
+    t.same(shared(rule(['get'], ['*'], ['*/log']), pods), rule(['get'], [''], ['pods/log']));
+    t.equal(shared(rule(['get'], [''], ['*/log']), rule(['get'], [''], ['pods'])), undefined);
+    t.equal(shared(pods, rule(['delete'], [''], ['pods'])), undefined);
+    t.equal(shared(pods, rule(['get'], ['apps'], ['pods'])), undefined);
+    const named = (...names: string[]) => rule(['get'], [''], ['pods'], names);
+    t.same(shared(named('x', 'y'), pods), named('x', 'y'));
+    t.same(shared(named('x', 'y'), named('y')), named('y'));
+    t.equal(
+      shared(named('x'), named('y')),
+      undefined,
+      'an intersection without names is empty and does not mean all names',
+    );
+    t.equal(shared({ verbs: ['get'], nonResourceURLs: ['/metrics'] }, EVERYTHING), undefined);
   },
 );
 
-t.test('a wildcard that stands for more than the scope allows is listed by known kinds', async (t) => {
+t.test('rights that escalate are removed from rules, unless the scope has the word for them', async (t) => {
+  const rules = [
+    rule(['get'], [''], ['pods', 'secrets']),
+    rule(['create'], ['*'], ['*/exec', 'serviceaccounts/token']),
+    rule(['*'], ['rbac.authorization.k8s.io'], ['roles']),
+  ];
+  const { remaining, isTooWide } = cut(tokenScope('namespace/web/manage'), rules);
+  const may = (rules: readonly PolicyRule[], verb: string, resource: string, apiGroup = '') =>
+    rules.some((one) => ruleAllows(one, question(verb, resource, 'web', { apiGroup })));
+  t.ok(may(remaining, 'get', 'pods'));
+  t.ok(may(remaining, 'list', 'roles', 'rbac.authorization.k8s.io'));
+  for (const [verb, resource, apiGroup] of [
+    ['get', 'secrets', ''],
+    ['create', 'pods/exec', ''],
+    ['create', 'serviceaccounts/token', ''],
+    ['create', 'roles', 'rbac.authorization.k8s.io'],
+    ['bind', 'roles', 'rbac.authorization.k8s.io'],
+  ] as const)
+    t.notOk(may(remaining, verb, resource, apiGroup), `${verb} ${resource}`);
+  t.ok(isTooWide, 'for the verb *, only known verbs of roles are listed');
+  t.ok(may(cut(tokenScope('namespace/web/manage +secrets'), rules).remaining, 'get', 'secrets'));
+  t.ok(may(cut(tokenScope('namespace/web/manage +exec'), rules).remaining, 'create', 'pods/exec'));
+});
+
+t.test('a wildcard that covers more than the scope is replaced by the known kinds', async (t) => {
   const { remaining, isTooWide } = cut(tokenScope('read'), [EVERYTHING]);
   t.ok(isTooWide);
   const kinds = new Set(remaining.flatMap(({ resources = [] }) => resources));
@@ -80,7 +84,7 @@ t.test('a wildcard that stands for more than the scope allows is listed by known
     new Set(['get', 'list', 'watch']),
   );
   const session = cut(tokenScope('session +secrets +exec +rbac +impersonate +tokens'), [EVERYTHING]);
-  t.notOk(session.isTooWide, 'a token that may do everything keeps it');
+  t.notOk(session.isTooWide, 'with a scope for everything, the wildcard stays');
   t.ok(session.remaining.some(({ resources = [] }) => resources.includes('*')));
 });
 
@@ -90,7 +94,7 @@ t.test('a name that looks like a wildcard widens nothing', async (t) => {
   t.notOk(remaining.some((one) => ruleAllows(one, question('get', 'secrets', 'web', { name: 'x' }))));
 });
 
-t.test('beyond its budget it keeps less, and says so', async (t) => {
+t.test('beyond its budget, the result is incomplete and says so', async (t) => {
   const scope = tokenScope('namespace/web/edit +secrets');
   const rules = [rule(['get'], [''], ['pods']), rule(['get'], [''], ['secrets', 'pods'])];
   t.same(cut(scope, rules, { left: 10 }), { left: 10, isExceeded: true, isTooWide: false, remaining: [] });
@@ -99,12 +103,12 @@ t.test('beyond its budget it keeps less, and says so', async (t) => {
   t.notOk(some.remaining.length === 0);
 });
 
-t.test('a question with wildcards is within the scope if all that they stand for is', async (t) => {
+t.test('a request with wildcards is within the scope only if everything they cover is', async (t) => {
   const outside = (scopes: string, verb: string, resource: string, apiGroup = '') =>
     outsideReason(tokenScope(scopes), question(verb, resource, 'web', { apiGroup }));
   t.equal(outside('read', 'get', 'pods'), undefined);
   t.match(outside('read', '*', 'pods'), /abcd1234 does not allow it: its scopes are read/);
-  t.match(outside('read', 'get', '*', '*'), /its scopes are read/, 'secrets are among it');
+  t.match(outside('read', 'get', '*', '*'), /its scopes are read/, 'the wildcard covers secrets');
   t.equal(outside('read +secrets +exec +tokens', 'get', '*', '*'), undefined);
   t.match(outside('namespace/shop/read', 'get', 'pods'), /shop/);
   t.equal(outsideReason(undefined, question('*', '*')), undefined, 'no other credential has a scope');

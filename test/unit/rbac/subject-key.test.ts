@@ -4,7 +4,7 @@ import { fingerprintOfSubject } from '../../../src/rbac/subject-key.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
 const userOf = (username: string, ...groups: string[]): RBACUser => ({ tenant: 'acme', username, groups });
-t.test('users are equal if RBAC cannot tell them apart', async (t) => {
+t.test('users that RBAC cannot tell apart are equal', async (t) => {
   const one = uniformSubject(userOf('alice', 'dev', 'ops'));
   t.equal(fingerprintOfSubject(uniformSubject(userOf('alice', 'ops', 'dev'))), fingerprintOfSubject(one));
   const others = [

@@ -29,7 +29,7 @@ function ask(
   return { verb, apiGroup: '', resource: kind, subresource, name: '', ...more };
 }
 
-/** `where subject` for each grant. */
+/** Each grant as `where subject`. */
 function listed(objects: readonly StoredObject[], question: WhoCanQuestion, scope: Scope) {
   const { grants, errors } = whoCan(indexOf(...objects).objectsOf(''), question, scope);
   return {
@@ -61,7 +61,7 @@ t.test('D125: rules for all paths and for a prefix count', async (t) => {
   ]);
 });
 
-t.test('D127: bind, escalate, impersonate and use are answered from rules', async (t) => {
+t.test('D127: bind, escalate, impersonate and use are looked up in rules', async (t) => {
   const may = (verb: string, resource: string, apiGroup = '') => ({
     verbs: [verb],
     apiGroups: [apiGroup],
@@ -87,7 +87,7 @@ t.test('D127: bind, escalate, impersonate and use are answered from rules', asyn
   }
 });
 
-t.test('no more grants are looked for than the limit', async (t) => {
+t.test('the search ends at the limit of grants', async (t) => {
   const subjects = Array.from({ length: 50 }, (_, at) => user(`u${at}`));
   const objects = indexOf(
     clusterRole('r', [ADMIN]),
@@ -100,7 +100,7 @@ t.test('no more grants are looked for than the limit', async (t) => {
   t.match(asked(100), { grants: { length: 100 }, isCut: false });
 });
 
-t.test('D129: a role binding in a namespace counts for requests to the namespace, by its name', async (t) => {
+t.test('D129: a role binding in a namespace counts for requests for that namespace object', async (t) => {
   const rule = (...resourceNames: string[]) => [
     { verbs: ['get', 'delete'], apiGroups: [''], resources: ['namespaces'], resourceNames },
   ];
@@ -133,7 +133,7 @@ t.test('a subject is listed if and only if a user who is exactly this subject is
     fc.property(rbacObjects, questions, (objects, question) => {
       const index = indexOf(...objects);
       const { namespace: place, tenant: _, ...asked } = question;
-      // A request for a namespace is in it.
+      // A request for a namespace object counts as a request within that namespace.
       fc.pre(asked.resource !== 'namespaces');
       const { grants } = whoCan(index.objectsOf(''), asked, { namespace: place });
       const keys = new Set<string>(grants.map(({ key }) => key));
@@ -145,7 +145,7 @@ t.test('a subject is listed if and only if a user who is exactly this subject is
   );
 });
 
-t.test('D124: over all namespaces each grant has its namespace', async (t) => {
+t.test('D124: across all namespaces, each grant names its namespace', async (t) => {
   const objects = [
     ...LOCATOR,
     role('ns2', 'maker', [{ verbs: ['create'], apiGroups: [''], resources: ['pods'] }]),
@@ -162,7 +162,7 @@ t.test('D124: over all namespaces each grant has its namespace', async (t) => {
   ]);
 });
 
-t.test('D132: a role that is missing is told, beside the subjects found', async (t) => {
+t.test('D132: a missing role is reported in addition to the subjects found', async (t) => {
   const objects = [
     ...LOCATOR,
     roleBinding('ns1', 'broken', 'Role/gone', [user('eve')]),

@@ -50,7 +50,7 @@ t.test('a process that is not ready names the failed checks, and is alive', asyn
   t.match(await get('/livez'), { status: 200 });
 });
 
-t.test('it tells the version of Stonegate and of Node', async (t) => {
+t.test('the admin listener reports the versions of Stonegate and of Node', async (t) => {
   const get = await start(t);
   const { status, text, headers } = await get('/version');
   t.match({ status, type: headers.get('content-type') }, { status: 200, type: 'application/json' });

@@ -51,7 +51,7 @@ async function setUp(t: Test, credentialCA = company.cert) {
     clock,
     shown,
     trust: (pem: string) => listening.listener.prepareTLS({ ...certificate, credentialCA: pem })(),
-    /** A connection on which one request was answered. */
+    /** Opens a connection and sends a request, to which it waits for the response. */
     async begun(credential: ConnectionOptions, head = GET) {
       const socket = await listening.socket(credential);
       socket.on('error', () => socket.destroy());
@@ -84,7 +84,7 @@ t.test('a certificate of the configured CA is verified, over HTTP/1.1, HTTP/2 an
   const { socket, answer } = await begun(bob);
   t.match(answer, /GOOD/);
   t.ok(await goesOn(socket));
-  t.equal(shown[0], shown[1], 'read once for the connection');
+  t.equal(shown[0], shown[1], 'the certificate is read once for each connection');
   t.match(shown[0], {
     verified: true,
     commonNames: ['bob'],
@@ -102,7 +102,7 @@ t.test('a certificate of the configured CA is verified, over HTTP/1.1, HTTP/2 an
   t.same(shown.slice(2), [shown[0], shown[0]]);
 });
 
-t.test('C076 a certificate that is not verified is distinguished from none', async (t) => {
+t.test('C076 an unverified certificate is distinguished from no certificate', async (t) => {
   const { begun, shown } = await setUp(t);
   const wrong = {
     UNABLE_TO_VERIFY_LEAF_SIGNATURE: foreign.issue(BOB),
@@ -126,7 +126,7 @@ t.test('a chain through an intermediate that the client sends is verified', asyn
   socket.destroy();
 });
 
-t.test('attributes of a subject', async (t) => {
+t.test('the attributes of a subject are read', async (t) => {
   const { begun, shown } = await setUp(t);
   const read = async (subject: Subject) => {
     const { socket } = await begun(company.issue(subject));
@@ -153,7 +153,7 @@ t.test('attributes of a subject', async (t) => {
   t.match(
     await read([['CN', 'acme:bob\0.globex']]),
     { commonNames: ['acme:bob\0.globex'] },
-    'NUL does not end a value',
+    'a NUL does not end a value',
   );
   t.match(await read([['CN', 'acme:zoë 日本']]), { commonNames: ['acme:zoë 日本'] });
   t.match(
@@ -178,7 +178,7 @@ t.test('attributes of a subject', async (t) => {
       ['CN', 'bob'],
     ]),
     { verified: false, problem: 'its subject has an attribute that is no text' },
-    'a certificate with an unreadable attribute is refused',
+    'a certificate with an attribute that is not text is refused',
   );
 });
 
@@ -197,15 +197,15 @@ t.test('when a certificate expires', async (t) => {
   await once(stream, 'data');
   const streamClosed = once(stream, 'close');
 
-  t.test('its connection stays open until then, even beyond the range of a timer', async (t) => {
+  t.test('its connection stays open until then, even if that is beyond the range of a timer', async (t) => {
     for (let hour = 0; hour < 60 * 24 - 1; hour += 1) {
       clock.advance(HOUR);
-      if (clock.untilNext > HOUR) t.fail('a timer that the machine does not have');
+      if (clock.untilNext > HOUR) t.fail('Node has no timer this long');
       if (watch.socket.destroyed) t.fail(`closed after ${hour} hours`);
     }
     t.notOk(watch.socket.destroyed || stream.closed);
   });
-  t.test('then it is closed, even during a request', async (t) => {
+  t.test('its connection is closed, even during a request', async (t) => {
     clock.advance(notAfter.getTime() - clock.now());
     t.ok(await watch.closed);
     await streamClosed;
@@ -222,18 +222,18 @@ t.test('when a certificate expires', async (t) => {
   });
 });
 
-t.test('the client CAs change', async (t) => {
+t.test('a change of the client CAs closes the connections with certificates', async (t) => {
   const { begun, trust } = await setUp(t);
   const watch = await begun(company.issue(BOB), GET.replace('/', '/watch'));
   const unverified = await begun(foreign.issue(BOB));
   const none = await begun({});
   trust(company.cert);
-  t.ok(await goesOn(unverified.socket), 'to the same: no connection is closed');
+  t.ok(await goesOn(unverified.socket), 'the same CAs close no connection');
   t.notOk(watch.socket.destroyed);
-  t.throws(() => trust(company.cert.replace('MII', 'XXX')), 'to what is no certificate: nothing changes');
+  t.throws(() => trust(company.cert.replace('MII', 'XXX')), 'an invalid CA is refused and changes nothing');
   trust(foreign.cert);
-  t.ok(await watch.closed, 'to another: verified clients are disconnected, even during a request');
-  t.ok(await unverified.closed, 'and so are clients that were not verified');
+  t.ok(await watch.closed, 'another CA disconnects verified clients, even during a request');
+  t.ok(await unverified.closed, 'clients that were not verified are disconnected too');
   t.match((await begun(company.issue(BOB))).answer, /BAD/);
   t.match((await begun(foreign.issue(BOB))).answer, /GOOD/);
   t.ok(await goesOn(none.socket), 'connections without a certificate stay open');
@@ -248,7 +248,7 @@ t.test('a certificate is valid no longer than its CA', async (t) => {
   t.ok(await open.closed);
 });
 
-t.test('a client with a certificate that may not issue cannot issue one for another user', async (t) => {
+t.test('a client whose certificate is not a CA cannot issue a certificate for another user', async (t) => {
   const { begun } = await setUp(t);
   const bob = company.issue(BOB);
   const forged = issuerOf(BOB, bob.key, bob.cert).issue([['CN', 'globex:admin']]);
@@ -267,11 +267,14 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     first.write(GET);
     t.match(await readSome(first), /GOOD/);
     const session = sessions.at(-1) ?? first.getSession();
-    t.ok(session, 'there is a session to come back with');
+    t.ok(session, 'the client has a session to resume');
     first.destroy();
     const again = await begun({ ...settings, session });
     t.match(again.answer, /GOOD/);
-    t.notOk(again.socket.isSessionReused(), 'and is judged anew');
+    t.notOk(
+      again.socket.isSessionReused(),
+      'the session is not resumed, so the certificate is verified again',
+    );
     again.socket.destroy();
     trust(foreign.cert);
     const after = await begun({ ...settings, session });
@@ -280,7 +283,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   });
 }
 
-t.test('a handshake that began before the CAs changed is broken off', async (t) => {
+t.test('a handshake that began before the CAs changed is aborted', async (t) => {
   const { port, trust, listener } = await setUp(t);
   const { connection, answered, release } = await heldConnection(port);
   const socket = connectTLS({
@@ -310,7 +313,7 @@ t.test('a client cannot change its identity during a connection', async (t) => {
   socket.destroy();
 });
 
-t.test('a required certificate is verified as long as an optional one', async (t) => {
+t.test('a required certificate is checked throughout the connection, like an optional one', async (t) => {
   const soon = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + HOUR);
   const brief = company.issue(BOB, { notAfter: soon });
   const clock = createFakeClock();
@@ -335,12 +338,12 @@ t.test('a required certificate is verified as long as an optional one', async (t
 
   const [bob, short] = [begun(company.issue(BOB)), begun(brief)];
   await eventually(() => shown.length === 2);
-  t.same(shown, [undefined, undefined], 'it is no credential');
+  t.same(shown, [undefined, undefined], 'a required certificate is not a credential');
   clock.advance(soon.getTime() - clock.now());
-  t.ok(await short, 'it has expired');
+  t.ok(await short, 'the connection ends when the certificate expires');
   await eventually(() => listener.activeConnections === 1);
   listener.prepareTLS({ ...certificate, clientCA: foreign.cert })();
-  t.ok(await bob, 'its authority is no longer believed');
+  t.ok(await bob, 'the connection ends when its CA is no longer trusted');
 });
 
 t.test('whether client certificates are requested or required needs a restart to change', async (t) => {

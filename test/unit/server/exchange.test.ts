@@ -47,7 +47,7 @@ for (const [what, head] of [
 }
 
 t.test(
-  'a response of known length is complete with its last byte, head and body in one packet',
+  'a response of known length is complete after its last byte, with head and body in one packet',
   async (t) => {
     const answered = Promise.withResolvers<boolean[]>();
     const listening = await listenFor(t, async ({ response }) => {
@@ -80,7 +80,7 @@ t.test('a handler that throws synchronously is a 500 like any other error', asyn
   await once(session, 'close');
 });
 
-t.test('over HTTP/2, repeated fields arrive repeated, and a field may have any name', async (t) => {
+t.test('over HTTP/2, repeated fields stay repeated, and a field may have any name', async (t) => {
   const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, [
       ['X-Two', '1'],

@@ -45,7 +45,7 @@ function answersIn(text: string): string[] {
 }
 
 const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answers: readonly string[] }>> = {
-  'half a head that never ends': {
+  'a head that never ends': {
     bytes: 'GET /late HTTP/1.1\r\nHo',
     header: 50,
     answers: ['200 /slow', '408 refused'],
@@ -59,14 +59,14 @@ const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answ
     bytes: `${get('/next')}nonsense\r\n\r\n`,
     answers: ['200 /slow', '200 /next', '400 refused'],
   },
-  'a request whose body is broken': {
+  'a request with a malformed body': {
     bytes: BROKEN,
     answers: ['200 /slow', '400 refused'],
   },
 };
 
 for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE)) {
-  t.test(`after a slow request, ${what} is refused when its response is sent, not before`, async (t) => {
+  t.test(`after a slow request, ${what} is refused once the slow response is sent, not before`, async (t) => {
     const slow = await sendBehindSlow(t, bytes, { header });
     await eventually(() => slow.connection.refused);
     slow.release();
@@ -83,7 +83,7 @@ t.test('an endless response does not keep a connection open after malformed byte
 });
 
 t.test(
-  'a response that has begun is aborted if its own request is malformed: there is no second response',
+  'a response that has begun is aborted if its request is malformed, without a second response',
   async (t) => {
     const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(200, []);
@@ -153,7 +153,7 @@ t.test('a response on the wire is completed, whatever bytes follow its request',
   t.match(`${begun}${await rest}`, /^HTTP\/1\.1 200 [\s\S]* and ended\r\n0\r\n\r\nHTTP\/1\.1 400 /);
 });
 
-t.test('after a request with Connection: close nothing is refused', async (t) => {
+t.test('after a request with Connection: close, further bytes are ignored', async (t) => {
   const said: string[] = [];
   const logger = { ...silentLogger, info: (_: object, message: string) => void said.push(message) };
   const listening = await listenFor(t, echoTarget, { logger });
@@ -164,12 +164,12 @@ t.test('after a request with Connection: close nothing is refused', async (t) =>
 });
 
 for (const [what, bytes] of [
-  ['in the midst of a head', 'GET /late HTTP/1.1\r\nHo'],
-  ['behind what is no HTTP', 'nonsense\r\n\r\n'],
+  ['in the middle of a head', 'GET /late HTTP/1.1\r\nHo'],
+  ['after malformed bytes', 'nonsense\r\n\r\n'],
 ] as const) {
-  t.test(`a client that ends ${what} has disconnected: its request is cancelled`, async (t) => {
+  t.test(`if a client disconnects ${what}, its pending request is cancelled`, async (t) => {
     const slow = await sendBehindSlow(t, bytes);
-    if (what === 'behind what is no HTTP') await eventually(() => slow.connection.refused);
+    if (what === 'after malformed bytes') await eventually(() => slow.connection.refused);
     slow.socket.end();
     await t.resolves(slow.left);
     t.equal(await slow.answers, '');

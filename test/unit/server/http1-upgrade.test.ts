@@ -14,7 +14,7 @@ const refuseAll = async ({ response }: Exchange): Promise<void> => {
   writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
 };
 
-t.test('a refused upgrade gets its Status, then the socket closes', async (t) => {
+t.test('a refused upgrade gets a Status, and then the socket closes', async (t) => {
   const listening = await listenFor(t, refuseAll);
   const socket = await listening.socket();
   socket.write(EXEC);

@@ -1,5 +1,5 @@
 /**
- * Node destroys the session of a flood, and then may wait for ever for a last write to a client that
+ * Node destroys the session of a flood, and may then wait forever for a last write to a client that
  * disconnected.
  */
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import type { DeadFlood } from '../../support/server/dead-flood.ts';
 import { authority, listenFor } from '../../support/server/listening.ts';
 
-t.test('nothing remains of a flood of requests whose client disconnects at once', async (t) => {
+t.test('a flood of requests whose client disconnects at once leaves nothing behind', async (t) => {
   const clock = createFakeClock();
   const signals: AbortSignal[] = [];
   const listening = await listenFor(
@@ -34,5 +34,5 @@ t.test('nothing remains of a flood of requests whose client disconnects at once'
     clock.advance(1_000);
     return listening.listener.activeConnections === 0;
   });
-  t.equal(clock.pending, 0, 'nothing waits for any of them');
+  t.equal(clock.pending, 0, 'no timer is left for any connection');
 });

@@ -99,7 +99,7 @@ t.test('slow clients', async (t) => {
     });
 });
 
-/** Tries again if the listener cut the handshake off, whose time is the same: a busy machine may cause it. */
+/** Retries if the handshake, which has the same timeout as a head, was aborted: the machine may be busy. */
 async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<string> {
   for (;;) {
     const socket = await connect().catch(() => undefined);
@@ -124,7 +124,7 @@ t.test('a body may take longer than a head', async (t) => {
   );
   const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nab';
   const { socket: slow, answers } = await socketInTime(listening, head, begun.promise);
-  // Later connections are closed for their silence: then this one's time for a head is over as well.
+  // Once later connections are closed as silent, the time for a head is over for this one as well.
   for (let others = 0; others < 3; others += 1) await readAll(connectTCP(listening.port, '127.0.0.1'));
   slow.write('cd');
   t.match(await answers, /^HTTP\/1\.1 200 [\s\S]*abcd/);
@@ -147,6 +147,6 @@ t.test('closing a listener', async (t) => {
     const closed = [readAll(idle), readAll(silent), readAll(untouched), once(session, 'close')];
     await listening.listener.close(30_000);
     await Promise.all(closed);
-    t.equal(clock.pending, 0, 'nothing waited for the grace');
+    t.equal(clock.pending, 0, 'no connection waits for the grace period');
   });
 });

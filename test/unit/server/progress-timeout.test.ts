@@ -39,7 +39,7 @@ t.test('a thousand idle connections are closed with few wake-ups', async (t) => 
   }
   t.ok(connections.every(({ state }) => state.expired === 1));
   t.ok(clock.now() - begun <= TIMEOUT + TIMEOUT / 8, 'none stays open much longer than its timeout');
-  t.ok(wakeUps <= 10, `the process wakes up seldom: ${wakeUps} times`);
+  t.ok(wakeUps <= 10, `the process wakes up ${wakeUps} times`);
 });
 
 const STALL = 300_000;
@@ -121,7 +121,7 @@ for (const [protocol, way] of [
       t.equal(written < BODY.length, true);
     });
 
-    t.test('is complete if its client accepts some bytes now and then', async (t) => {
+    t.test('is complete if its client occasionally accepts some bytes', async (t) => {
       const { response, closed, disconnect } = await ask();
       let received = 0;
       while (received < BODY.length && !closed()) {

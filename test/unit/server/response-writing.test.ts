@@ -1,4 +1,4 @@
-/** Response heads, and memory that is lent to a write, in both protocols. */
+/** Response heads, and the release of memory after a write, in both protocols. */
 import t from 'tap';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { whenTaken } from '../../../src/server/response-writing.ts';
@@ -43,7 +43,7 @@ for (const status of [204, 205]) {
   });
 }
 
-t.test('memory that was lent to a write is released once, when it was written', async (t) => {
+t.test('the memory of a write is released once, after it was written', async (t) => {
   let released = 0;
   const listening = await listenFor(t, async ({ response }) => {
     response.writeHead(200, []);
@@ -73,7 +73,7 @@ t.test('memory that was lent to a write is released once, when it was written', 
   });
 });
 
-t.test('memory of a failed write is not released: it may still be in use', async (t) => {
+t.test('the memory of a failed write is not released, since it may still be in use', async (t) => {
   let released = 0;
   const callback = whenTaken(() => {
     released += 1;

@@ -29,14 +29,14 @@ t.test('the connections that have waited longest are closed', async (t) => {
   const [first] = connections;
   for (const connection of connections.toReversed()) connection.readsHead = connection !== first;
   clock.advance(1_000);
-  t.same(closed, [1, 2, 3], 'the first one has its head');
+  t.same(closed, [1, 2, 3], 'the first connection has received its head');
   t.equal(clock.pending, 1);
   for (const connection of connections) heads.delete(connection);
-  t.equal(clock.pending, 0, 'nothing is looked at while there are few connections');
+  t.equal(clock.pending, 0, 'no timer runs while there are few connections');
 });
 
 t.test(
-  'of 600 connections with an unfinished head, 512 stay; requests are served, and idle connections stay',
+  'of 600 connections with an unfinished head, 512 stay open; requests and idle connections are not affected',
   async (t) => {
     const clock = createFakeClock();
     const listening = await startListener(undefined, { clock, timeouts: UNLIMITED });
@@ -83,6 +83,6 @@ t.test(
       return closed === 89;
     });
     again.write('\r\n');
-    t.match(await readSome(again), '200 OK', 'the one that has just begun a head stays');
+    t.match(await readSome(again), '200 OK', 'a connection that has just begun a head stays open');
   },
 );

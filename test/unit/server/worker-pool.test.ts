@@ -17,7 +17,7 @@ function collector(): { readonly to: Writable; readonly text: () => string } {
 }
 
 t.test(
-  'lines that arrive in pieces are relayed whole, even if another worker writes in between',
+  'lines that arrive in parts are relayed whole, even if another worker writes in between',
   async (t) => {
     const { to, text } = collector();
     const workers = [new PassThrough(), new PassThrough()];
@@ -40,7 +40,7 @@ t.test(
   },
 );
 
-t.test('an unfinished line of a killed worker does not corrupt the next', async (t) => {
+t.test('an unfinished line of a killed worker does not corrupt the next line', async (t) => {
   const { to, text } = collector();
   const worker = new PassThrough();
   relayLines(worker, to);

@@ -17,23 +17,29 @@ function routeOf(target: string, { method = 'GET', as = keystoneIdentity('alice'
   return mode.route(info, method, tenant, mode.userOf(as, tenant));
 }
 
-t.test('C220 alice of another domain carries her home: two alices share no name', async (t) => {
-  t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })), 'acme:alice@globex');
-  t.not(
-    nameOf(keystoneIdentity('alice')),
-    nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })),
-  );
-});
+t.test(
+  'C220 the name of a user from another domain contains that domain, so two users never share a name',
+  async (t) => {
+    t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })), 'acme:alice@globex');
+    t.not(
+      nameOf(keystoneIdentity('alice')),
+      nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })),
+    );
+  },
+);
 
 t.test('separators in Keystone’s free text are escaped', async (t) => {
   t.equal(nameOf(keystoneIdentity('a:b@c%d')), 'acme:a%3Ab%40c%25d');
   t.equal(nameOf(keystoneIdentity('bob', { home: 'x@y', scope: 'acme' })), 'acme:bob@x%40y');
 });
 
-t.test('a user of the system tenant has a second word that the cluster’s own users lack', async (t) => {
-  t.equal(nameOf(keystoneIdentity('root', { home: 'ops' })), 'system:stonegate:root');
-  t.equal(nameOf(claimIdentity('oidc:eve', 'system')), 'system:stonegate:oidc:eve');
-});
+t.test(
+  'names of users of the system tenant have a second part that the cluster’s own users lack',
+  async (t) => {
+    t.equal(nameOf(keystoneIdentity('root', { home: 'ops' })), 'system:stonegate:root');
+    t.equal(nameOf(claimIdentity('oidc:eve', 'system')), 'system:stonegate:oidc:eve');
+  },
+);
 
 t.test('a delegated token has a name of its own', async (t) => {
   const delegation = { kind: 'application-credential', id: 'c0ffee' } as const;
@@ -42,18 +48,18 @@ t.test('a delegated token has a name of its own', async (t) => {
   t.equal(nameOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' }, trust)), 'acme:trust:t1');
 });
 
-t.test('C046 a claimed name cannot be one of the cluster’s, nor look like a delegated token', async (t) => {
+t.test('C046 a claimed name cannot be a name of the cluster or look like a delegated token', async (t) => {
   t.throws(() => nameOf(claimIdentity('system:masters')), { code: 'IdentityReserved' });
   t.throws(() => nameOf(claimIdentity('trust:t1')), { code: 'IdentityReserved' });
   t.throws(() => nameOf(claimIdentity('application-credential:c0ffee')), { code: 'IdentityReserved' });
 });
 
-t.test('no user gets the union of all tenants, not even by an entry', async (t) => {
+t.test('no user gets the tenant "all", not even by an entry', async (t) => {
   t.throws(() => mode.tenantOf(keystoneIdentity('x', { home: 'everyone' })), { code: 'TenantUnknown' });
   t.throws(() => mode.tenantOf(claimIdentity('o:x', 'all')), { code: 'TenantUnknown' });
 });
 
-t.test('a system tenant of another name is reserved too', async (t) => {
+t.test('a system tenant with another name is reserved too', async (t) => {
   const other = createArktosMode({ systemTenant: 'root', domains: {} });
   t.throws(() => other.tenantOf(keystoneIdentity('x', { home: 'root' })), { code: 'TenantUnknown' });
   const tenant = other.tenantOf(claimIdentity('o:x', 'root'));
@@ -61,7 +67,7 @@ t.test('a system tenant of another name is reserved too', async (t) => {
 });
 
 t.test(
-  'the query of a resource goes on untouched, tenant parameter and all: Arktos ignores it',
+  'the query of a resource is forwarded unchanged, including the tenant parameter, which Arktos ignores',
   async (t) => {
     t.strictSame(routeOf('/api/v1/pods?tenant=globex&limit=5'), {
       kind: 'forward',
@@ -77,7 +83,7 @@ for (const target of [
   '/apis/admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations/x',
   '/api/v1/watch/tenants',
 ]) {
-  t.test(`${target} has no full path and is left alone`, async (t) => {
+  t.test(`${target} has no full path and is unchanged`, async (t) => {
     t.match(routeOf(target), { kind: 'forward', path: target });
   });
 }
@@ -88,7 +94,7 @@ t.test('a custom resource named like a cluster-scoped one belongs to the tenant'
 });
 
 for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com/v1/watch/status']) {
-  t.test(`${target} is refused: behind the tenant it would name the Tenant object`, async (t) => {
+  t.test(`${target} is refused, since after the tenant it would name the Tenant object`, async (t) => {
     t.throws(() => routeOf(target), { code: 'PathForbidden' });
   });
 }
@@ -97,7 +103,7 @@ for (const [query, expected] of [
   ['tenant=globex', 'tenant=acme'],
   ['tenant&ten%61nt=x&&TENANT=y', 'tenant=acme'],
 ] as const) {
-  t.test(`discovery with ?${query} is asked with ?${expected}`, async (t) => {
+  t.test(`discovery with ?${query} is requested with ?${expected}`, async (t) => {
     t.strictSame(routeOf(`/apis?${query}`), {
       kind: 'discovery',
       path: '/apis',
@@ -107,11 +113,11 @@ for (const [query, expected] of [
   });
 }
 
-t.test('a client’s tenant parameter is removed where Arktos is told none, too', async (t) => {
+t.test('a client’s tenant parameter is also removed from paths for which Stonegate sends none', async (t) => {
   t.match(routeOf('/api/v1?tenant=globex&timeout=1s'), { kind: 'discovery', query: '' });
 });
 
-t.test('lists of resources are reduced, other documents are not', async (t) => {
+t.test('lists of resources are reduced, and other documents are not', async (t) => {
   t.match(routeOf('/api/v1'), { reduce: 'resources' });
   t.match(routeOf('/apis/apps/v1'), { reduce: 'resources' });
   t.match(routeOf('/apis/apps'), { reduce: 'group' });
@@ -119,7 +125,7 @@ t.test('lists of resources are reduced, other documents are not', async (t) => {
 });
 
 for (const target of ['/apis/apps/', '/openapi', '/openapi/v3/a%20b']) {
-  t.test(`${target} is no tenant’s`, async (t) => {
+  t.test(`${target} is refused to tenants`, async (t) => {
     t.throws(() => routeOf(target), {
       code: 'PathForbidden',
       message: /^forbidden: User "acme:alice" cannot get path /,
@@ -127,7 +133,7 @@ for (const target of ['/apis/apps/', '/openapi', '/openapi/v3/a%20b']) {
   });
 }
 
-t.test('discovery is only ever read', async (t) => {
+t.test('discovery is read-only', async (t) => {
   t.match(routeOf('/version', { method: 'HEAD' }), { kind: 'discovery' });
   t.throws(() => routeOf('/version', { method: 'POST' }), { code: 'PathForbidden' });
 });
@@ -138,7 +144,7 @@ for (const [target, review] of [
   ['/apis/authentication.k8s.io/v1/selfsubjectreviews', 'subject'],
   ['/apis/authentication.k8s.io/v1alpha1/selfsubjectreviews', 'subject'],
 ] as const) {
-  t.test(`POST ${target} is a question about oneself, short and full`, async (t) => {
+  t.test(`POST ${target} is a self review, with the short and the full path`, async (t) => {
     const full = target.replace(/\/(?=[^/]*$)/, '/tenants/acme/');
     t.match(routeOf(target, { method: 'POST' }), { kind: 'self-review', review, path: full });
     t.match(routeOf(full, { method: 'POST' }), { kind: 'self-review', review, path: full });
@@ -155,18 +161,18 @@ for (const target of [
   '/apis?tenant=acme',
   '/api/v1/status',
 ]) {
-  t.test(`${target} of a user of the system tenant is forwarded as it is`, async (t) => {
+  t.test(`${target} from a user of the system tenant is forwarded unchanged`, async (t) => {
     const [path, query = ''] = target.split('?');
     t.strictSame(routeOf(target, { as: operator }), { kind: 'forward', path, query });
   });
 }
 
-t.test('a user of the system tenant may ask about themselves too', async (t) => {
+t.test('a user of the system tenant may create self reviews too', async (t) => {
   const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   t.match(routeOf(target, { method: 'POST', as: operator }), { kind: 'self-review', path: target });
 });
 
-t.test('D319 no source gives a name that a guest of another tenant could have', async (t) => {
+t.test('D319 no identity source gives a name that a guest from another tenant could have', async (t) => {
   for (const identity of [
     claimIdentity('guest:globex:alice'),
     claimIdentity('guest:'),

@@ -26,23 +26,23 @@ for (const [method, path] of [
   ['POST', CRDS.replace('/v1/', '/v1beta1/')],
   ['POST', CRDS.replace('/v1/', '/v1/tenants/acme/')],
 ] as const)
-  t.test(`${method} ${path} in a tenant concerns that tenant`, async (t) => {
+  t.test(`${method} ${path} in a tenant changes discovery for that tenant`, async (t) => {
     t.same(changeOf(arktos, 'acme', method, path), { owner: 'acme' });
   });
 
-t.test('a write of the system tenant concerns every tenant, one into a tenant that tenant', async (t) => {
-  t.same(changeOf(arktos, 'system', 'POST', CRDS), { owner: undefined });
-  t.same(changeOf(arktos, 'system', 'POST', CRDS.replace('/v1/', '/v1/tenants/acme/')), { owner: 'acme' });
-});
-
 t.test(
-  'on a cluster without tenants discovery is forwarded and not cached, so no write concerns it',
+  'a write in the system tenant changes discovery for every tenant, one in a tenant only for that tenant',
   async (t) => {
-    t.equal(changeOf(shared, 'acme', 'DELETE', `${CRDS}/a.b.io`), undefined);
+    t.same(changeOf(arktos, 'system', 'POST', CRDS), { owner: undefined });
+    t.same(changeOf(arktos, 'system', 'POST', CRDS.replace('/v1/', '/v1/tenants/acme/')), { owner: 'acme' });
   },
 );
 
-t.test('what is read, and other objects, change nothing', async (t) => {
+t.test('without tenants, discovery is forwarded and not cached, so no write matters', async (t) => {
+  t.equal(changeOf(shared, 'acme', 'DELETE', `${CRDS}/a.b.io`), undefined);
+});
+
+t.test('reads, and writes of other objects, do not change discovery', async (t) => {
   for (const [method, path] of [
     ['GET', CRDS],
     ['GET', `${CRDS}?watch=1`],

@@ -4,11 +4,11 @@ import { claimIdentity, keystoneIdentity } from '../../support/identities.ts';
 
 const username = 'acme:alice';
 
-t.test('C023 system:authenticated is added exactly once, also without any group', async (t) => {
+t.test('C023 system:authenticated is added exactly once, even without other groups', async (t) => {
   t.strictSame(finishedUser(keystoneIdentity('alice'), { username }).groups, ['system:authenticated']);
 });
 
-t.test('C044 system:authenticated from outside is accepted, and not repeated', async (t) => {
+t.test('C044 system:authenticated from an identity source is accepted, and not repeated', async (t) => {
   const groups = ['a', 'system:authenticated', 'a'];
   t.strictSame(finishedUser(keystoneIdentity('alice', { groups }), { username }).groups, [
     'a',
@@ -25,7 +25,7 @@ for (const group of ['system:unauthenticated', 'system:masters', 'stonegate:tena
   });
 }
 
-t.test('a claim cannot produce a group of Keystone’s', async (t) => {
+t.test('a claim cannot produce a Keystone group', async (t) => {
   const groups = ['keystone:project:p1:role:admin'];
   t.throws(() => finishedUser(claimIdentity('oidc:carol', 'acme', { groups }), { username }), {
     code: 'IdentityReserved',
@@ -41,7 +41,7 @@ for (const name of ['system:authenticated', 'system:masters', 'system:serviceacc
   });
 }
 
-t.test('C047 what only resembles a reserved name is accepted', async (t) => {
+t.test('C047 a name that only resembles a reserved one is accepted', async (t) => {
   const identity = claimIdentity('system-admin', 'acme', { groups: ['systemd:ops', 'System:masters'] });
   t.strictSame(finishedUser(identity, { username: 'system-admin' }).groups, [
     'systemd:ops',
@@ -70,7 +70,7 @@ for (const key of ['Roles', 'a b', 'ключ', '']) {
 }
 
 for (const key of ['stonegate.dev/tenant', 'stonegate.dev', 'x.stonegate.dev/y']) {
-  t.test(`C091 C163 the extra key ${key} is ours and refused from outside`, async (t) => {
+  t.test(`C091 C163 the extra key ${key} is Stonegate’s own and refused from identity sources`, async (t) => {
     t.throws(() => finishedUser(claimIdentity('o:x', 'acme', { extra: { [key]: ['x'] } }), { username }), {
       code: 'IdentityReserved',
     });
@@ -105,7 +105,7 @@ t.test('a user id or an extra value with a control character is refused', async 
   });
 });
 
-t.test('uid, groups and extra of the identity and of the mode all arrive', async (t) => {
+t.test('uid, groups and extra of the identity and of the mode are all included', async (t) => {
   const identity = keystoneIdentity('alice', { groups: ['g1'], extra: { k: ['v', 'w'] } });
   t.strictSame(finishedUser(identity, { username, groups: ['g2'], extra: { own: ['x'] } }), {
     username,

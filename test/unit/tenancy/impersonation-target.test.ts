@@ -28,7 +28,7 @@ for (const [mode, tenant, wanted, username] of [
   [shared, 'main', 'bob', 'Default:bob'],
   [shared, 'main', 'Default:bob', 'Default:bob'],
 ] as const)
-  t.test(`${mode.name}: for a user of ${tenant} ${wanted} is ${username}`, async (t) => {
+  t.test(`${mode.name}: for a user of ${tenant}, ${wanted} is ${username}`, async (t) => {
     t.equal(name(mode, tenant, wanted), username);
   });
 
@@ -50,21 +50,24 @@ for (const [mode, tenant, wanted] of [
     t.throws(() => name(mode, tenant, wanted), { code: 'ImpersonationForbidden' });
   });
 
-t.test('shared: names of a tenant whose own domain is another tenant’s are not known', async (t) => {
-  t.throws(() => name(shared, 'moved', 'bob'), { code: 'ImpersonationForbidden' });
-  t.equal(name(shared, 'elsewhere', 'bob'), 'moved:bob');
-});
+t.test(
+  'shared: a tenant whose domain name belongs to another tenant has no names to impersonate',
+  async (t) => {
+    t.throws(() => name(shared, 'moved', 'bob'), { code: 'ImpersonationForbidden' });
+    t.equal(name(shared, 'elsewhere', 'bob'), 'moved:bob');
+  },
+);
 
-t.test('shared: names under an issuer’s prefix are the issuer’s', async (t) => {
+t.test('shared: names with the prefix of an issuer are refused', async (t) => {
   t.throws(() => name(shared, 'oidc', 'carol'), { code: 'IdentityReserved' });
 });
 
 for (const wanted of ['acme:', ' bob', 'bob ', 'acme: bob', 'b\nob', 'b\ud800'])
-  t.test(`${JSON.stringify(wanted)} would arrive as another name`, async (t) => {
+  t.test(`${JSON.stringify(wanted)} would arrive as another name and is refused`, async (t) => {
     t.throws(() => name(arktos, 'acme', wanted), { code: 'IdentityUnusable' });
   });
 
-t.test('a service account’s name is read as Kubernetes reads it', async (t) => {
+t.test('the name of a service account is read as Kubernetes reads it', async (t) => {
   t.same(serviceAccountOf('system:serviceaccount:ns:a.b-c'), { namespace: 'ns', name: 'a.b-c' });
   for (const not of [
     'bob',
@@ -73,5 +76,9 @@ t.test('a service account’s name is read as Kubernetes reads it', async (t) =>
     'system:serviceaccount:a.b:n',
   ])
     t.equal(serviceAccountOf(not), undefined, not);
-  t.equal(serviceAccountOf(`system:serviceaccount:ns:${'a.'.repeat(127)}a`), undefined, 'too long');
+  t.equal(
+    serviceAccountOf(`system:serviceaccount:ns:${'a.'.repeat(127)}a`),
+    undefined,
+    'the name is too long',
+  );
 });

@@ -16,12 +16,15 @@ function routeOf(method: string, target: string) {
   return mode.route(info, method, mode.tenantOf(identity), userOf(identity));
 }
 
-t.test('C220 a user is their home domain and the name, wherever the token is scoped', async (t) => {
-  t.equal(userOf(keystoneIdentity('alice')).username, 'acme:alice');
-  t.equal(userOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })).username, 'globex:alice');
-});
+t.test(
+  'C220 a user name consists of the home domain and the name, whatever the scope of the token',
+  async (t) => {
+    t.equal(userOf(keystoneIdentity('alice')).username, 'acme:alice');
+    t.equal(userOf(keystoneIdentity('alice', { home: 'globex', scope: 'acme' })).username, 'globex:alice');
+  },
+);
 
-t.test('the tenant shows in a group and in extra', async (t) => {
+t.test('the tenant is sent as a group and in extra', async (t) => {
   const { groups, extra } = userOf(
     keystoneIdentity('alice', { home: 'globex', scope: 'Default', groups: ['g'] }),
   );
@@ -29,27 +32,27 @@ t.test('the tenant shows in a group and in extra', async (t) => {
   t.strictSame(extra, { 'stonegate.dev/tenant': ['home'] });
 });
 
-t.test('no user brings the group of another tenant', async (t) => {
+t.test('no identity source can give a user the group of another tenant', async (t) => {
   const identity = claimIdentity('oidc:carol', 'acme', { groups: ['stonegate:tenant:globex'] });
   t.throws(() => userOf(identity), { code: 'IdentityReserved' });
 });
 
 for (const home of ['oidc', 'corp', 'gh-acme', 'gh-']) {
   t.test(
-    `a Keystone user of the domain "${home}" is refused: an issuer's user could bear the name`,
+    `a Keystone user of the domain "${home}" is refused, since a user of an issuer could have the name`,
     async (t) => {
       t.throws(() => userOf(keystoneIdentity('x', { home, scope: 'acme' })), { code: 'IdentityReserved' });
     },
   );
 }
 
-t.test('a Keystone domain named system cannot make a user of the cluster’s', async (t) => {
+t.test('a Keystone domain named system cannot produce a user of the cluster', async (t) => {
   t.throws(() => userOf(keystoneIdentity('admin', { home: 'system', scope: 'acme' })), {
     code: 'IdentityReserved',
   });
 });
 
-t.test('paths stay as they are, tenants in them included', async (t) => {
+t.test('paths are unchanged, including tenants in them', async (t) => {
   t.strictSame(routeOf('GET', '/api/v1/tenants/x/pods?a=b'), {
     kind: 'forward',
     path: '/api/v1/tenants/x/pods',
@@ -58,13 +61,16 @@ t.test('paths stay as they are, tenants in them included', async (t) => {
   t.match(routeOf('GET', '/metrics'), { kind: 'forward', path: '/metrics' });
 });
 
-t.test('who one is, Stonegate says itself; what one may, the cluster says', async (t) => {
-  t.match(routeOf('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews'), { review: 'subject' });
-  t.match(routeOf('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'), { kind: 'forward' });
-});
+t.test(
+  'Stonegate answers reviews of the user’s identity, and the cluster those of the user’s rights',
+  async (t) => {
+    t.match(routeOf('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews'), { review: 'subject' });
+    t.match(routeOf('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'), { kind: 'forward' });
+  },
+);
 
 t.test(
-  'the cluster knows no tenants: none is hidden, none is above the others, reviews name none',
+  'the cluster has no tenants: nothing is hidden, no tenant is the system, and reviews name no tenant',
   async (t) => {
     const tenant = mode.tenantOf(keystoneIdentity('alice'));
     t.equal(mode.hiddenResources.size + mode.hiddenGroups.size, 0);

@@ -4,7 +4,7 @@ import { readSystemDefinitions, withForced, withVersions } from '../../../src/te
 
 const LABEL = 'arktos.futurewei.com/crd-sharing-policy';
 
-t.test('a recorded list of definitions tells groups and what is forced', async (t) => {
+t.test('groups and forced resources are read from a recorded list of definitions', async (t) => {
   const url = new URL(
     '../../conformance/arktos/recorded-custom-resources/crd-list-in-tenant.json',
     import.meta.url,
@@ -13,7 +13,7 @@ t.test('a recorded list of definitions tells groups and what is forced', async (
   t.same(readSystemDefinitions(list), new Map([['shared.io', new Set(['requests', 'fakes'])]]));
 });
 
-t.test('the label’s value is compared without regard to case', async (t) => {
+t.test('the value of the label is case-insensitive', async (t) => {
   for (const [policy, forced] of [
     ['forced', ['a']],
     ['Forced', ['a']],
@@ -27,13 +27,13 @@ t.test('the label’s value is compared without regard to case', async (t) => {
   t.same(readSystemDefinitions({ items: [{ metadata: { name: 'a.g.io' } }] })?.get('g.io'), new Set());
 });
 
-t.test('what is no list of definitions is none', async (t) => {
+t.test('anything but a list of definitions is ignored', async (t) => {
   for (const list of [undefined, null, [], {}, { items: {} }, { items: [{}] }, { items: [{ metadata: {} }] }])
     t.equal(readSystemDefinitions(list), undefined);
 });
 
 t.test(
-  'a version that a list names twice is there once, and the preferred one is one that is left',
+  'a version that is listed twice appears once, and the preferred version is one that remains',
   async (t) => {
     const versions = ['v2', 'v1', 'v1'].map((version) => ({ groupVersion: `g/${version}`, version }));
     const group = { name: 'g', versions, preferredVersion: { version: 'v2' } };
@@ -49,7 +49,7 @@ t.test(
   },
 );
 
-t.test('a forced resource takes the place of the tenant’s own of that name', async (t) => {
+t.test('a forced resource replaces the tenant’s own resource of the same name', async (t) => {
   const own = { groupVersion: 'g/v1', resources: [{ name: 'a' }, { name: 'a/scale' }, { name: 'b' }] };
   const shared = [
     { name: 'a', namespaced: true },

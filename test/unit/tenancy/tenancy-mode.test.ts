@@ -7,7 +7,7 @@ import { claimIdentity, upstreamIdentity } from '../../support/identities.ts';
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
 
 t.test(
-  'memoized, an identity is the same user as without, and the same object at each request',
+  'a memoized mode returns the same user as without memoization, as the same object each time',
   async (t) => {
     const mode = memoizedMode(arktos);
     const tenant = mode.tenantOf(alice);
@@ -17,7 +17,7 @@ t.test(
   },
 );
 
-t.test('for another tenant than the own one the memoized user is never returned', async (t) => {
+t.test('the memoized user is never returned for another tenant', async (t) => {
   const mode = memoizedMode(arktos);
   mode.userOf(alice, mode.tenantOf(alice));
   const elsewhere = mode.tenantOf({ ...alice, tenantOrigin: { from: 'issuer', tenant: 'globex' } });
@@ -26,7 +26,7 @@ t.test('for another tenant than the own one the memoized user is never returned'
 });
 
 t.test(
-  'a user has the groups of Stonegate’s own besides, and is another object only if they change',
+  'a user also has Stonegate’s own groups, and becomes another object only if they change',
   async (t) => {
     const base = memoizedMode(arktos);
     let groups: readonly string[] = ['stonegate:team:acme:web'];

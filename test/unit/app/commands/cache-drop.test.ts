@@ -1,4 +1,4 @@
-/** What `stonegate cache drop` refuses; test/e2e/redis.test.ts has what it does. */
+/** What `stonegate cache drop` refuses. test/e2e/redis.test.ts tests what it does. */
 import { join } from 'node:path';
 import t from 'tap';
 import { cacheDrop } from '../../../../src/app/commands/cache-drop.ts';
@@ -10,7 +10,7 @@ const { cert, key } = await (await createAuthority()).server('localhost');
 
 const CONFIGURATION = configurationText({ server: '{ tls: { certFile: tls.crt, keyFile: tls.key } }' });
 
-t.test('without Redis it says what to do instead', async (t) => {
+t.test('without Redis, the command says what to do instead', async (t) => {
   const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
   const { io, printed } = printedIO();
   t.equal(await cacheDrop(['drop', '--user', 'alice', '--config', join(folder, 'c.yaml')], io), 1);
@@ -24,7 +24,7 @@ for (const [line, message] of [
   ['drop --user a --tenant b', 'exclude each other'],
   ['drop --user a', '--config FILE is required'],
 ] as const)
-  t.test(`cache ${line} is wrong usage`, async (t) => {
+  t.test(`cache ${line} is a usage error`, async (t) => {
     const { io, printed } = printedIO();
     t.equal(await cacheDrop(line.split(' '), io), 2);
     t.match(printed.stderr, message);

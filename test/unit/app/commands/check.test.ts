@@ -17,14 +17,17 @@ async function run(argv: readonly string[], clock = createFakeClock()) {
   return { code, ...printed };
 }
 
-t.test('an expired certificate is a warning and still a 0: serve would start with it', async (t) => {
-  const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
-  const file = join(folder, 'c.yaml');
-  const { code, stdout, stderr } = await run(['--config', file], createFakeClock(Date.UTC(2200, 0)));
-  t.equal(code, 0);
-  t.equal(stdout, `${file} is good, with 1 warning\n`);
-  t.match(stderr, /^warning: server\.tls\.certFile: the certificate has expired at [^\n]+\n$/);
-});
+t.test(
+  'an expired certificate is a warning and the exit code is 0, since `serve` would start with it',
+  async (t) => {
+    const folder = t.testdir({ 'c.yaml': CONFIGURATION, 'tls.crt': cert, 'tls.key': key, token: 'abc' });
+    const file = join(folder, 'c.yaml');
+    const { code, stdout, stderr } = await run(['--config', file], createFakeClock(Date.UTC(2200, 0)));
+    t.equal(code, 0);
+    t.equal(stdout, `${file} is good, with 1 warning\n`);
+    t.match(stderr, /^warning: server\.tls\.certFile: the certificate has expired at [^\n]+\n$/);
+  },
+);
 
 const AUTHENTICATION = `apiVersion: apiserver.config.k8s.io/v1
 kind: AuthenticationConfiguration
@@ -33,7 +36,7 @@ jwt:
     claimMappings: { username: { claim: sub, prefix: "a:" } }
 `;
 
-t.test('what does not go together and what is wrong with the files is reported in one run', async (t) => {
+t.test('conflicting settings and invalid files are reported in one run', async (t) => {
   const folder = t.testdir({
     'c.yaml': `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
@@ -79,5 +82,5 @@ webhook:
     /^webhook\.policy\.file \(line 22\): /m,
   ];
   for (const problem of problems) t.match(stderr, problem);
-  t.equal(stderr.trim().split('\n').length, problems.length + 1, 'and nothing else');
+  t.equal(stderr.trim().split('\n').length, problems.length + 1, 'nothing else is printed');
 });

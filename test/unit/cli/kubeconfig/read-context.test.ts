@@ -17,7 +17,7 @@ const NO_USER = { username: '', uid: '', groups: [], extra: {} };
 const read = (folder: string, ...names: string[]) =>
   readContext((names.length === 0 ? ['config'] : names).map((name) => join(folder, name)));
 
-t.test('the current context says where and as whom', async (t) => {
+t.test('the current context gives the address and the credential', async (t) => {
   const cluster = {
     'certificate-authority-data': Buffer.from('PEM').toString('base64'),
     'tls-server-name': 'stonegate',
@@ -30,7 +30,7 @@ t.test('the current context says where and as whom', async (t) => {
   t.equal((await context.credential()).authorization, 'Bearer tok');
 });
 
-t.test('the user as whom requests are made, and the namespace of the context', async (t) => {
+t.test('the impersonated user and the namespace of the context are read', async (t) => {
   const user = {
     token: 'tok',
     as: 'bob',
@@ -50,20 +50,23 @@ t.test('the user as whom requests are made, and the namespace of the context', a
   t.strictSame((await read(folder, 'odd')).impersonated, NO_USER);
 });
 
-t.test('files are found from the kubeconfig that names them, and a token file beats a token', async (t) => {
-  const folder = t.testdir({
-    sub: {
-      config: config({ token: 'tok', tokenFile: 'token' }, { 'certificate-authority': 'ca.crt' }),
-      'ca.crt': 'PEM',
-      token: 'from-file\n',
-    },
-  });
-  const context = await read(folder, 'sub/config');
-  t.equal(context.ca, 'PEM');
-  t.equal((await context.credential()).authorization, 'Bearer from-file');
-});
+t.test(
+  'files are found relative to the kubeconfig that names them, and tokenFile takes precedence over token',
+  async (t) => {
+    const folder = t.testdir({
+      sub: {
+        config: config({ token: 'tok', tokenFile: 'token' }, { 'certificate-authority': 'ca.crt' }),
+        'ca.crt': 'PEM',
+        token: 'from-file\n',
+      },
+    });
+    const context = await read(folder, 'sub/config');
+    t.equal(context.ca, 'PEM');
+    t.equal((await context.credential()).authorization, 'Bearer from-file');
+  },
+);
 
-t.test('of several files the first to name a thing counts, and missing ones do not matter', async (t) => {
+t.test('the first of several files that sets a value counts, and missing files are ignored', async (t) => {
   const folder = t.testdir({
     a: JSON.stringify({ users: [{ name: 'u', user: { token: 'first' } }] }),
     b: config({ token: 'second' }),
@@ -73,9 +76,13 @@ t.test('of several files the first to name a thing counts, and missing ones do n
 });
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
-  ['no YAML', 'a: [', /is no valid YAML \(line 1\)/],
+  ['that is not YAML', 'a: [', /is no valid YAML \(line 1\)/],
   ['without a current context', '{}', /no current context in .*--context/],
-  ['insecure', config({ token: 't' }, { 'insecure-skip-tls-verify': true }), /insecure-skip-tls-verify/],
+  [
+    'with insecure-skip-tls-verify',
+    config({ token: 't' }, { 'insecure-skip-tls-verify': true }),
+    /insecure-skip-tls-verify/,
+  ],
   ['without a user', config({}), /has no token, tokenFile, exec, client-certificate or username/],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   [
@@ -85,7 +92,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
   ],
 ];
 for (const [what, text, message] of WRONG) {
-  t.test(`a kubeconfig ${what} is an error that says so`, async (t) => {
+  t.test(`a kubeconfig ${what} is refused, and the error says why`, async (t) => {
     const folder = t.testdir({ config: text });
     const reading = read(folder).then((context) => context.credential());
     await t.rejects(reading, { message });
@@ -117,14 +124,14 @@ const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
   [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
   [credential({ clientCertificateData: 'secret' }), /gave no token$/],
 ];
-t.test('an error about a missing plugin says how to install it', async (t) => {
+t.test('the error about a missing plugin says how to install it', async (t) => {
   const exec = { command: './absent', installHint: 'install it:\napt install it' };
   const message = /cannot be run: .*ENOENT$/;
   await t.rejects(runPlugin(t, '', exec), { message, remarks: ['install it:', 'apt install it'] });
 });
 
 for (const [at, [script, message]] of BAD_PLUGINS.entries()) {
-  t.test(`an error about a plugin that fails (${at + 1}) does not quote its output`, async (t) => {
+  t.test(`the error about a failing plugin (${at + 1}) does not quote its output`, async (t) => {
     const failure: unknown = await runPlugin(t, script).catch((error: unknown) => error);
     t.match(String(failure), message);
     t.notMatch(String(failure), /secret/);

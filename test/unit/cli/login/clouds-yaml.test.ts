@@ -4,7 +4,7 @@ import { readCloud } from '../../../../src/cli/login/clouds-yaml.ts';
 
 type Tree = NonNullable<Parameters<Test['testdir']>[0]>;
 
-/** A home, a working folder and a site folder. */
+/** The home folder, the working folder and the folder of the site. */
 function read(t: Test, tree: Tree, name?: string, env: Record<string, string> = {}) {
   const root = t.testdir(tree);
   return readCloud(name, {
@@ -17,7 +17,7 @@ function read(t: Test, tree: Tree, name?: string, env: Record<string, string> = 
 const cloud = (user: string) => `clouds: { acme: { auth: { username: ${user} } } }`;
 const inHome = (files: Tree) => ({ home: { '.config': { openstack: files } } });
 
-t.test('the first of the usual places counts', async (t) => {
+t.test('the working folder, the home folder and the site folder are searched in this order', async (t) => {
   const etc = { etc: { 'clouds.yaml': cloud('in-etc') } };
   const home = { ...inHome({ 'clouds.yaml': cloud('in-home') }), ...etc };
   t.same(await read(t, { work: { 'clouds.yaml': cloud('in-work') }, ...home }, 'acme'), {
@@ -41,7 +41,7 @@ t.test(
   },
 );
 
-t.test('a password of one place never goes to an address of another', async (t) => {
+t.test('a password from one folder is never used with an address from another', async (t) => {
   const strange = { work: { 'clouds.yaml': address('https://a') }, ...inHome({ 'secure.yaml': password }) };
   t.same(await read(t, strange, 'acme'), { auth_url: 'https://a' });
   const over = {
@@ -61,7 +61,7 @@ t.test('other places and formats', async (t) => {
   t.same(await readCloud('acme', options), { username: 'in-xdg' });
 });
 
-t.test('secure.yaml is merged over it from any of the user’s own folders', async (t) => {
+t.test('secure.yaml in any folder of the user is merged over clouds.yaml', async (t) => {
   const tree = {
     ...inHome({ 'clouds.yaml': 'clouds: { acme: { auth: { username: alice, password: old } } }' }),
     etc: { 'secure.yaml': 'clouds: { acme: { auth: { password: sesame } } }' },
@@ -71,12 +71,12 @@ t.test('secure.yaml is merged over it from any of the user’s own folders', asy
 
 const TEXTS: readonly (readonly [what: string, text: string, settings: object])[] = [
   [
-    'auth comes before what stands beside it, and hyphens are underscores',
+    'auth takes precedence over fields beside it, and hyphens become underscores',
     'clouds: { acme: { project-name: beside, username: alice, auth: { project_name: inside } } }',
     { project_name: 'inside', username: 'alice' },
   ],
   [
-    'what looks like a number stays as it is written',
+    'a value that looks like a number stays as it is written',
     `clouds:
   acme:
     auth: { project_id: 1234567890e12, password: 0123, username: ~, user_id: "null", domain_name: null }`,
@@ -94,29 +94,32 @@ for (const [what, text, settings] of TEXTS)
     t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings);
   });
 
-t.test('without a name the only cloud is it, and without a file there is none', async (t) => {
+t.test('without a name, the only cloud is used; without a file there is none', async (t) => {
   t.same(await read(t, { work: { 'clouds.yaml': cloud('alice') } }), { username: 'alice' });
   t.equal(await read(t, {}), undefined);
 });
 
-t.test('a cloud that is not there, or not named: the error says which there are, and where', async (t) => {
-  const two = { work: { 'clouds.yaml': 'clouds: { acme: {}, globex: {} }' } };
-  for (const [tree, name, message] of [
-    [two, undefined, /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/],
-    [two, 'initech', /no cloud "initech" in .*work\/clouds\.yaml; there is acme, globex/],
-    [{}, 'acme', /looked in .*work, .*home\/\.config\/openstack, .*etc/],
-  ] as const)
-    await t.rejects(read(t, tree, name), { message });
-});
+t.test(
+  'if the cloud is missing or not named, the error lists the clouds and where they were looked for',
+  async (t) => {
+    const two = { work: { 'clouds.yaml': 'clouds: { acme: {}, globex: {} }' } };
+    for (const [tree, name, message] of [
+      [two, undefined, /which cloud\? .*clouds\.yaml has acme, globex: name one with --os-cloud/],
+      [two, 'initech', /no cloud "initech" in .*work\/clouds\.yaml; there is acme, globex/],
+      [{}, 'acme', /looked in .*work, .*home\/\.config\/openstack, .*etc/],
+    ] as const)
+      await t.rejects(read(t, tree, name), { message });
+  },
+);
 
-t.test('a mistake in the file is said by its line alone: it may stand beside a password', async (t) => {
+t.test('an error in the file is reported by line only, since the line may contain a password', async (t) => {
   const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
   await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
     message: /clouds\.yaml is no valid YAML \(line 3\): ((?!sesame).)+$/,
   });
 });
 
-t.test('aliases that blow up are refused', async (t) => {
+t.test('aliases that expand exponentially are refused', async (t) => {
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
   for (const [under, name] of ['ab', 'bc', 'cd', 'de']) {
     bomb.push(`${name}: &${name} [${Array(10).fill(`*${under}`).join(', ')}]`);

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 
 interface Given {
   readonly interactive?: boolean;
-  /** Instead of a token of an hour. */
+  /** Replaces the default source, whose tokens are valid for an hour. */
   readonly obtain?: (count: number) => Promise<ObtainedCredential>;
 }
 
@@ -49,7 +49,7 @@ for (const [life, early] of [
   [HOUR, 5 * 60_000],
   [100_000, 10_000],
 ] as const)
-  t.test(`a token of ${life} ms is used until ${early} ms before its end`, async (t) => {
+  t.test(`a token valid for ${life} ms is used until ${early} ms before it expires`, async (t) => {
     const { ask, seen, terminal } = await setUp(t, {
       obtain: async (count) => ({ token: `token-${count}`, expiresAt: terminal.clock.now() + life }),
     });
@@ -68,7 +68,7 @@ for (const [outcome, obtain] of [
   ['wrong password', refused],
 ] as const)
   t.test(
-    `ten at once log in once, and all get "${outcome}": ten refusals would lock the account`,
+    `ten concurrent calls log in once, and all get "${outcome}", since ten refusals could lock the account`,
     async (t) => {
       const { until, answer } = held();
       const { ask, seen } = await setUp(t, { obtain: () => until.then(obtain) });
@@ -80,7 +80,7 @@ for (const [outcome, obtain] of [
     },
   );
 
-t.test('who can be asked does not fail with those who could not', async (t) => {
+t.test('a call that can prompt the user does not fail with one that cannot', async (t) => {
   const { until, answer } = held();
   const user = createFakeTerminal({ interactive: true });
   const { ask, seen } = await setUp(t, {
@@ -98,7 +98,7 @@ t.test('who can be asked does not fail with those who could not', async (t) => {
   t.equal(await token, 'entered');
 });
 
-t.test('a token that cannot be renewed yet serves to its end', async (t) => {
+t.test('a token that cannot be renewed is used until it expires', async (t) => {
   const { ask, seen, terminal } = await setUp(t, {
     async obtain(count) {
       if (count > 1) throw new LoginError('Keystone is down');
@@ -110,7 +110,7 @@ t.test('a token that cannot be renewed yet serves to its end', async (t) => {
   t.equal(await ask(), 'old');
   t.match(terminal.said, [/^cannot log in again: Keystone is down; the current token is valid until /]);
   t.equal(await ask(), 'old');
-  t.equal(seen.length, 2, 'not tried again at once');
+  t.equal(seen.length, 2, 'the renewal is not retried at once');
   terminal.clock.advance(30_001);
   t.equal(await ask(), 'old');
   t.equal(seen.length, 3);
@@ -118,7 +118,7 @@ t.test('a token that cannot be renewed yet serves to its end', async (t) => {
   await t.rejects(ask(), { message: 'Keystone is down' });
 });
 
-t.test('--force logs in though the token is good, and does not hide a refusal', async (t) => {
+t.test('--force logs in although the token is valid, and reports a refusal', async (t) => {
   const { ask, terminal } = await setUp(t, {
     async obtain(count) {
       if (count > 2) throw new LoginError('wrong password');
@@ -130,10 +130,10 @@ t.test('--force logs in though the token is good, and does not hide a refusal', 
   t.equal(await ask({ force: true }), 'token-2');
   terminal.clock.advance(1);
   await t.rejects(ask({ force: true }), { message: 'wrong password' });
-  t.equal(await ask(), 'token-2', 'which stays good');
+  t.equal(await ask(), 'token-2', 'the earlier token stays valid');
 });
 
-t.test('Ctrl-C while another logs in ends the wait', async (t) => {
+t.test('Ctrl-C ends the wait for the login of another process', async (t) => {
   const { until, answer } = held();
   const { ask, seen, terminal } = await setUp(t, {
     obtain: async () => {
@@ -158,11 +158,23 @@ const AFTER_A_REFUSAL: readonly (readonly [
   pause: number,
   logins: number,
 ])[] = [
-  ['kubectl, which asks five times, gets the same error', 'kubectl 1', 'kubectl 1', 10, 1],
-  ['the next kubectl logs in', 'kubectl 1', 'kubectl 2', 10, 2],
-  ['a program that stays may try again after a while', 'dashboard', 'dashboard', 30_000, 2],
+  [
+    'a kubectl process, which calls the plugin five times, gets the same error',
+    'kubectl 1',
+    'kubectl 1',
+    10,
+    1,
+  ],
+  ['the next kubectl process logs in', 'kubectl 1', 'kubectl 2', 10, 2],
+  ['a long-running program may try again after a while', 'dashboard', 'dashboard', 30_000, 2],
   ['a user at a terminal may try again at once', undefined, undefined, 1, 2],
-  ['one with a future time stamp, from a wrong clock, is ignored', 'kubectl 1', 'kubectl 2', -86_400_000, 2],
+  [
+    'a record with a future time stamp, from a wrong clock, is ignored',
+    'kubectl 1',
+    'kubectl 2',
+    -86_400_000,
+    2,
+  ],
 ];
 for (const [what, first, then, pause, logins] of AFTER_A_REFUSAL)
   t.test(`after a refused login: ${what}`, async (t) => {

@@ -14,16 +14,16 @@ const PROOFS: readonly (readonly [settings: Record<string, string>, proof: objec
   [{ user_id: 'a1', password: 'x' }, { user: { id: 'a1' } }],
   [{ username: 'alice' }, { user: { domain: { id: 'default' } } }],
   [{ username: 'alice', default_domain: 'd1' }, { user: { domain: { id: 'd1' } } }],
-  // Beside a project domain_name is the domain of both, and no scope.
+  // Beside a project, domain_name is the domain of the user and of the project, and not a scope.
   [{ username: 'alice', project_name: 'web', domain_name: 'acme' }, { user: USER }],
-  // The method is as auth_type says, or else by what is there.
+  // auth_type determines the method; without it, the settings that are present do.
   [APPLICATION, { method: 'application_credential', credential: { id: 'c1' }, secret: 's' }],
   [{ ...ALICE, application_credential_name: 'ci', ...SECRET }, { credential: { name: 'ci', user: USER } }],
   [TOKEN, { method: 'token', secret: 'gAAAAA' }],
   [{ ...TOKEN, auth_plugin: 'password' }, { method: 'password' }],
 ];
 for (const [settings, proof] of PROOFS)
-  t.test(`the proof of ${JSON.stringify(settings)}`, async (t) => {
+  t.test(`the login method of ${JSON.stringify(settings)}`, async (t) => {
     t.match(plan(settings).proof, proof);
   });
 
@@ -46,7 +46,7 @@ for (const [settings, scope] of SCOPES)
     t.same(plan({ ...ALICE, ...settings }).scope, scope);
   });
 
-t.test('flags go over variables, and variables over the cloud', async (t) => {
+t.test('flags take precedence over variables, and variables over the cloud', async (t) => {
   const merged = overlay([
     { username: 'cloud', project_id: 'p1', auth_url: 'a' },
     { username: 'variable', project_name: 'web' },
@@ -55,19 +55,19 @@ t.test('flags go over variables, and variables over the cloud', async (t) => {
   t.same(merged, { username: 'flag', project_name: 'web', auth_url: 'a' });
 });
 
-t.test('a scope of a higher layer replaces the whole scope beneath', async (t) => {
+t.test('a scope in a higher layer replaces the whole scope of the layers below', async (t) => {
   const cloud = { project_name: 'web', project_domain_name: 'acme' };
   t.match(overlay([cloud, { domain_name: 'acme' }]), { project_name: undefined });
   t.match(overlay([{ ...cloud, unscoped: 'true' }, { project_id: 'p2' }]), { unscoped: undefined });
 });
 
-t.test('an authority in a higher layer is the answer to insecure beneath', async (t) => {
+t.test('a CA in a higher layer overrides insecure in a lower one', async (t) => {
   const settings = overlay([{ ...AT, ...ALICE, verify: 'false' }, { cacert: 'ca.pem' }]);
   t.equal(planLogin(settings).caFile, 'ca.pem');
   t.equal(plan({ ...ALICE, insecure: 'false', verify: 'true' }).caFile, undefined);
 });
 
-t.test('the address is https, or http on this machine; query and fragment are dropped', async (t) => {
+t.test('the address must be https, or http on loopback; query and fragment are dropped', async (t) => {
   const local = 'http://127.0.0.1:5000/identity';
   t.equal(plan({ ...ALICE, auth_url: local }).url, local);
   t.equal(plan({ ...ALICE, auth_url: 'https://keystone/v3/?x#y' }).url, 'https://keystone/v3/');
@@ -85,7 +85,7 @@ const REFUSED: readonly (readonly [settings: Record<string, string>, message: Re
   [{ auth_type: 'v3websso' }, INSTEAD],
 ];
 for (const [settings, message] of REFUSED)
-  t.test(`${JSON.stringify(settings)} is refused, with what to do`, async (t) => {
+  t.test(`${JSON.stringify(settings)} is refused, and the error says what to do`, async (t) => {
     const given = Object.entries({ ...AT, ...ALICE, ...settings }).filter(([, value]) => value !== '');
     t.throws(() => planLogin(Object.fromEntries(given)), { message });
   });

@@ -6,9 +6,9 @@ import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 
 const SCREEN = { DISPLAY: ':0' };
-const onLinux = { skip: process.platform !== 'linux' && 'xdg-open is of Linux' };
+const onLinux = { skip: process.platform !== 'linux' && 'xdg-open exists on Linux only' };
 
-t.test('each system has its own opener, and without a screen there is none', async (t) => {
+t.test('each operating system has its own opener, and without a display there is none', async (t) => {
   t.same(openerOf('linux', SCREEN), ['xdg-open']);
   t.same(openerOf('darwin', {}), ['open']);
   t.same(openerOf('win32', {}), ['rundll32.exe', 'url.dll,FileProtocolHandler']);
@@ -24,7 +24,7 @@ function withOpener(t: Test, script: string) {
   return { env: { ...SCREEN, PATH: folder }, folder };
 }
 
-t.test('no shell reads the address, and only pages are opened', onLinux, async (t) => {
+t.test('the address is not interpreted by a shell, and only web pages are opened', onLinux, async (t) => {
   const { env, folder } = withOpener(t, `printf '%s\\n' "$#" "$1" > "FOLDER/got"`);
   for (const address of ['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x', '--help'])
     await t.rejects(openBrowser(address, env), Error, address);
@@ -34,13 +34,13 @@ t.test('no shell reads the address, and only pages are opened', onLinux, async (
   t.equal(readFileSync(join(folder, 'got'), 'utf8'), `1\n${new URL(address).href}\n`);
 });
 
-t.test('an opener that fails, or is not there, has opened nothing', onLinux, async (t) => {
+t.test('an opener that fails or is missing counts as no browser', onLinux, async (t) => {
   t.equal(await openBrowser('https://a.example', withOpener(t, 'exit 3').env), false);
   t.equal(await openBrowser('https://a.example', { ...SCREEN, PATH: '/none' }), false);
   t.equal(await openBrowser('https://a.example', {}), false);
 });
 
-t.test('an opener that stays has opened a browser', onLinux, async (t) => {
+t.test('an opener that keeps running counts as a browser', onLinux, async (t) => {
   const { env, folder } = withOpener(t, 'echo $$ > "FOLDER/pid"\nexec /bin/sleep 60');
   const clock = createFakeClock();
   const opened = openBrowser('https://a.example', env, clock);

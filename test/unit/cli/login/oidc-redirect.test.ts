@@ -26,28 +26,34 @@ async function takenPort(t: Test): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-t.test('the redirect with the state of the login is taken once, and its page says how it went', async (t) => {
-  const listener = await start(t);
-  const redirected = listener.redirectWith('s', () => t.fail('another state'));
-  const page = visit(`${listener.redirectURI}?code=c&state=s`);
-  const { url, show } = await redirected;
-  t.equal(url.href, `${listener.redirectURI}?code=c&state=s`);
-  t.match(await visit(`${listener.redirectURI}?code=d&state=s`), { status: 410, body: 'This login is over' });
-  await show('Logged in', 'Go <back> & close "this".');
-  t.match(await page, {
-    status: 200,
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': /^default-src 'none'/,
-      'referrer-policy': 'no-referrer',
-      'cache-control': 'no-store',
-      connection: 'close',
-    },
-    body: '<p>Go &#60;back&#62; &#38; close &#34;this&#34;.</p>',
-  });
-});
+t.test(
+  'the redirect with the state of the login is accepted once, and its page shows the outcome',
+  async (t) => {
+    const listener = await start(t);
+    const redirected = listener.redirectWith('s', () => t.fail('another state'));
+    const page = visit(`${listener.redirectURI}?code=c&state=s`);
+    const { url, show } = await redirected;
+    t.equal(url.href, `${listener.redirectURI}?code=c&state=s`);
+    t.match(await visit(`${listener.redirectURI}?code=d&state=s`), {
+      status: 410,
+      body: 'This login is over',
+    });
+    await show('Logged in', 'Go <back> & close "this".');
+    t.match(await page, {
+      status: 200,
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': /^default-src 'none'/,
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+        connection: 'close',
+      },
+      body: '<p>Go &#60;back&#62; &#38; close &#34;this&#34;.</p>',
+    });
+  },
+);
 
-t.test('any other request is refused, and changes nothing', async (t) => {
+t.test('any other request is refused and has no effect', async (t) => {
   const listener = await start(t);
   let others = 0;
   const redirected = listener.redirectWith('s', () => {
@@ -73,7 +79,7 @@ t.test('any other request is refused, and changes nothing', async (t) => {
   t.match(await page, { status: 200 });
 });
 
-t.test('the first free port is taken, and closed in the end', async (t) => {
+t.test('the first free port is used, and closed at the end', async (t) => {
   const taken = await takenPort(t);
   const listener = await start(t, 'http://localhost/', [taken, 0]);
   t.match(listener.redirectURI, /^http:\/\/localhost:\d+\/$/);

@@ -21,7 +21,7 @@ async function startProvider(t: Test, metadata: Record<string, unknown> = {}): P
 const sourceOf = ({ issuer }: ScriptedProvider, ...words: string[]) =>
   createOidcSource(parse('--issuer-url', issuer, '--client-id', 'kubernetes', ...words), {});
 
-t.test('what a kubeconfig says', async (t) => {
+t.test('the options in a kubeconfig are read', async (t) => {
   t.match(read(), {
     browser: true,
     deviceCode: false,
@@ -46,7 +46,7 @@ t.test('what a kubeconfig says', async (t) => {
   );
 });
 
-t.test('wrong usage', async (t) => {
+t.test('invalid options are refused', async (t) => {
   const wrong: [RegExp, string[]][] = [
     [/^--issuer-url must be https/, ['--issuer-url', 'http://login.example.com']],
     [/^--issuer-url must be without user/, ['--issuer-url', 'https://a:b@login.example.com']],
@@ -60,7 +60,7 @@ t.test('wrong usage', async (t) => {
   t.throws(() => createOidcSource({}, {}), { message: '--issuer-url is required with --oidc' });
 });
 
-t.test('whose token it is', async (t) => {
+t.test('the identity of a token depends on who logs in, not on how', async (t) => {
   const identity = (...words: string[]) => createOidcSource(parse(...NEEDED, ...words), {}).identity;
   const plain = identity();
   t.same(plain, ['oidc', 'https://login.example.com', 'kubernetes', '']);
@@ -68,13 +68,13 @@ t.test('whose token it is', async (t) => {
   t.not(
     identity('--extra-param', 'login_hint=carol').join(),
     plain.join(),
-    'a login hint belongs to the identity',
+    'a login hint is part of the identity',
   );
   const shown = ['--no-browser', '--device-code', '--listen-port', '1', '--client-secret-file', '/secret'];
-  t.same(identity(...shown), plain, 'how it is logged in does not');
+  t.same(identity(...shown), plain, 'the way of logging in is not part of the identity');
 });
 
-t.test('no browser, and a provider without device codes: the address is printed', async (t) => {
+t.test('without a browser, and with a provider without device codes, the address is printed', async (t) => {
   for (const [metadata, words] of [
     [{ device_authorization_endpoint: undefined }, []],
     [{}, ['--no-browser']],
@@ -88,7 +88,7 @@ t.test('no browser, and a provider without device codes: the address is printed'
   }
 });
 
-t.test('a redirect of another login is refused, and the user is told', async (t) => {
+t.test('a redirect that belongs to another login is refused, and the user is told', async (t) => {
   const provider = await startProvider(t);
   const terminal = createFakeTerminal({
     browser: async (url) => {
@@ -105,7 +105,7 @@ t.test('a redirect of another login is refused, and the user is told', async (t)
   t.ok(terminal.said.includes('Refused a redirect that does not belong to this login.'));
 });
 
-t.test('a client that is not accepted any more is no reason to open a browser', async (t) => {
+t.test('no browser is opened if the provider no longer accepts the client', async (t) => {
   const provider = await startProvider(t);
   provider.tokenAnswers = [{ status: 401, body: { error: 'invalid_client' } }];
   const terminal = createFakeTerminal({ browser: () => t.fail('a browser was opened') });

@@ -10,7 +10,7 @@ const CREDENTIAL = { token: 'the-token', expiresAt: 2, obtainedAt: 1 };
 const IDENTITY = ['keystone', 'alice'];
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
-t.test('what was written is read, in a folder and a file that only the user can access', async (t) => {
+t.test('a token is read back, from a folder and a file that only the user can access', async (t) => {
   const folder = join(t.testdir(), 'deep', 'stonegate');
   const cache = await openTokenCache(folder, IDENTITY);
   await cache.write({ ...CREDENTIAL, refreshToken: 'again' });
@@ -18,7 +18,7 @@ t.test('what was written is read, in a folder and a file that only the user can 
   t.same([modeOf(folder), modeOf(cache.file)], [0o700, 0o600]);
 });
 
-t.test('each identity has its own file, and no name in it', async (t) => {
+t.test('each identity has its own file, whose name reveals no user', async (t) => {
   const folder = t.testdir();
   for (const identity of [IDENTITY, ['keystone', 'bob'], ['keystone,alice'], ['keystonealice']]) {
     await (await openTokenCache(folder, identity)).write(CREDENTIAL);
@@ -30,10 +30,10 @@ t.test('each identity has its own file, and no name in it', async (t) => {
 
 for (const [what, text] of Object.entries({
   'a file of another identity': JSON.stringify({ identity: ['other'], ...CREDENTIAL }),
-  'half a file': '{"identity":',
-  'no token': JSON.stringify({ identity: IDENTITY, expiresAt: 1, obtainedAt: 1 }),
+  'an incomplete file': '{"identity":',
+  'a file without a token': JSON.stringify({ identity: IDENTITY, expiresAt: 1, obtainedAt: 1 }),
 }))
-  t.test(`${what} is no token`, async (t) => {
+  t.test(`${what} is ignored`, async (t) => {
     const cache = await openTokenCache(t.testdir(), IDENTITY);
     writeFileSync(cache.file, text, { mode: 0o600 });
     t.equal(await cache.read(), undefined);
@@ -55,18 +55,18 @@ t.test('a file of another user is refused', { skip: process.getuid?.() !== 0 && 
   await t.rejects(cache.read(), { message: /belongs to another user/ });
 });
 
-t.test('a link is refused: it may lead to anybody’s file', async (t) => {
+t.test('a link is refused, since it may point to a file of another user', async (t) => {
   const cache = await openTokenCache(t.testdir({ other: '{}' }), IDENTITY);
   symlinkSync(join(t.testdirName, 'other'), cache.file);
   await t.rejects(cache.read(), { message: /^cannot read the cached token / });
 });
 
-t.test('a pipe in the place of the file is refused, and does not block', async (t) => {
+t.test('a pipe in place of the file is refused without blocking', async (t) => {
   const pipe = await openTokenCache(t.testdir(), IDENTITY);
   execFileSync('mkfifo', ['-m', '600', pipe.file]);
   await t.rejects(pipe.read(), { constructor: LoginError, message: /is no regular file: delete it$/ });
   await pipe.write(CREDENTIAL);
-  t.same(await pipe.read(), CREDENTIAL, 'a new login takes its place');
+  t.same(await pipe.read(), CREDENTIAL, 'a new login replaces it');
 });
 
 t.test('a folder that others may write to is refused', async (t) => {
@@ -75,7 +75,7 @@ t.test('a folder that others may write to is refused', async (t) => {
   await t.rejects(openTokenCache(folder, IDENTITY), { message: /is open to others \(mode 777\)/ });
 });
 
-t.test('a token that cannot be written leaves no half of it', async (t) => {
+t.test('a token that cannot be written leaves no partial file', async (t) => {
   const folder = t.testdir();
   const cache = await openTokenCache(folder, IDENTITY);
   mkdirSync(cache.file);

@@ -1,4 +1,4 @@
-/** `stonegate usage` on files as operators have them: rotated, overlapping, torn, and with other lines. */
+/** `stonegate usage` on files as operators have them: rotated, overlapping, cut off, and with other lines. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -37,7 +37,7 @@ function line({
   });
 }
 
-/** Writes the lines of each file, and runs the command with the words. */
+/** Writes the lines of each file, and runs the command with these arguments. */
 async function run(t: Test, files: readonly (readonly string[])[], ...words: readonly string[]) {
   const folder = t.testdir({});
   const names = files.map((lines, at) => {
@@ -58,7 +58,7 @@ const NEXT_DAY = line({
 });
 const END = line({ sequence: 4, at: '2026-11-02T00:01:00.000Z', final: true });
 
-t.test('a table in units that are read', async (t) => {
+t.test('the table has units that are easy to read', async (t) => {
   const { stdout, code } = await run(t, [[FIRST, SECOND, NEXT_DAY, END]]);
   t.equal(code, 0);
   t.equal(
@@ -70,7 +70,7 @@ globex  1         0         0
   );
 });
 
-t.test('CSV for a spreadsheet, by project', async (t) => {
+t.test('usage by project is printed as CSV for a spreadsheet', async (t) => {
   const { stdout } = await run(t, [[FIRST, SECOND, NEXT_DAY, END]], '--by', 'project', '-o', 'csv');
   const [header = '', ...rows] = stdout.split('\r\n');
   t.match(
@@ -84,7 +84,7 @@ t.test('CSV for a spreadsheet, by project', async (t) => {
   ]);
 });
 
-t.test('the records of one day, by day', async (t) => {
+t.test('the records of one day are selected and grouped by day', async (t) => {
   const words = ['--from', '2026-11-02', '--to', '2026-11-03', '--by', 'day', '-o', 'json'];
   const { stdout } = await run(t, [[FIRST, SECOND, NEXT_DAY, END]], ...words);
   const { rows, gaps } = JSON.parse(stdout);
@@ -93,7 +93,7 @@ t.test('the records of one day, by day', async (t) => {
   t.same(gaps, []);
 });
 
-t.test('D540 files in any order, read twice, among the lines of other logs', async (t) => {
+t.test('D540 files may come in any order, twice, and with lines of other logs', async (t) => {
   const audit = '{"kind":"Event","requestURI":"/api?x=\\"kind\\":\\"UsageRecord"}';
   const { stdout, stderr } = await run(t, [
     [audit, NEXT_DAY, END],
@@ -105,7 +105,7 @@ t.test('D540 files in any order, read twice, among the lines of other logs', asy
   t.same(stderr, []);
 });
 
-t.test('what is missing is named', async (t) => {
+t.test('missing records are reported', async (t) => {
   const at = (minute: string) => `2026-11-01T10:${minute}:00.000Z`;
   const lost = [3, 6].map((sequence) => line({ sequence, at: at(`0${sequence}`) }));
   const killed = line({ process: 'p2', sequence: 1, at: at('10') });
@@ -122,16 +122,16 @@ t.test('what is missing is named', async (t) => {
     'stonegate usage: the first 7 lines of process p3, before 2026-11-01T10:21:00.000Z, are missing',
   ]);
   const later = await run(t, [[...lost, killed, rotated]], '--from', '2026-11-01T10:21:00Z');
-  t.same(later.stderr, [], 'and not what is missing of another time');
+  t.same(later.stderr, [], 'records that are missing at another time are not reported');
 });
 
-t.test('a file without records is named as such', async (t) => {
+t.test('a file without records is reported', async (t) => {
   const { code, stderr } = await run(t, [['# Stonegate']]);
   t.equal(code, 0);
   t.same(stderr, ['stonegate usage: there are no usage records in what was read']);
 });
 
-t.test('wrong usage', async (t) => {
+t.test('a usage error is refused', async (t) => {
   for (const [mistake, ...words] of [
     ['which files?'],
     ['--output is table, csv, json', 'a', '-o', 'yaml'],

@@ -36,7 +36,7 @@ t.test('name, uid, groups and extra come from their expressions', async (t) => {
   t.same(identity.extra, { 'example.com/department': ['r', 'd'], 'example.com/claim': ['Carol'] });
 });
 
-t.test('what an expression gives is never converted', async (t) => {
+t.test('the value of an expression is never converted', async (t) => {
   const expression = 'claims.value';
   for (const mappings of [
     { username: { expression } },
@@ -48,7 +48,7 @@ t.test('what an expression gives is never converted', async (t) => {
       t.throws(() => map({ sub: 'a', value }, mappings), { code: 'IdentityUnusable' });
 });
 
-t.test('groups that overflowed the token are refused by expression too', async (t) => {
+t.test('groups that overflowed the token are refused for expressions too', async (t) => {
   const groups = { groups: { expression: 'claims.?groups.orValue([])' } };
   t.throws(() => map({ sub: 'a', hasgroups: true }, groups), { code: 'GroupsOverflow' });
   t.throws(() => map({ sub: 'a', _claim_names: { groups: 'src1' } }, groups), { code: 'GroupsOverflow' });
@@ -64,23 +64,26 @@ function causeOf(attempt: () => unknown): unknown {
   return 'accepted';
 }
 
-t.test('C037 a rule on claims must be exactly true, else 401 with its message in the log', async (t) => {
-  const rules = {
-    claimValidationRules: [{ expression: 'claims.hd == "acme"', message: 'of acme alone' }],
-  };
-  t.equal(map({ sub: 'a', hd: 'acme' }, {}, rules).subject.kind, 'claim');
-  const refused = { code: 'CredentialInvalid', message: 'Unauthorized' };
-  t.match(
-    causeOf(() => map({ sub: 'a', hd: 'other' }, {}, rules)),
-    { ...refused, cause: /of acme alone/ },
-  );
-  t.match(
-    causeOf(() => map({ sub: 'a' }, {}, rules)),
-    { ...refused, cause: /no such key at "claims.hd"/ },
-  );
-});
+t.test(
+  'C037 a rule on claims must be exactly true; otherwise 401, with its message in the log',
+  async (t) => {
+    const rules = {
+      claimValidationRules: [{ expression: 'claims.hd == "acme"', message: 'of acme alone' }],
+    };
+    t.equal(map({ sub: 'a', hd: 'acme' }, {}, rules).subject.kind, 'claim');
+    const refused = { code: 'CredentialInvalid', message: 'Unauthorized' };
+    t.match(
+      causeOf(() => map({ sub: 'a', hd: 'other' }, {}, rules)),
+      { ...refused, cause: /of acme alone/ },
+    );
+    t.match(
+      causeOf(() => map({ sub: 'a' }, {}, rules)),
+      { ...refused, cause: /no such key at "claims.hd"/ },
+    );
+  },
+);
 
-t.test('a rule on the user sees what the mapping made of the claims', async (t) => {
+t.test('a rule on the user is evaluated with the mapped user', async (t) => {
   const rules = (expression: string) => ({ userValidationRules: [{ expression }] });
   const claims = { sub: 'carol', g: ['dev'], oid: 'o', d: 'r' };
   const mappings = {

@@ -38,13 +38,13 @@ t.test('C022 a token whose username claim is empty is refused with 403', async (
 });
 
 t.test(
-  'a username claim called like a member of every object is not found where the token has none',
+  'a username claim with the name of an inherited object member is not found if the token lacks it',
   async (t) => {
     t.throws(() => map({ sub: 'carol' }, named('', 'constructor')), { code: 'IdentityUnusable' });
   },
 );
 
-t.test('C037 a required claim that is missing, other or no string is refused with 401', async (t) => {
+t.test('C037 a required claim that is missing, different or not a string is refused with 401', async (t) => {
   const rules = { claimValidationRules: [{ claim: 'hd', requiredValue: 'example.com' }] };
   t.equal(map({ sub: 'carol', hd: 'example.com' }, rules).subject.kind, 'claim');
   for (const claims of [{}, { hd: 'other.com' }, { hd: ['example.com'] }, { hd: null }]) {
@@ -68,7 +68,7 @@ t.test('an e-mail address names a user only if the issuer has verified it', asyn
 });
 
 t.test(
-  'an unverified e-mail address is worth nothing for a group, the tenant or a required claim',
+  'an unverified e-mail address determines neither a group nor the tenant nor a required claim',
   async (t) => {
     const claims = { sub: 'carol', email: 'carol@example.com' };
     const groups = {
@@ -91,7 +91,7 @@ t.test('C182 an e-mail address with two domains is refused', async (t) => {
   });
 });
 
-t.test('C044 C045 C048 of the groups under system: only system:authenticated is accepted', async (t) => {
+t.test('C044 C045 C048 system:authenticated is the only group under system: that is accepted', async (t) => {
   t.same(map({ sub: 'carol', groups: ['system:authenticated'] }, named('')).groups, ['system:authenticated']);
   t.throws(() => map({ sub: 'carol', groups: ['dev', 'system:unauthenticated'] }, named('')), {
     code: 'IdentityReserved',
@@ -99,7 +99,7 @@ t.test('C044 C045 C048 of the groups under system: only system:authenticated is 
   });
 });
 
-t.test('C046 a username of the cluster’s own is refused with 403', async (t) => {
+t.test('C046 a reserved username is refused with 403', async (t) => {
   for (const sub of ['system:authenticated', 'system:masters', 'system:serviceaccount:kube-system:default']) {
     t.throws(() => map({ sub }, named('')), { code: 'IdentityReserved', http: 403 });
   }
@@ -120,16 +120,16 @@ t.test('C163 an issuer cannot produce a reserved name, group or extra key', asyn
   });
 });
 
-t.test('a token with an unpaired surrogate is refused: two names would become one', async (t) => {
+t.test('a token with an unpaired surrogate is refused, since two names could become one', async (t) => {
   for (const claims of [
     { sub: 'carol', groups: ['dev', '\udc00\ud800'] },
     { sub: 'carol', x: { 'a\ud800': [1] } },
   ])
     t.throws(() => map(claims), { code: 'IdentityUnusable' });
-  t.match(map({ sub: '😀' }), { subject: { name: 'oidc:😀' } }, 'two halves are one character');
+  t.match(map({ sub: '😀' }), { subject: { name: 'oidc:😀' } }, 'a surrogate pair is one character');
 });
 
-t.test('a missing claim and a value that is not listed are refused by the claim’s name', async (t) => {
+t.test('the error about a missing claim or an unlisted value names only the claim', async (t) => {
   const tenant = { claim: 'hd', map: { 'acme.com': 'acme' } };
   t.throws(() => tenantOfClaims({}, tenant), { code: 'TenantUnknown', message: /"hd".* is missing/ });
   t.throws(() => tenantOfClaims({ hd: 'evil.com' }, tenant), { code: 'TenantUnknown', message: /"hd"/ });

@@ -1,5 +1,5 @@
 /**
- * Tokens as providers really shape them, through the samples an operator would start from.
+ * Tokens as real providers issue them, mapped by the sample configurations.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -28,7 +28,7 @@ function sample(name: string): readonly JWTConfiguration[] {
   return configuration.authentication.jwt;
 }
 
-/** Signs the claims as the issuer they name, and logs in with the sample. */
+/** Signs the claims as the issuer that they name, and authenticates the token with the sample. */
 async function login(name: string, claims: Claims): Promise<Identity | undefined> {
   const clock = createFakeClock();
   const issuer = await startSigningIssuer({ url: claims.iss, algorithm: 'RS256' });
@@ -185,7 +185,7 @@ t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
   });
 });
 
-t.test('what the documentation shows is what the samples hold', async (t) => {
+t.test('the documentation shows the samples as they are', async (t) => {
   for (const [page, name] of [
     ['azure-ad', 'azure-ad'],
     ['google', 'google'],

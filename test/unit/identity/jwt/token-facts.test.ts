@@ -1,4 +1,4 @@
-/** What is recorded of a token beside its user: the credential’s id; of a refused one its issuer and name. */
+/** What is recorded of a token besides its user: the credential id; if refused, the issuer and name. */
 import t from 'tap';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
 import type { JSONObject } from '../../../../src/lib/json-object.ts';
@@ -27,7 +27,7 @@ const authenticator = createJWTAuthenticator({
   clock,
 });
 
-/** One request with a token of these claims: its response, its last audit event, and what was forwarded. */
+/** Sends a request with a token of these claims; returns status, last audit event and forwarded headers. */
 async function request(claims: JSONObject) {
   const events: AuditEvent[] = [];
   const sink = { write: (...parts: readonly string[]) => events.push(JSON.parse(parts.join(''))) };
@@ -45,7 +45,7 @@ async function request(claims: JSONObject) {
 
 const CREDENTIAL_ID = 'Impersonate-Extra-authentication.kubernetes.io%2fcredential-id';
 
-t.test('the id of the token reaches the API server as it would say it itself', async (t) => {
+t.test('the id of the token reaches the API server in the form that kube-apiserver uses', async (t) => {
   const { sent } = await request({ jti: '7f9c2ba4' });
   t.same(
     sent.filter(([name]) => name === CREDENTIAL_ID),
@@ -54,13 +54,13 @@ t.test('the id of the token reaches the API server as it would say it itself', a
 });
 
 for (const jti of ['', 5])
-  t.test(`a token whose jti is ${JSON.stringify(jti)} has no such id`, async (t) => {
+  t.test(`a token whose jti is ${JSON.stringify(jti)} has no credential id`, async (t) => {
     const { status, sent } = await request({ jti });
     t.equal(status, 200);
     t.notOk(sent.some(([name]) => name === CREDENTIAL_ID));
   });
 
-t.test('an id that would change on its way is refused', async (t) => {
+t.test('an id that would change in transit is refused', async (t) => {
   t.match(await request({ jti: 'a\n' }), { status: 403, sent: [] });
 });
 

@@ -14,7 +14,7 @@ import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
 
 const CONTEXT: AuthenticationContext = { source: '192.0.2.1' };
 
-/** Remembers for good; the real ones are `cache/`'s. */
+/** A cache without expiry, in place of those in `src/cache/`. */
 function createCache() {
   const entries = new Map<string, Validated<KeystoneToken>>();
   let reason: 'miss' | 'refresh' = 'miss';
@@ -87,7 +87,7 @@ t.test('a credential of another authenticator is left to it, and no request goes
   const { bearer, keystone } = await createScene(t);
   const foreign = {
     'an ID token': jwt({ alg: 'RS256' }, { iss: 'https://login.example.com', sub: 'carol' }),
-    'a JWS of Keystone, which this one does not issue': jwt(ES256, CLAIMS),
+    'a Keystone JWS, although this Keystone issues Fernet tokens': jwt(ES256, CLAIMS),
     'an opaque token': 'c2VjcmV0',
     'a bootstrap token': 'abcdef.0123456789abcdef',
   };
@@ -119,7 +119,7 @@ t.test('if Keystone issues JWS tokens, tokens of that form are validated by Keys
     'an issuer': jwt(ES256, { ...CLAIMS, iss: '' }),
     'no methods': jwt(ES256, { ...CLAIMS, openstack_methods: undefined }),
     'no audit ids': jwt(ES256, { ...CLAIMS, openstack_audit_ids: undefined }),
-    'no JSON': `${token.split('.')[0]}.bm9qc29u.c2ln`,
+    'invalid JSON': `${token.split('.')[0]}.bm9qc29u.c2ln`,
   };
   for (const [what, other] of Object.entries(others)) t.equal(await bearer(other), undefined, what);
   t.strictSame(keystone.calls, []);
@@ -135,7 +135,7 @@ t.test('a token with invalid characters, or too long, is a 401 without a request
 });
 
 t.test(
-  'an unknown token is counted against the rate of unknown credentials, a cached one is not',
+  'an unknown token counts against the rate of unknown credentials, a cached one does not',
   async (t) => {
     const { bearer, token, entered } = await createScene(t);
     await bearer(token);
@@ -144,7 +144,7 @@ t.test(
   },
 );
 
-t.test('a refresh in the background passes no gate', async (t) => {
+t.test('a refresh in the background does not count against the rate of unknown credentials', async (t) => {
   const { bearer, token, entered, refreshing, keystone } = await createScene(t);
   await bearer(token);
   refreshing();
@@ -153,7 +153,7 @@ t.test('a refresh in the background passes no gate', async (t) => {
   t.equal(entered.length, 1);
 });
 
-t.test('C211 a cached token is refused at the very millisecond of its end', async (t) => {
+t.test('C211 a cached token is refused from the millisecond in which it expires', async (t) => {
   const { bearer, keystone, alice, web, clock } = await createScene(t);
   const brief = keystone.issue(alice, web, { life: 30_000 });
   await bearer(brief);
@@ -171,7 +171,7 @@ t.test('while Keystone is down, cached users are served and unknown tokens get 5
   t.match(await bearer(token), { subject: { userName: 'alice' } });
   await t.rejects(bearer(another), unavailable);
   await keystone.listen();
-  t.match(await bearer(another), { subject: { userName: 'alice' } }, 'and nothing of the failure was cached');
+  t.match(await bearer(another), { subject: { userName: 'alice' } }, 'the failure was not cached');
 });
 
 const domain = { id: 'd1', name: 'acme' };
@@ -211,7 +211,7 @@ const hits = (event: Partial<RevocationEvent>, given = delegated) => {
 };
 
 t.test(
-  'a token is dropped by its own id, its chain, trust, user, trustee, project and either domain',
+  'a token is dropped by its own id and by those of its chain, trust, user, trustee, project and domains',
   async (t) => {
     t.ok(hits({ auditID: 'own' }));
     t.ok(hits({ auditChainID: 'chain' }));
@@ -225,18 +225,18 @@ t.test(
   },
 );
 
-t.test('a token that was not made from another is its own chain', async (t) => {
+t.test('a token that was not derived from another has its own id as its chain id', async (t) => {
   t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] }));
 });
 
 t.test(
-  'an event that names several ids is about tokens with all of them: the narrowest is enough',
+  'an event with several ids concerns tokens that have all of them, so the narrowest id suffices',
   async (t) => {
     t.ok(hits({ auditID: 'own', userID: 'u', projectID: 'p' }));
     t.notOk(hits({ auditID: 'another', userID: 'u', projectID: 'p' }));
   },
 );
 
-t.test('an event that names nothing known drops everything', async (t) => {
+t.test('an event without a known id drops everything', async (t) => {
   t.ok(hits({}));
 });

@@ -1,4 +1,4 @@
-/** The directory against what a real Keystone said, and against answers that are not whole. */
+/** The directory with recorded responses of a real Keystone, and with incomplete ones. */
 import t from 'tap';
 import { createKeystoneDirectory } from '../../../../src/identity/keystone/keystone-directory.ts';
 import type { KeystoneResponse } from '../../../../src/identity/keystone/keystone-http.ts';
@@ -74,14 +74,11 @@ t.test('the system’s assignments are requested once in five seconds, for all u
   t.equal(asked.filter((path) => path === SYSTEM).length, 2);
 });
 
-t.test(
-  'a user whom Keystone does not know has no roles, and their id cannot widen the question',
-  async (t) => {
-    const { directory, asked } = directoryOf({});
-    t.same(await directory.roleAssignmentsOf('x&scope.project.id=y'), []);
-    t.equal(asked[0], '/role_assignments?user.id=x%26scope.project.id%3Dy&effective&include_names');
-  },
-);
+t.test('a user whom Keystone does not know has no roles, and their id cannot widen the query', async (t) => {
+  const { directory, asked } = directoryOf({});
+  t.same(await directory.roleAssignmentsOf('x&scope.project.id=y'), []);
+  t.equal(asked[0], '/role_assignments?user.id=x%26scope.project.id%3Dy&effective&include_names');
+});
 
 t.test('pages are followed on the same origin and nowhere else', async (t) => {
   const domain = (id: string) => ({ id, name: id, enabled: true });
@@ -96,19 +93,22 @@ t.test('pages are followed on the same origin and nowhere else', async (t) => {
   t.same(asked, ['/domains', '/domains?marker=a']);
 });
 
-t.test('an incomplete list is a 503: provisioning would remove what is missing from a user', async (t) => {
-  const answers: Readonly<Record<string, JSONObject>> = {
-    'cut short': { projects: [], truncated: true, links: { next: null } },
-    'without an end': { projects: [], links: { next: 'http://k/v3/projects?marker=1' } },
-    'no list': { projects: {} },
-    'a member without domain': { projects: [{ id: 'p', name: 'p', enabled: true }] },
-    'a link that is none': { projects: [], links: { next: 'http://k/v3/projects' } },
-  };
-  for (const [what, body] of Object.entries(answers)) {
-    const { directory } = directoryOf({ '/projects': body, '/projects?marker=1': body });
-    await t.rejects(directory.projects(), unavailable, what);
-  }
-});
+t.test(
+  'an incomplete list is a 503, since provisioning would revoke rights that are missing from it',
+  async (t) => {
+    const answers: Readonly<Record<string, JSONObject>> = {
+      'a truncated list': { projects: [], truncated: true, links: { next: null } },
+      'an endless list': { projects: [], links: { next: 'http://k/v3/projects?marker=1' } },
+      'a response without a list': { projects: {} },
+      'a project without a domain': { projects: [{ id: 'p', name: 'p', enabled: true }] },
+      'a link to the same page': { projects: [], links: { next: 'http://k/v3/projects' } },
+    };
+    for (const [what, body] of Object.entries(answers)) {
+      const { directory } = directoryOf({ '/projects': body, '/projects?marker=1': body });
+      await t.rejects(directory.projects(), unavailable, what);
+    }
+  },
+);
 
 t.test('an assignment of another user is a 503', async (t) => {
   const { directory } = directoryOf({

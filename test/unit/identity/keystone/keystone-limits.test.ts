@@ -1,4 +1,4 @@
-/** What of Keystone's answers about limits is believed. The integration test asks a real one. */
+/** Which of Keystone's responses about limits are accepted. The integration test uses a real Keystone. */
 import t from 'tap';
 import { readKeystoneLimits } from '../../../../src/identity/keystone/keystone-limits.ts';
 import type { JSONObject } from '../../../../src/lib/json-object.ts';
@@ -17,19 +17,22 @@ function limitsOf(answers: Readonly<Record<string, JSONObject>>, scope?: Keyston
   return readKeystoneLimits(limitsClient({ ...ANSWERS, ...answers }, scope), { service: 'kubernetes' });
 }
 
-t.test('D230 a model is known with hyphens or underscores; another one is refused by its name', async (t) => {
-  for (const name of ['strict-two-level', 'strict_two_level'])
-    t.match(await limitsOf({ '/limits/model': { model: { name } } }), { model: 'strict_two_level' });
-  const other = limitsOf({ '/limits/model': { model: { name: 'three_level' } } });
-  await t.rejects(other, { code: 'KeystoneUnavailable', cause: /by the model three_level/ });
-});
+t.test(
+  'D230 a limit model is known with hyphens or underscores; an unknown one is refused by name',
+  async (t) => {
+    for (const name of ['strict-two-level', 'strict_two_level'])
+      t.match(await limitsOf({ '/limits/model': { model: { name } } }), { model: 'strict_two_level' });
+    const other = limitsOf({ '/limits/model': { model: { name: 'three_level' } } });
+    await t.rejects(other, { code: 'KeystoneUnavailable', cause: /by the model three_level/ });
+  },
+);
 
-t.test('D231 a list that an unscoped token was shown is not taken for "no limits"', async (t) => {
+t.test('D231 an empty list for an unscoped token is not taken for "no limits"', async (t) => {
   const shown = limitsOf({ '/limits?service_id=s1': { limits: [] } }, { kind: 'unscoped' });
   await t.rejects(shown, { code: 'KeystoneUnavailable', cause: /Stonegate's is unscoped/ });
 });
 
-t.test('limits of other services and regions are left out, though Keystone lists them', async (t) => {
+t.test('limits of other services and regions are ignored even if Keystone lists them', async (t) => {
   const others = [
     { ...registered, service_id: 's2', default_limit: 99 },
     { ...registered, region_id: 'east', default_limit: 98 },
@@ -49,7 +52,7 @@ t.test('limits of other services and regions are left out, though Keystone lists
   );
 });
 
-t.test('a list that is cut short or has an entry of another form is refused as a whole', async (t) => {
+t.test('a list that is truncated or has a malformed entry is refused as a whole', async (t) => {
   for (const limits of [
     { limits: [limit], truncated: true },
     { limits: [limit, { ...limit, resource_limit: -2 }] },
@@ -58,7 +61,7 @@ t.test('a list that is cut short or has an entry of another form is refused as a
     await t.rejects(limitsOf({ '/limits?service_id=s1': limits }), { code: 'KeystoneUnavailable' });
 });
 
-t.test('a name that two services have is refused', async (t) => {
+t.test('a service name that two services have is refused', async (t) => {
   const services = ['s1', 's2'].map((id) => ({ id, name: 'kubernetes' }));
   await t.rejects(limitsOf({ '/services': { services } }), { cause: /several services "kubernetes"/ });
 });

@@ -5,7 +5,7 @@ import { systemClock } from '../../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
 
-/** Keystone gives this answer. */
+/** Lists projects at a Keystone that sends this response. */
 async function list(body: KeystoneResponse['body'], status = 200) {
   const asked: KeystoneRequest[] = [];
   const http = {
@@ -24,7 +24,7 @@ t.test('the projects are requested with the token itself', async (t) => {
   t.match(asked, [{ method: 'GET', path: '/auth/projects', headers: { 'x-auth-token': 'tok' } }]);
 });
 
-t.test('disabled ones are left out', async (t) => {
+t.test('disabled projects are left out', async (t) => {
   const projects = [
     { id: '1', name: 'off', enabled: false },
     { id: '3', name: 'db', enabled: true },
@@ -36,7 +36,7 @@ t.test('a response without a list is an error', async (t) => {
   await t.rejects(list({ error: { code: 401 } }, 401), { code: 'KeystoneUnavailable' });
 });
 
-t.test('the names of a user’s groups', async (t) => {
+t.test('the names of the user’s groups', async (t) => {
   const keystone = await createKeystoneStandIn();
   const { url, directory } = keystone;
   const client = createKeystoneGroupNames({
@@ -50,17 +50,17 @@ t.test('the names of a user’s groups', async (t) => {
   alice.groups.push('developers', 'operators');
   const token = keystone.issue(alice);
 
-  t.test('are requested with their own token', async (t) => {
+  t.test('are requested with the token of the user', async (t) => {
     t.same(await client.list(alice.id, token), ['developers', 'operators']);
   });
 
-  t.test('of a token that has died meanwhile are a 401', async (t) => {
+  t.test('are a 401 for a token that was revoked meanwhile', async (t) => {
     const revoked = keystone.issue(alice);
     keystone.revoke(revoked);
     await t.rejects(client.list(alice.id, revoked), { code: 'CredentialInvalid' });
   });
 
-  t.test('that Keystone does not give are a 503, never no groups', async (t) => {
+  t.test('are a 503 if Keystone does not list them, never an empty list', async (t) => {
     const bob = directory.user('acme', 'bob');
     await t.rejects(client.list(bob.id, token), { code: 'KeystoneUnavailable' });
     await keystone.down();

@@ -22,7 +22,7 @@ const TRUST = {
 
 const read = (token: unknown) => readToken({ token });
 
-t.test('a project token is read whole', async (t) => {
+t.test('all fields of a project token are read', async (t) => {
   t.strictSame(read(BODY), {
     token: {
       user: { id: 'u1', name: 'alice', domain: ACME },
@@ -37,12 +37,12 @@ t.test('a project token is read whole', async (t) => {
   });
 });
 
-t.test('tokens that prove less than a proxy can check are refused', async (t) => {
+t.test('tokens with restrictions that a proxy cannot check are refused', async (t) => {
   const kinds = {
     'an EC2 signature': { methods: ['ec2credential'] },
-    'an EC2 signature of old': { methods: [] },
-    'OAuth1 by its method': { methods: ['oauth1'] },
-    'OAuth1 by its mark': { 'OS-OAUTH1': { consumer_id: 'c1' } },
+    'an EC2 signature in the old form': { methods: [] },
+    'OAuth1 as the method': { methods: ['oauth1'] },
+    'OAuth1 as a section': { 'OS-OAUTH1': { consumer_id: 'c1' } },
     'a certificate-bound token': { oauth2_credential: { 'x5t#S256': 'digest' } },
     'access rules': { application_credential: { id: 'a1', access_rules: [{ path: '/' }] } },
     'an application credential that is not named': { methods: ['application_credential', 'token'] },
@@ -60,16 +60,16 @@ t.test('a response that Keystone would not send is refused', async (t) => {
     'no token': undefined,
     'a user without domain': { ...BODY, user: { id: 'u1', name: 'alice' } },
     'two scopes': { ...BODY, domain: ACME },
-    'a system that is not all of it': { ...UNSCOPED, system: {}, roles: BODY.roles },
+    'a scope of only a part of the system': { ...UNSCOPED, system: {}, roles: BODY.roles },
     'roles without scope': { ...UNSCOPED, roles: BODY.roles },
     'no audit ids': { ...BODY, audit_ids: [] },
-    'no end of life': { ...BODY, expires_at: null },
+    'no expiry': { ...BODY, expires_at: null },
     'two delegations': { ...BODY, 'OS-TRUST:trust': TRUST, application_credential: { id: 'a1' } },
   };
   for (const [kind, token] of Object.entries(garbage)) t.throws(() => read(token), kind);
 });
 
-t.test('instants are read as UTC, whatever is missing, and finer parts are cut off', async (t) => {
+t.test('instants are read as UTC even without a zone, and cut to milliseconds', async (t) => {
   const expected = Date.parse('2026-11-21T01:18:04.000Z');
   const readInstant = (text: string) => instantSchema.parse(text);
   t.equal(readInstant('2026-11-21T01:18:04'), expected);

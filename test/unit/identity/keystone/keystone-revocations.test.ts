@@ -1,4 +1,4 @@
-/** Following revocation events: requests, what is dropped once, and what happens while Keystone is down. */
+/** Polling of revocation events: its requests, what it drops, and what happens while Keystone is down. */
 import t from 'tap';
 import { keystoneUnavailable } from '../../../../src/identity/keystone/keystone-http.ts';
 import { createRevocations } from '../../../../src/identity/keystone/keystone-revocations.ts';
@@ -10,7 +10,7 @@ const START = Date.parse('2026-11-21T12:00:00Z');
 const INTERVAL = 5_000;
 
 interface Given {
-  /** Of Keystone's clock beside ours, in milliseconds. */
+  /** Difference of Keystone's clock from Stonegate's, in milliseconds. */
   readonly skew?: number;
   readonly reach?: number;
 }
@@ -43,7 +43,7 @@ function setUp({ skew = 0, reach = 0 }: Given = {}) {
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
     logger: { debug: say, info: say, warn: say, error: say },
   });
-  /** Until the next question is waited for. */
+  /** Resolves when the timer of the next request is set. */
   const settled = () => eventually(() => clock.pending === 1);
   return {
     clock,
@@ -54,7 +54,7 @@ function setUp({ skew = 0, reach = 0 }: Given = {}) {
     answer: (next: () => unknown) => {
       answers = next;
     },
-    /** @param userID of the one event that is refused; all without it */
+    /** @param userID of the only event that is refused; without it all are */
     refuseWith: (error: Error | undefined, userID?: string) => {
       refuse = error;
       refusedUser = userID;
@@ -82,7 +82,7 @@ t.test('the first request covers the time of all cached entries', async (t) => {
   t.same(asked, ['2026-11-21T11:49:00Z']);
 });
 
-t.test('each further request overlaps the last by a minute of Keystone’s clock', async (t) => {
+t.test('each further request overlaps the last one by a minute, by the clock of Keystone', async (t) => {
   const ahead = setUp({ skew: 600_000 });
   await ahead.start();
   await ahead.next();
@@ -90,7 +90,7 @@ t.test('each further request overlaps the last by a minute of Keystone’s clock
   t.equal(ahead.clock.now() - START, INTERVAL);
 });
 
-t.test('every kind of id is read, and an event that is seen twice is carried out once', async (t) => {
+t.test('every kind of id is read, and an event that is listed twice is carried out once', async (t) => {
   const { start, next, answer, carriedOut } = setUp();
   answer(() => [
     event({ audit_id: 'a' }),
@@ -109,14 +109,14 @@ t.test('every kind of id is read, and an event that is seen twice is carried out
   t.equal(carriedOut.length, 4);
 });
 
-t.test('what is not understood of an event widens it', async (t) => {
+t.test('fields of an event that are not understood widen it', async (t) => {
   const { start, answer, carriedOut } = setUp();
   answer(() => [event({ user_id: 7, role_id: 'r' })]);
   await start();
   t.match(carriedOut, [{ userID: undefined, auditID: undefined }]);
 });
 
-t.test('while Keystone is down the pauses grow, one line says so, and nothing is missed', async (t) => {
+t.test('while Keystone is down, pauses grow, one line is logged, and no event is missed', async (t) => {
   const { start, next, answer, carriedOut, asked, logged, clock } = setUp();
   await start();
   const before = asked.length;
@@ -132,13 +132,13 @@ t.test('while Keystone is down the pauses grow, one line says so, and nothing is
   t.equal(logged.length, 1);
   answer(() => [event()]);
   await next();
-  t.equal(new Set(asked.slice(before)).size, 1, 'it asks for all since the last answer');
+  t.equal(new Set(asked.slice(before)).size, 1, 'it requests all events since the last response');
   t.equal(carriedOut.length, 1);
   t.match(logged[1], 'are followed again');
   t.equal(clock.untilNext, INTERVAL);
 });
 
-t.test('an event that cannot be carried out holds up no other', async (t) => {
+t.test('an event that cannot be carried out does not delay others', async (t) => {
   const { start, next, answer, carriedOut, refuseWith, asked } = setUp();
   answer(() => ['u', 'v', 'w'].map((user_id) => event({ user_id })));
   refuseWith(new Error('Redis did not take the drop'), 'u');
@@ -150,18 +150,21 @@ t.test('an event that cannot be carried out holds up no other', async (t) => {
   t.equal(asked[0], asked[1]);
 });
 
-t.test('garbage and a Keystone without such events are logged once and retried', async (t) => {
-  for (const bad of ['events', [event({ revoked_at: 'yesterday' })], undefined]) {
-    const { start, next, answer, carriedOut, logged } = setUp();
-    answer(() => bad);
-    await start();
-    await next();
-    t.equal(logged.length, 1, JSON.stringify(bad));
-    t.equal(carriedOut.length, 0);
-  }
-});
+t.test(
+  'a malformed response and a Keystone without revocation events are logged once and retried',
+  async (t) => {
+    for (const bad of ['events', [event({ revoked_at: 'yesterday' })], undefined]) {
+      const { start, next, answer, carriedOut, logged } = setUp();
+      answer(() => bad);
+      await start();
+      await next();
+      t.equal(logged.length, 1, JSON.stringify(bad));
+      t.equal(carriedOut.length, 0);
+    }
+  },
+);
 
-t.test('after the stop no request is sent and no failure is logged', async (t) => {
+t.test('after a stop, no request is sent and no failure is logged', async (t) => {
   const { start, revocations, clock, asked } = setUp();
   await start();
   revocations.stop();

@@ -53,7 +53,7 @@ async function createScene(t: Test, options: SceneOptions = {}) {
   return { clock, keystone, directory, web, service, alice, bridge, logged, counted, client, token, count };
 }
 
-/** A client of a server that answers as the test says. */
+/** A client of a server whose responses the test determines. */
 async function clientOf(t: Test, listener: RequestListener, credential?: KeystoneServiceCredential) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -67,7 +67,7 @@ async function clientOf(t: Test, listener: RequestListener, credential?: Keyston
   });
 }
 
-/** Everything an error would tell a log. */
+/** All text of an error that a log could contain. */
 function chainOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return `${error.stack} ${error.message} ${'cause' in error ? chainOf(error.cause) : ''}`;
@@ -84,7 +84,7 @@ async function untilIdle(clock: { readonly pending: number }): Promise<void> {
 
 const unavailable = { code: 'KeystoneUnavailable', http: 503 };
 
-t.test('many first requests cause one login', async (t) => {
+t.test('many concurrent first requests cause one login', async (t) => {
   const { client, token, count } = await createScene(t, { credential: BRIDGE });
   await Promise.all(Array.from({ length: 50 }, () => client.validate(token)));
   t.equal(count('POST'), 1);
@@ -105,7 +105,7 @@ t.test('the login is renewed before it expires, and no request waits for it', as
   t.equal(count('POST'), 2);
 });
 
-t.test('a login that cannot be renewed serves on to its end', async (t) => {
+t.test('a login that cannot be renewed is used until it expires', async (t) => {
   const { client, token, bridge, clock, count, logged } = await createScene(t, { credential: BRIDGE });
   await client.validate(token);
   bridge.password = 'changed';
@@ -113,7 +113,7 @@ t.test('a login that cannot be renewed serves on to its end', async (t) => {
   t.match(await client.validate(token), { user: { name: 'alice' } });
   t.match(await client.validate(token), { user: { name: 'alice' } });
   await untilIdle(clock);
-  t.equal(count('POST'), 2, 'and is not tried again for each request');
+  t.equal(count('POST'), 2, 'the renewal is not retried for each request');
   t.match(logged.join('\n'), "error: Keystone refuses Stonegate's own credential");
 });
 
@@ -125,23 +125,26 @@ t.test('a 401 on Stonegate’s own token causes one new login and one more valid
   directory.unassign(bridge, 'service', service);
   await t.rejects(client.validate(token), unavailable);
   directory.assign(bridge, 'service', service);
-  t.equal(count('POST'), 2, 'the second of them was refused');
+  t.equal(count('POST'), 2, 'the second login was refused');
   keystone.calls.length = 0;
   await t.rejects(client.validate(token), unavailable, 'a refused login is not repeated at once');
   t.equal(count('POST'), 0);
 });
 
-t.test('a Keystone that takes no new login of ours either is a 503 and a loud log line', async (t) => {
-  const { client, token, keystone, bridge, logged } = await createScene(t, { credential: BRIDGE });
-  const issued = keystone.calls;
-  keystone.calls.push = (...calls) => {
-    keystone.revokeAllOf(bridge);
-    return Array.prototype.push.apply(issued, calls);
-  };
-  await t.rejects(client.validate(token), unavailable);
-  t.match(logged.join('\n'), "error: Keystone does not take Stonegate's own new login");
-  t.strictSame(keystone.calls.length, 4, 'two logins, two questions');
-});
+t.test(
+  'if Keystone also refuses Stonegate’s new login, the response is 503 and an error is logged',
+  async (t) => {
+    const { client, token, keystone, bridge, logged } = await createScene(t, { credential: BRIDGE });
+    const issued = keystone.calls;
+    keystone.calls.push = (...calls) => {
+      keystone.revokeAllOf(bridge);
+      return Array.prototype.push.apply(issued, calls);
+    };
+    await t.rejects(client.validate(token), unavailable);
+    t.match(logged.join('\n'), "error: Keystone does not take Stonegate's own new login");
+    t.strictSame(keystone.calls.length, 4, 'two logins, two validations');
+  },
+);
 
 t.test('Keystone’s certificate is checked against the configured authority', async (t) => {
   const authority = await createAuthority();
@@ -154,7 +157,7 @@ t.test('Keystone’s certificate is checked against the configured authority', a
   await t.rejects(strange.probe(), unavailable);
 });
 
-t.test('a 404 counts after Stonegate’s own token has proved valid', async (t) => {
+t.test('a 404 counts only once Stonegate’s own token has proved valid', async (t) => {
   const { client, keystone } = await createScene(t, { credential: BRIDGE });
   t.equal(await client.validate('gAAAAABnobodys'), undefined);
   t.strictSame(keystone.calls, ['POST /v3/auth/tokens', 'GET /v3/auth/tokens', 'GET /v3/auth/tokens']);
@@ -168,7 +171,7 @@ t.test('a flood of invalid tokens does not cause a flood of checks of Stonegate�
 });
 
 t.test(
-  'a missing role of Stonegate’s user is logged once, and again if it was present meanwhile',
+  'a missing role of Stonegate’s user is logged once, and again after it was granted and removed',
   async (t) => {
     const { client, token, directory, bridge, service, logged, counted } = await createScene(t, {
       credential: BRIDGE,
@@ -201,14 +204,14 @@ const FAULTS: readonly Exclude<Fault, 'hang'>[] = [
   'error',
   'front-end-404',
 ];
-t.test('half a login is no login', async (t) => {
+t.test('an incomplete login response is a failed login', async (t) => {
   const token = { 'X-Subject-Token': 'gAAAAABours' };
   const later = { token: { expires_at: '2036-11-21T01:00:00Z' } };
   const answers: Record<string, [status: number, headers: Record<string, string>, body: object]> = {
     'of another status': [200, token, later],
-    'with a token that is none': [201, { 'X-Subject-Token': 'a token' }, later],
-    'without an end': [201, token, { token: {} }],
-    'that has ended already': [201, token, { token: { expires_at: '2026-11-21T01:00:00Z' } }],
+    'with a malformed token': [201, { 'X-Subject-Token': 'a token' }, later],
+    'without an expiry': [201, token, { token: {} }],
+    'that has already expired': [201, token, { token: { expires_at: '2026-11-21T01:00:00Z' } }],
   };
   for (const [kind, [status, headers, body]] of Object.entries(answers)) {
     let asked = 0;
@@ -221,7 +224,7 @@ t.test('half a login is no login', async (t) => {
       BRIDGE,
     );
     await t.rejects(client.validate('gAAAAABsomebodys'), unavailable, kind);
-    t.equal(asked, 1, 'nothing is asked with it');
+    t.equal(asked, 1, 'no request is sent with it');
   }
 });
 
@@ -236,7 +239,7 @@ t.test('a Keystone that takes too long is a 503 at the deadline', async (t) => {
   keystone.release();
 });
 
-t.test('a request on an idle connection that Keystone closes at that moment is sent again', async (t) => {
+t.test('a request on an idle connection that Keystone closes at the same moment is sent again', async (t) => {
   let asked = 0;
   const client = await clientOf(t, (request, response) => {
     asked += 1;
@@ -247,7 +250,7 @@ t.test('a request on an idle connection that Keystone closes at that moment is s
   t.equal(asked, 2);
 });
 
-t.test('each fault is a 503 until it is over, and no secret or text of Keystone reaches a log', async (t) => {
+t.test('each fault is a 503 while it lasts, and no secret or text of Keystone reaches a log', async (t) => {
   const secrets = ['bridge-pass', 'guest network', 'unexpected error', 'validate_token', 'somebodyelses'];
   const told: string[] = [];
   for (const fault of [undefined, ...FAULTS]) {
@@ -276,7 +279,7 @@ t.test('each fault is a 503 until it is over, and no secret or text of Keystone 
   for (const secret of secrets) t.notOk(told.join('\n').includes(secret), secret.slice(0, 12));
 });
 
-t.test('a response that is not UTF-8 is a 503: two names could become one', async (t) => {
+t.test('a response that is not UTF-8 is a 503, since two names could become one', async (t) => {
   const client = await clientOf(t, (_request, response) => {
     response.end(Buffer.from('{"version":{"id":"\xff"}}', 'latin1'));
   });

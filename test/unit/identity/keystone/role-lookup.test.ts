@@ -1,4 +1,4 @@
-/** Looking up roles: how often Keystone is asked, for whom, and what is made of its answers. */
+/** Looking up roles: how often Keystone is asked, for whom, and how its responses are used. */
 import t, { type Test } from 'tap';
 import { userTag } from '../../../../src/cache/drop-tags.ts';
 import { createProcessCache } from '../../../../src/cache/process-cache.ts';
@@ -64,7 +64,7 @@ async function setUp(t: Test) {
   return { clock, keystone, directory, lookup, identity, inNamespace, shared };
 }
 
-t.test('users of many projects each cost one request, and a few in all', async (t) => {
+t.test('each user of many projects costs one request, besides a few for all users', async (t) => {
   const { keystone, directory, lookup, identity, inNamespace } = await setUp(t);
   const projects = Array.from({ length: 5 }, (_, index) => directory.project('acme', `p${index}`));
   const users = Array.from({ length: 50 }, (_, index) => directory.user('acme', `user${index}`));
@@ -77,7 +77,7 @@ t.test('users of many projects each cost one request, and a few in all', async (
     }
   }
   const asked = Object.groupBy(keystone.calls, (call) => call);
-  t.equal(asked['GET /v3/role_assignments']?.length, 51, 'one for each, one for the system');
+  t.equal(asked['GET /v3/role_assignments']?.length, 51, 'one for each user, one for the system');
   t.ok(keystone.calls.length < 60, `${keystone.calls.length} calls for 250 requests`);
 });
 
@@ -97,22 +97,19 @@ t.test('a user’s roles in one namespace are the same object until they are loo
   t.same(later, made);
 });
 
-t.test(
-  'the namespaces of a user’s projects, but of no other domain and of no disabled project',
-  async (t) => {
-    const { directory, lookup, identity } = await setUp(t);
-    const erin = directory.user('acme', 'erin');
-    const off = directory.project('acme', 'off');
-    off.enabled = false;
-    for (const project of [
-      directory.project('acme', 'web'),
-      directory.project('acme', 'api'),
-      directory.project('globex', 'other'),
-      off,
-    ])
-      for (const role of ['member', 'reader']) directory.assign(erin, role, { project });
-    const acme = directory.domain('acme');
-    t.same((await lookup.projectNamespaces(identity(erin), acme.id)).toSorted(), ['api', 'web']);
-    t.same(await lookup.projectNamespaces(identity(erin), undefined), []);
-  },
-);
+t.test('project namespaces are those of the user’s enabled projects in the domain', async (t) => {
+  const { directory, lookup, identity } = await setUp(t);
+  const erin = directory.user('acme', 'erin');
+  const off = directory.project('acme', 'off');
+  off.enabled = false;
+  for (const project of [
+    directory.project('acme', 'web'),
+    directory.project('acme', 'api'),
+    directory.project('globex', 'other'),
+    off,
+  ])
+    for (const role of ['member', 'reader']) directory.assign(erin, role, { project });
+  const acme = directory.domain('acme');
+  t.same((await lookup.projectNamespaces(identity(erin), acme.id)).toSorted(), ['api', 'web']);
+  t.same(await lookup.projectNamespaces(identity(erin), undefined), []);
+});

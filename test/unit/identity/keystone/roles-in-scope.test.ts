@@ -34,7 +34,7 @@ const UNSCOPED = {
 } as const;
 const erin: Identity = identityOf(UNSCOPED);
 
-t.test('a domain that is disabled gives no role, nor do its projects', async (t) => {
+t.test('a disabled domain gives no roles, nor do its projects', async (t) => {
   const all = [held(project('p1', 'web'), 'member'), held(domain('d1'), 'admin')];
   const disabled = { ...NOTHING_OFF, domainIDs: new Set(['d1']) };
   t.same(rolesInScope(all, inWeb, { ...rules, disabled }), []);
@@ -51,7 +51,7 @@ t.test('the groups are those of a token scoped to the same place', async (t) => 
   t.match(made.auditAnnotations, { 'keystone.stonegate.dev/roles': 'project p1: "a role: %"' });
 });
 
-t.test('what the audit log says of roles has one reading, whatever they are called', async (t) => {
+t.test('the audit log lists roles unambiguously, whatever their names', async (t) => {
   const said = (...names: string[]) => {
     const roles = names.map((name) => ({ id: name, name }));
     return withRoles(erin, [{ scope: domain('d1'), roles }]).auditAnnotations['keystone.stonegate.dev/roles'];
@@ -62,12 +62,12 @@ t.test('what the audit log says of roles has one reading, whatever they are call
   t.equal(said('a", "b'), String.raw`domain d1: "a\", \"b"`);
 });
 
-t.test('a project whose id fits into no group is refused with 403', async (t) => {
+t.test('a project whose id cannot be part of a group is refused with 403', async (t) => {
   const held = [{ scope: project('p 1', 'web'), roles: [{ id: 'r', name: 'member' }] }];
   t.throws(() => withRoles(erin, held), { code: 'IdentityUnusable' });
 });
 
-t.test('extra and the scope that is shown are of the narrowest place, the groups of all', async (t) => {
+t.test('extra and the shown scope come from the narrowest scope, groups from all scopes', async (t) => {
   const made = withRoles(
     erin,
     rolesInScope([held(domain('d1'), 'admin'), held(project('p1', 'web'), 'member')], inWeb, rules),
@@ -75,5 +75,5 @@ t.test('extra and the scope that is shown are of the narrowest place, the groups
   t.same(made.extra['alpha.kubernetes.io/identity/roles'], ['member']);
   t.match(made.scope, { kind: 'project', id: 'p1', roles: ['member'] });
   t.ok(made.groups.includes('keystone:domain:d1:role:admin'));
-  t.ok(made.groups.includes('keystone:group:g1'), 'what the token itself says stays');
+  t.ok(made.groups.includes('keystone:group:g1'), 'groups of the token itself stay');
 });

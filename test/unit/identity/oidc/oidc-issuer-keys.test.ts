@@ -81,7 +81,7 @@ async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string): Promise<(string
 }
 
 t.test(
-  'C031 an issuer that cannot be reached at the start is not ready, and its tokens are a 503',
+  'C031 an issuer that is unreachable at startup is not ready, and its tokens are answered with 503',
   async (t) => {
     const { issuer, keys } = await scene(t);
     await issuer.down();
@@ -90,7 +90,7 @@ t.test(
   },
 );
 
-t.test('an issuer that was down at the start is retried with growing pauses until it responds', async (t) => {
+t.test('an issuer that is down at startup is retried with growing pauses until it responds', async (t) => {
   const made = await scene(t);
   await made.issuer.down();
   for (const wait of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]) {
@@ -121,7 +121,7 @@ t.test('C032 an issuer that goes down later stays ready, and its known keys stay
   t.equal(made.keys.notReadyBecause(), undefined);
 });
 
-t.test('keys are fetched again by age, in the background, and withdrawn ones are removed', async (t) => {
+t.test('old keys are fetched again in the background, and withdrawn ones are removed', async (t) => {
   const made = await started(t);
   await made.issuer.rotate();
   t.same(await kidsOf(made.keys, 'key-1'), ['key-1'], 'not yet');
@@ -131,7 +131,7 @@ t.test('keys are fetched again by age, in the background, and withdrawn ones are
   t.same(await kidsOf(made.keys, 'key-2'), ['key-2']);
 });
 
-t.test('a second new key right after the first is accepted at once, too', async (t) => {
+t.test('a second new key right after the first is accepted at once too', async (t) => {
   const { issuer, keys } = await started(t);
   await issuer.rotate();
   t.same(await kidsOf(keys, 'key-2'), ['key-2']);
@@ -155,7 +155,7 @@ t.test('a key published while an older response is still in flight is accepted a
   t.equal(made.issuer.requests.keys, 3);
 });
 
-t.test('a flood of unknown keys is one fetch per interval', async (t) => {
+t.test('a flood of unknown keys causes one fetch per interval', async (t) => {
   const { issuer, keys, clock } = await started(t);
   await Promise.all(Array.from({ length: 50 }, (_, index) => keys.keys(`unknown-${index}`)));
   for (let index = 0; index < 50; index += 1) await keys.keys(`later-${index}`);
@@ -185,7 +185,7 @@ t.test('an issuer that withdraws all its keys has its tokens refused with 503', 
   await unavailable(t, made.keys);
 });
 
-t.test('garbage in place of the keys leaves the last good ones', async (t) => {
+t.test('a malformed key set leaves the last valid one in use', async (t) => {
   const made = await started(t);
   const garbage = ['<html>login</html>', '{"keys":7}'];
   for (const body of garbage) {
@@ -238,7 +238,7 @@ t.test('a redirect is not followed', async (t) => {
   t.match(other.keys.notReadyBecause(), /status 302/);
 });
 
-t.test('a discovery document that names another issuer is refused, however similar', async (t) => {
+t.test('a discovery document that names another issuer is refused, however similar the names', async (t) => {
   for (const named of [`https://login.example.com`, 'upper', 'slash']) {
     const { issuer, keys } = await scene(t);
     const url = named === 'slash' ? `${issuer.url}/` : named === 'upper' ? issuer.url.toUpperCase() : named;
@@ -247,7 +247,7 @@ t.test('a discovery document that names another issuer is refused, however simil
   }
 });
 
-t.test('a document found elsewhere must still name the issuer', async (t) => {
+t.test('a discovery document from another address must name the issuer', async (t) => {
   const azure = await startSigningIssuer({ url: 'https://login.microsoftonline.com/0000-1111/v2.0' });
   t.teardown(() => azure.down());
   const { discoveryURL } = azure;
@@ -272,7 +272,7 @@ t.test('keys are not fetched over plain HTTP from another machine, nor with a pa
   }
 });
 
-t.test('closing ends what is under way and leaves no timer', async (t) => {
+t.test('closing cancels pending fetches and leaves no timer', async (t) => {
   const made = await scene(t);
   const asked = new Promise<void>((resolve) => {
     made.issuer.faults.keys = () => resolve();
@@ -285,7 +285,7 @@ t.test('closing ends what is under way and leaves no timer', async (t) => {
   t.equal(made.clock.pending, 0);
 });
 
-t.test('an issuer with its own CA is trusted by that CA alone', async (t) => {
+t.test('an issuer with a CA of its own is trusted by that CA only', async (t) => {
   const authority = await createAuthority();
   const secure = await startSigningIssuer({ tls: await authority.server('issuer') });
   t.teardown(() => secure.down());
@@ -306,21 +306,24 @@ function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.co
   return parseKeySet(JSON.stringify({ keys }), issuer).keys.map((key) => key.kid);
 }
 
-t.test('secrets, private keys and members of other kinds are passed over', async (t) => {
+t.test('secrets, private keys and malformed keys are ignored', async (t) => {
   const others = [{ kty: 'oct', k: 'AA' }, { ...KEY, d: 'AA' }, null, { ...KEY, kid: 7 }];
   t.same(parsedKids(others), []);
 });
 
-t.test('of Entra ID’s keys only those for any tenant and for the issuer’s own tenant are used', async (t) => {
-  const keys = [
-    { ...KEY, kid: 'any', issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' },
-    { ...KEY, kid: 'own', issuer: TENANT },
-    { ...KEY, kid: 'other', issuer: 'https://login.microsoftonline.com/9188040d/v2.0' },
-    { ...KEY, kid: 'cloud', issuer: 'https://login.example.com/{tenantid}/v2.0' },
-    { ...KEY, kid: 'twice', issuer: 'https://login.microsoftonline.com/{tenantid}/{tenantid}' },
-    { ...KEY, kid: 'none' },
-  ];
-  t.same(parsedKids(keys, TENANT), ['any', 'own', 'none']);
-  const below = 'https://login.microsoftonline.com/0000-1111/b/v2.0';
-  t.same(parsedKids(keys, below), ['none'], 'the placeholder stands for one part of the path');
-});
+t.test(
+  'keys of Entra ID are used only if they are for any tenant or for the issuer’s own tenant',
+  async (t) => {
+    const keys = [
+      { ...KEY, kid: 'any', issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' },
+      { ...KEY, kid: 'own', issuer: TENANT },
+      { ...KEY, kid: 'other', issuer: 'https://login.microsoftonline.com/9188040d/v2.0' },
+      { ...KEY, kid: 'cloud', issuer: 'https://login.example.com/{tenantid}/v2.0' },
+      { ...KEY, kid: 'twice', issuer: 'https://login.microsoftonline.com/{tenantid}/{tenantid}' },
+      { ...KEY, kid: 'none' },
+    ];
+    t.same(parsedKids(keys, TENANT), ['any', 'own', 'none']);
+    const below = 'https://login.microsoftonline.com/0000-1111/b/v2.0';
+    t.same(parsedKids(keys, below), ['none'], 'the placeholder stands for one segment of the path');
+  },
+);

@@ -38,7 +38,7 @@ async function scene(t: Test, metadata: Record<string, unknown> = {}): Promise<S
   };
 }
 
-/** A login whose browser has returned with a valid code, which the provider exchanges for `said`. */
+/** A login after the redirect with a valid code, for which the provider responds with `said`. */
 async function redeemed(t: Test, said: (nonce: string, provider: ScriptedProvider) => Said) {
   const { provider, login } = await scene(t);
   const begun = await (await login()).beginCode(REDIRECT);
@@ -59,18 +59,15 @@ t.test('a code is exchanged for the ID token, its expiry and the refresh token',
   t.match(tokens, { idToken: /^ey/, expiresAt: exp * 1_000, refreshToken: 'r' });
 });
 
-t.test('refused: what the provider said is not of this login, or not for this client', async (t) => {
+t.test('an ID token of another login or for another client is refused', async (t) => {
   const now = Math.floor(Date.now() / 1_000);
   const wrong: Record<string, [Record<string, unknown>, RegExp]> = {
     'another nonce': [{ nonce: 'another' }, /nonce/],
     'another audience': [{ aud: 'another' }, /aud/],
     'another issuer': [{ iss: 'https://another.example' }, /iss/],
     'two audiences for another client': [{ aud: ['kubernetes', 'another'], azp: 'another' }, /azp/],
-    'an ID token that is over': [
-      { iat: now - 7_200, exp: now - 3_600 },
-      /is the clock of this computer right\?$/,
-    ],
-    'an ID token that does not count yet': [{ nbf: now + 3_600 }, /and this computer's clock says \d{4}-/],
+    'an expired ID token': [{ iat: now - 7_200, exp: now - 3_600 }, /is the clock of this computer right\?$/],
+    'an ID token that is not valid yet': [{ nbf: now + 3_600 }, /and this computer's clock says \d{4}-/],
   };
   for (const [name, [claims, message]] of Object.entries(wrong)) {
     const tokens = redeemed(t, (nonce, { idToken }) => ok(idToken({ nonce, ...claims })));
@@ -78,14 +75,14 @@ t.test('refused: what the provider said is not of this login, or not for this cl
   }
 });
 
-t.test('refused: the browser returned with the response of another login', async (t) => {
+t.test('a redirect with the response of another login is refused', async (t) => {
   const { login, provider } = await scene(t, { authorization_response_iss_parameter_supported: true });
   const begun = await (await login()).beginCode(REDIRECT);
   const iss = encodeURIComponent(provider.issuer);
   const wrong: Record<string, [string, RegExp]> = {
     'another state': [`code=c&state=another&iss=${iss}`, /state/],
     'another provider': [`code=c&state=${begun.state}&iss=https://another.example`, /iss/],
-    'no provider, though it says that it names itself': [`code=c&state=${begun.state}`, /iss/],
+    'no issuer, although the provider announces one': [`code=c&state=${begun.state}`, /iss/],
   };
   for (const [name, [query, message]] of Object.entries(wrong)) {
     await t.rejects(begun.redeem(new URL(`${REDIRECT}?${query}`)), { kind: 'invalid', message }, name);
@@ -93,7 +90,7 @@ t.test('refused: the browser returned with the response of another login', async
   t.same(provider.asked, [], 'no code was redeemed');
 });
 
-t.test('the provider says why', async (t) => {
+t.test('the error contains the reason of the provider', async (t) => {
   const cases: [string, Said, { kind?: string; code?: string; message: RegExp }][] = [
     [
       'with an error and its description',
@@ -106,7 +103,7 @@ t.test('the provider says why', async (t) => {
       { kind: 'refused', code: 'invalid_client', message: /check its id and its secret/ },
     ],
     [
-      'that it has an error of its own',
+      'with an error of the provider itself',
       { status: 400, body: { error: 'temporarily_unavailable' } },
       { kind: 'unavailable', message: /not available at the moment/ },
     ],
@@ -127,19 +124,19 @@ t.test('the provider says why', async (t) => {
   }
 });
 
-t.test('what the provider says is one line, short, and without tokens', async (t) => {
+t.test('text from the provider is cut to one short line without tokens', async (t) => {
   const description = `a\u001b[2J\u0007 b\u202e\n${'x'.repeat(1_000)} eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln`;
   const error = await redeemed(t, () => ({
     status: 400,
     body: { error: 'invalid_grant', error_description: description },
   })).then(t.fail, (reason: Error) => reason.message);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
   t.notMatch(error, /[\u0000-\u001f\u202e]/);
   t.notMatch(error, 'eyJ');
   t.ok(String(error).length < 500);
 });
 
-t.test('refused: a provider that would have secrets sent in the clear', async (t) => {
+t.test('a provider with plain http endpoints is refused', async (t) => {
   const { provider, login } = await scene(t, {
     token_endpoint: 'http://login.example.com/token',
     authorization_endpoint: 'http://login.example.com/auth',
@@ -150,7 +147,7 @@ t.test('refused: a provider that would have secrets sent in the clear', async (t
   await t.rejects(client.refresh('r', provider.idToken()), { message });
 });
 
-t.test('the requested scopes', async (t) => {
+t.test('the requested scopes always include openid', async (t) => {
   const cases: [unknown, readonly string[], string][] = [
     [undefined, [], 'openid profile email'],
     [['openid', 'email', 'offline_access'], ['email', 'groups'], 'openid email offline_access groups'],
@@ -162,7 +159,7 @@ t.test('the requested scopes', async (t) => {
   }
 });
 
-t.test('the secret of a client is sent as the provider reads it', async (t) => {
+t.test('the client secret is sent by a method that the provider supports', async (t) => {
   const send = async (methods: unknown) => {
     const { provider, login } = await scene(t, { token_endpoint_auth_methods_supported: methods });
     provider.tokenAnswers = [ok(provider.idToken())];
@@ -176,16 +173,16 @@ t.test('the secret of a client is sent as the provider reads it', async (t) => {
   t.equal(posted?.form.get('client_secret'), 's');
 });
 
-t.test('renewal', async (t) => {
+t.test('a renewal', async (t) => {
   const { provider, login } = await scene(t);
   const client = await login();
 
-  t.test('a provider that keeps to the old refresh token', async (t) => {
+  t.test('uses the old refresh token if the provider sends no new one', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken())];
     t.match(await client.refresh('old', provider.idToken()), { refreshToken: 'old' });
   });
 
-  t.test('refused: the ID token of another user', async (t) => {
+  t.test('refuses the ID token of another user', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken({ sub: 'mallory' }))];
     await t.rejects(client.refresh('r', provider.idToken()), {
       kind: 'invalid',
@@ -193,7 +190,7 @@ t.test('renewal', async (t) => {
     });
   });
 
-  t.test('refused: the user of the previous ID token is unknown', async (t) => {
+  t.test('is refused if the user of the previous ID token is unknown', async (t) => {
     provider.tokenAnswers = [ok(provider.idToken())];
     await t.rejects(client.refresh('r', 'a.b.c'), { kind: 'invalid', message: /another user/ });
   });
@@ -211,16 +208,19 @@ async function deviceLogin(t: Test, answer: Record<string, unknown> = {}) {
   return { provider, pauses, clock, begin, tokens: ok(provider.idToken()) };
 }
 
-t.test('polls every five seconds, and slower if the provider says slow_down', async (t) => {
-  const { provider, pauses, begin, tokens } = await deviceLogin(t);
-  const pending = error('authorization_pending');
-  provider.tokenAnswers = [pending, error('slow_down'), pending, error('slow_down'), tokens];
-  const login = await begin();
-  t.match(await login.wait(), { idToken: /^ey/ });
-  t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
-});
+t.test(
+  'a device login polls every five seconds, and more slowly if the provider says slow_down',
+  async (t) => {
+    const { provider, pauses, begin, tokens } = await deviceLogin(t);
+    const pending = error('authorization_pending');
+    provider.tokenAnswers = [pending, error('slow_down'), pending, error('slow_down'), tokens];
+    const login = await begin();
+    t.match(await login.wait(), { idToken: /^ey/ });
+    t.same(pauses, [5_000, 5_000, 10_000, 10_000, 15_000]);
+  },
+);
 
-t.test('nothing that it shows can act upon a terminal', async (t) => {
+t.test('a device login shows nothing that can control the terminal', async (t) => {
   const { begin } = await deviceLogin(t, {
     user_code: 'WDJB\u001b[2J',
     verification_uri: 'https://x.example/\u001b[2J',
@@ -233,7 +233,7 @@ t.test('nothing that it shows can act upon a terminal', async (t) => {
   });
 });
 
-t.test('refused: pages that are no web pages', async (t) => {
+t.test('addresses of a device login that are not https are refused', async (t) => {
   for (const answer of [
     { verification_uri: 'javascript:alert(1)' },
     { verification_uri_complete: 'http://x.example/WDJB' },
@@ -243,7 +243,7 @@ t.test('refused: pages that are no web pages', async (t) => {
   }
 });
 
-t.test('nothing is waited for when it is over', async (t) => {
+t.test('no timer is left when a device login has failed', async (t) => {
   const { provider, clock, begin } = await deviceLogin(t);
   provider.tokenAnswers = [error('access_denied')];
   await t.rejects((await begin()).wait(), { kind: 'refused', code: 'access_denied' });

@@ -1,8 +1,8 @@
-/** The options of lists and watches that Stonegate answers: the API server's reading, in its words. */
+/** Options of lists and watches that Stonegate answers: read, and refused, as the API server does. */
 import t from 'tap';
 import { readListOptions } from '../../../../src/kubernetes/lists/list-options.ts';
 
-t.test('a request without options has none', async (t) => {
+t.test('a request without options gets the defaults', async (t) => {
   t.same(readListOptions('', 'list'), {
     labelSelector: '',
     fieldSelector: '',
@@ -22,10 +22,10 @@ t.test('each parameter may be given once', async (t) => {
       code: 'RequestMalformed',
       message: `the query has the parameter ${name} more than once`,
     });
-  t.equal(readListOptions('other=1&other=2', 'list').limit, 0, 'one that the API server does not know');
+  t.equal(readListOptions('other=1&other=2', 'list').limit, 0, 'an unknown parameter may be repeated');
 });
 
-t.test('a continued list has the revision of its beginning', async (t) => {
+t.test('a continued list has the revision of its first page', async (t) => {
   for (const query of ['continue=x', 'continue=x&resourceVersion=0', 'continue=x&resourceVersion='])
     t.equal(readListOptions(query, 'list').continue, 'x', query);
   t.throws(() => readListOptions('continue=x&resourceVersion=7', 'list'), {

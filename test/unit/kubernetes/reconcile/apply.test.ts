@@ -29,7 +29,7 @@ function foreignNamespace(): KubernetesObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: web.id } };
 }
 
-/** Steps in once, before the first call of that verb on that kind. */
+/** Runs `step` once, before the first call of this verb on this kind. */
 function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void): void {
   cluster.before = (called, reference) => {
     if (called !== verb || reference.kind !== kind) return;
@@ -62,7 +62,10 @@ t.test('in a namespace that is replaced while users are being bound, no further 
   });
   const { failures, done } = await carryOut(cluster, plan);
   t.match(failures.at(-1), { reason: /was not made by Stonegate for it/ });
-  t.ok(done.filter(({ object }) => object.kind === 'RoleBinding').length <= 4, 'what was begun before');
+  t.ok(
+    done.filter(({ object }) => object.kind === 'RoleBinding').length <= 4,
+    'only those that had begun before',
+  );
   const next = await planFor(cluster, smallKeystone(), shared);
   await carryOut(cluster, next);
   t.equal(bindingsIn(cluster).length, 0);
@@ -98,7 +101,7 @@ t.test('a concurrent change of a binding is respected', async (t) => {
   });
 });
 
-t.test('a binding that changes all the time is given up and reported', async (t) => {
+t.test('a binding that another client keeps changing is reported as a failure', async (t) => {
   const cluster = await provisioned(smallKeystone());
   const plan = await planFor(cluster, smallKeystone({ projects: [{ ...web, enabled: false }] }), shared);
   cluster.before = (verb, reference) => {
@@ -111,7 +114,7 @@ t.test('a binding that changes all the time is given up and reported', async (t)
   t.match(failures[0], { reason: /another client keeps changing it/ });
 });
 
-/** The domains `acme` and `globex`, each with so many projects. */
+/** The domains `acme` and `globex`, each with this number of projects. */
 function twoTenants(count: number) {
   const domains = ['acme', 'globex'].map((name) => ({ id: `d-${name}`, name, enabled: true }));
   const projects = domains.flatMap(({ id: domainID, name }) =>
@@ -120,7 +123,7 @@ function twoTenants(count: number) {
   return smallKeystone({ domains, projects });
 }
 
-t.test("one tenant's trouble does not stop the others", async (t) => {
+t.test('a failure in one tenant does not affect the others', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, twoTenants(1));
   cluster.before = (verb, { tenant }) => {
@@ -134,7 +137,7 @@ t.test("one tenant's trouble does not stop the others", async (t) => {
   t.equal(bindingsIn(cluster).length, 3);
 });
 
-t.test('a tenant in which the API server does not respond does not end the run of the others', async (t) => {
+t.test('if the API server does not respond for one tenant, the run continues for the others', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, twoTenants(12));
   cluster.before = (verb, { tenant }) => {
@@ -153,7 +156,7 @@ t.test('a programming error is not reported as a failure of the cluster', async 
   await t.rejects(carryOut(cluster, plan), { message: 'a mistake' });
 });
 
-t.test('look-alike bindings in one namespace keep nothing in force in another', async (t) => {
+t.test('imitated bindings in one namespace do not delay removals in another', async (t) => {
   const users = Array.from({ length: 10 }, (_, at) => ({ ...alice, id: `u-${at}`, name: `user${at}` }));
   const keystoneOf = (members: typeof users) => {
     const holders = asUsers(members.map((user) => onWeb('member', user)));
@@ -181,7 +184,7 @@ t.test('look-alike bindings in one namespace keep nothing in force in another', 
   t.equal(bindingsIn(cluster).filter(({ place }) => place.namespace === web.id).length, 9);
 });
 
-t.test('once it is broken off nothing further is begun', async (t) => {
+t.test('after it is cancelled, no further change begins', async (t) => {
   const cluster = createMemoryCluster();
   const plan = await planFor(cluster, smallKeystone(), shared);
   const signal = AbortSignal.abort();

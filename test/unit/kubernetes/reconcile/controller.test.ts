@@ -32,7 +32,7 @@ interface SharedLease {
 const sharedLease = (): SharedLease => ({ holder: '', isUnavailable: false, released: 0 });
 
 interface Scripted {
-  /** What planning does, run by run; the last goes on. */
+  /** What planning does in each run; the last one repeats. */
   readonly plans?: readonly (() => Promise<Plan>)[];
   readonly result?: ApplyResult;
   readonly lease?: SharedLease;
@@ -90,7 +90,7 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
   return { controller, clock, lease, runs, signals, applied, logged, subscription, wake: () => wake() };
 }
 
-/** Advances the clock timer by timer. */
+/** Advances the clock from timer to timer. */
 async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
   await nextTurn();
   for (let left = milliseconds; left > 0; ) {
@@ -101,12 +101,12 @@ async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
   }
 }
 
-t.test('it runs at once, and then an interval after the end of each run', async (t) => {
+t.test('a controller runs at once, and then one interval after the end of each run', async (t) => {
   const slow = Promise.withResolvers<Plan>();
   const { controller, clock, runs, signals } = setUp(t, { plans: [() => slow.promise, async () => NOTHING] });
   controller.start();
   await pass(clock, 3 * INTERVAL);
-  t.equal(signals.length, 1, 'no other run begins meanwhile');
+  t.equal(signals.length, 1, 'no second run begins meanwhile');
   slow.resolve(NOTHING);
   await pass(clock, INTERVAL - 1);
   t.equal(signals.length, 1);
@@ -136,7 +136,7 @@ for (const [what, lose] of [
     t.equal(signals.length, 2);
   });
 
-t.test('a run that fails is repeated, later each time, and logged once', async (t) => {
+t.test('a failing run is repeated with growing pauses, and logged once', async (t) => {
   const plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
   const { controller, clock, runs, logged } = setUp(t, { plans: [plan] });
   controller.start();
@@ -160,7 +160,7 @@ t.test('a programming error does not end the controller', async (t) => {
   t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
 });
 
-t.test('changes are followed by one run soon', async (t) => {
+t.test('changes are soon followed by one run', async (t) => {
   const { controller, clock, runs, wake, subscription } = setUp(t);
   controller.start();
   await nextTurn();
@@ -174,7 +174,7 @@ t.test('changes are followed by one run soon', async (t) => {
   t.ok(subscription.isOver);
 });
 
-t.test('changes without end leave the controller idle for most of the time', async (t) => {
+t.test('under endless changes, the controller is still idle most of the time', async (t) => {
   const slow = Promise.withResolvers<Plan>();
   const { controller, clock, signals, wake } = setUp(t, { plans: [() => slow.promise, async () => NOTHING] });
   controller.start();
@@ -185,7 +185,7 @@ t.test('changes without end leave the controller idle for most of the time', asy
     await pass(clock, 100);
     wake();
   }
-  t.equal(signals.length, 1, 'a run of two seconds is followed by six of rest');
+  t.equal(signals.length, 1, 'a run of two seconds is followed by a pause of six');
   await pass(clock, 200);
   t.equal(signals.length, 2);
 });
@@ -217,7 +217,7 @@ t.test('a run is incomplete if a change failed or a source could not be read', a
   }
 });
 
-t.test('a controller that desires nothing any more ends with the first run that succeeds', async (t) => {
+t.test('a controller whose desired state is empty ends after its first successful run', async (t) => {
   const plans = [() => Promise.reject(new TypeError('no')), async () => NOTHING];
   const { controller, clock, lease, runs } = setUp(t, { plans, once: true });
   controller.start();
@@ -228,7 +228,7 @@ t.test('a controller that desires nothing any more ends with the first run that 
   t.equal(clock.pending, 0);
 });
 
-t.test('stopping ends a run, waits for nothing that is only read, and releases the lease', async (t) => {
+t.test('stopping cancels a run, does not wait for pending reads, and releases the lease', async (t) => {
   const { controller, clock, lease, runs } = setUp(t, { plans: [never] });
   controller.start();
   await nextTurn();

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { heldLosses, type Loss } from '../../../../src/kubernetes/reconcile/deletion-guard.ts';
 
-/** Of a namespace that loses `going` of the `there` bindings in it. */
+/** A namespace that loses `going` of its `there` bindings. */
 function loss(namespace: string, going: number, there: number): Loss {
   return { place: { namespace }, going, there };
 }
@@ -30,24 +30,29 @@ t.test(
 );
 
 for (const [what, losses, existing, held] of [
-  ['nothing where nothing goes', [], 10, []],
-  ['nothing where it is no more than the share in all', [loss('web', 2, 2)], 10, []],
-  ['the heavy place alone', [loss('web', 40, 40), A_FEW], 90, ['web']],
-  ['both of two heavy places', [loss('web', 40, 40), loss('shop', 9, 10), A_FEW], 90, ['web', 'shop']],
+  ['nothing if nothing is removed', [], 10, []],
+  ['nothing if the removals are no more than the share of all bindings', [loss('web', 2, 2)], 10, []],
+  ['only the namespace that loses many', [loss('web', 40, 40), A_FEW], 90, ['web']],
   [
-    'all where places that lose one each are too many together',
+    'both of two namespaces that lose many',
+    [loss('web', 40, 40), loss('shop', 9, 10), A_FEW],
+    90,
+    ['web', 'shop'],
+  ],
+  [
+    'everything if too many namespaces lose one binding each',
     [1, 2, 3].map((n) => loss(`p${n}`, 1, 1)),
     5,
     ['p1', 'p2', 'p3'],
   ],
   [
-    'all where beside the heavy place nothing would be left',
+    'everything if nothing would remain in the other namespaces either',
     [loss('web', 4, 4), loss('shop', 1, 1)],
     5,
     ['web', 'shop'],
   ],
 ] as const) {
-  t.test(`held back is ${what}`, async (t) => {
+  t.test(`the guard holds back removals: ${what}`, async (t) => {
     t.same(
       heldLosses(losses, existing, SHARE).map(({ place }) => place.namespace),
       held,

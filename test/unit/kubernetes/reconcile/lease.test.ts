@@ -11,7 +11,7 @@ interface Stored {
   spec: Record<string, unknown>;
 }
 
-/** One Lease as an API server stores it, and replicas in front of it. */
+/** One Lease as an API server stores it, and replicas that compete for it. */
 function createSite() {
   const clock = createFakeClock(Date.UTC(2026, 0, 1));
   const state: {
@@ -61,39 +61,42 @@ function createSite() {
   return { clock, state, replica };
 }
 
-t.test('a Lease that its holder does not renew is taken over, by the own clock alone', async (t) => {
-  const { clock, state, replica } = createSite();
-  const [one, other] = [replica('one'), replica('other')];
-  await one.hold();
-  // The holder's clock is years behind.
-  if (state.stored) state.stored.spec.renewTime = '2001-01-01T00:00:00.000000Z';
-  t.equal(await other.hold(), false);
-  clock.advance(LEASE_TTL - 1);
-  t.equal(await other.hold(), false);
-  clock.advance(1);
-  t.equal(await other.hold(), true);
-  t.match(state.stored?.spec, { holderIdentity: 'other', leaseTransitions: 2 });
-  t.equal(await one.hold(), false, 'the former holder has lost it');
-});
+t.test(
+  'a Lease that its holder does not renew is taken over, measured by the replica’s own clock',
+  async (t) => {
+    const { clock, state, replica } = createSite();
+    const [one, other] = [replica('one'), replica('other')];
+    await one.hold();
+    // The holder's clock is years behind.
+    if (state.stored) state.stored.spec.renewTime = '2001-01-01T00:00:00.000000Z';
+    t.equal(await other.hold(), false);
+    clock.advance(LEASE_TTL - 1);
+    t.equal(await other.hold(), false);
+    clock.advance(1);
+    t.equal(await other.hold(), true);
+    t.match(state.stored?.spec, { holderIdentity: 'other', leaseTransitions: 2 });
+    t.equal(await one.hold(), false, 'the former holder no longer holds it');
+  },
+);
 
-t.test('of two replicas that write at once one holds it', async (t) => {
+t.test('if two replicas write at once, one of them holds the Lease', async (t) => {
   const { clock, state, replica } = createSite();
   const [one, other] = [replica('one'), replica('other')];
   state.meanwhile = () => other.hold();
-  t.equal(await one.hold(), false, 'created meanwhile');
+  t.equal(await one.hold(), false, 'the other replica created it meanwhile');
   clock.advance(0);
   await one.hold();
   clock.advance(LEASE_TTL);
   state.meanwhile = () => other.hold();
-  t.equal(await one.hold(), false, 'renewed meanwhile');
+  t.equal(await one.hold(), false, 'the other replica renewed it meanwhile');
 });
 
 const FAULTS: Readonly<Record<string, number | string | Error>> = {
   down: new StatusError('UpstreamUnavailable', 'down'),
   'without rights': 403,
   broken: 500,
-  garbage: '<html>',
-  'no object': '[]',
+  'sending HTML': '<html>',
+  'sending an array': '[]',
 };
 for (const [name, fault] of Object.entries(FAULTS))
   t.test(`no replica holds the Lease while the API server is ${name}`, async (t) => {
@@ -104,10 +107,10 @@ for (const [name, fault] of Object.entries(FAULTS))
     await t.rejects(one.hold(), StatusError);
     await t.rejects(one.release(), StatusError);
     delete state.fault;
-    t.equal(await one.hold(), true, 'it is held again afterwards');
+    t.equal(await one.hold(), true, 'the Lease is held again afterwards');
   });
 
-t.test('a slow API server is not waited for longer than the lease lasts', async (t: Test) => {
+t.test('a slow API server is waited for no longer than the Lease lasts', async (t: Test) => {
   const { clock, state, replica } = createSite();
   state.fault = () => 'never';
   const held = replica('one').hold();

@@ -37,16 +37,16 @@ interface Options {
   readonly identity?: Identity;
   readonly caller?: UserInfo;
   readonly extraKeys?: readonly string[];
-  /** What the API server says to a review; it allows everything without it. */
+  /** The API server's response to a review; by default it allows everything. */
   readonly answer?: (resource: string, attributes: ResourceAttributes) => SubjectAccessReviewStatus;
-  /** What the caller asks for. */
+  /** The path of the caller's request. */
   readonly path?: string;
   readonly limiter?: Limiter;
   /** The RBAC index, if there is one. */
   readonly reasonOf?: ReasonOf;
 }
 
-/** As alice of acme. */
+/** Resolves the impersonated user for a request of alice of acme. */
 async function act(headers: HeaderList, options: Options = {}) {
   const { mode = arktos, identity = keystoneIdentity('alice'), caller = alice, extraKeys = [] } = options;
   const { answer = () => ({ allowed: true }), limiter } = options;
@@ -75,7 +75,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     reasonOf: options.reasonOf,
     reviewer: {
       async review(user, attributes) {
-        t.equal(user, caller, 'the caller’s right is asked for');
+        t.equal(user, caller, 'the review is about the caller');
         asked.push(attributes);
         const resource = 'resourceAttributes' in attributes ? attributes.resourceAttributes : {};
         return answer(resource.resource ?? '', resource);
@@ -86,7 +86,7 @@ async function act(headers: HeaderList, options: Options = {}) {
   return { user: user ?? caller, impersonator: user && caller, asked };
 }
 
-/** What `act` throws, and that nothing was asked of the API server before. */
+/** Returns what `act` throws. By default a review fails the test. */
 async function refused(headers: HeaderList, options: Options = {}): Promise<StatusError> {
   const answer = (resource: string): never => {
     throw new Error(`${resource} was reviewed`);
@@ -99,7 +99,7 @@ async function refused(headers: HeaderList, options: Options = {}): Promise<Stat
   throw error;
 }
 
-t.test('the original user is one line of ASCII, and leaves out what it has not', async (t) => {
+t.test('the original user is one line of ASCII, without fields that are empty', async (t) => {
   const caller = { username: 'acme:zoë\u2028', uid: '', groups: [], extra: {} };
   const { user } = await act([AS_BOB], { caller });
   const [value = ''] = user.extra['stonegate.dev/original-user'] ?? [];
@@ -163,7 +163,7 @@ for (const [resource, words] of [
     'uids.authentication.k8s.io "u-2" is forbidden: User "acme:alice" cannot impersonate resource "uids"',
   ],
 ] as const)
-  t.test(`C011 C013 C014 C079 without the right to one of ${resource} nothing is carried out`, async (t) => {
+  t.test(`C011 C013 C014 C079 without the right to one of ${resource} the request is refused`, async (t) => {
     const error = await refused(EVERYTHING, {
       extraKeys: ['scopes'],
       answer: (asked) => ({ allowed: asked !== resource }),
@@ -172,7 +172,7 @@ for (const [resource, words] of [
     t.ok(error.message.startsWith(words), error.message);
   });
 
-t.test('an answer that both allows and denies is a denial', async (t) => {
+t.test('a review that both allows and denies is a denial', async (t) => {
   const error = await refused([AS_BOB], { answer: () => ({ allowed: true, denied: true }) });
   t.equal(error.code, 'AccessDenied');
 });
@@ -211,7 +211,7 @@ t.test('one review is made at a time, and each counts against the tenant’s rat
   t.equal(limited.length, 64);
 });
 
-t.test('C027 where one review cannot be asked, nothing is carried out', async (t) => {
+t.test('C027 if one review fails, the request is refused', async (t) => {
   const error = await refused(EVERYTHING, {
     extraKeys: ['scopes'],
     answer: (asked) => {
@@ -223,7 +223,7 @@ t.test('C027 where one review cannot be asked, nothing is carried out', async (t
 });
 
 t.test(
-  'no review is sent for a tenant over its rate, and a request that is refused anyway costs it nothing',
+  'a tenant over its rate causes no review, and a request that is refused anyway costs nothing',
   async (t) => {
     const limited: string[] = [];
     const limiter: Limiter = {
@@ -255,7 +255,7 @@ for (const group of [
     t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' });
   });
 
-t.test('a group that would lose something on the way is refused', async (t) => {
+t.test('a group that would change in transit is refused', async (t) => {
   const group = Buffer.from('\ufeffsystem:masters').toString('latin1');
   t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'IdentityUnusable' });
 });
@@ -268,28 +268,28 @@ for (const key of [
   'stonegate.dev%2foriginal-user',
   'Stonegate.dev%2Ftenant',
 ])
-  t.test(`C078 the extra ${key} is refused, whatever the configuration names`, async (t) => {
+  t.test(`C078 the extra ${key} is refused, whatever the configuration allows`, async (t) => {
     const extraKeys = [decodeURIComponent(key).toLowerCase()];
     const error = await refused([AS_BOB, [`Impersonate-Extra-${key}`, 'x']], { extraKeys });
     t.match(error, { code: 'ImpersonationForbidden', message: /reserved/ });
   });
 
-t.test('an extra that Stonegate itself may not impersonate is refused with the reason', async (t) => {
+t.test('an extra that Stonegate may not impersonate is refused with the reason', async (t) => {
   const error = await refused([AS_BOB, ['Impersonate-Extra-scopes', 'view']]);
   t.match(error, { code: 'ImpersonationForbidden', message: /authentication\.impersonationExtraKeys/ });
 });
 
 const ANONYMOUS: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
 for (const [who, identity] of [
-  ['goes through with a token of their own', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
+  ['is forwarded with their own token', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
   ['is anonymous', ANONYMOUS],
 ] as const)
-  t.test(`a user who ${who} impersonates no user`, async (t) => {
+  t.test(`a user who ${who} cannot impersonate another user`, async (t) => {
     t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
   });
 
 t.test(
-  'C114 a service account has the groups that Kubernetes gives it, unless others are asked for',
+  'C114 a service account has the groups that Kubernetes gives it, unless others are requested',
   async (t) => {
     const account: HeaderField = ['Impersonate-User', 'system:serviceaccount:ns:name'];
     const { user, asked } = await act([account], { mode: shared });
@@ -298,7 +298,11 @@ t.test(
       'system:serviceaccounts:ns',
       'system:authenticated',
     ]);
-    t.strictSame(Object.keys(user.extra), ['stonegate.dev/original-user'], 'it is of no tenant');
+    t.strictSame(
+      Object.keys(user.extra),
+      ['stonegate.dev/original-user'],
+      'a service account belongs to no tenant',
+    );
     t.match(asked, [{ resourceAttributes: { resource: 'serviceaccounts', namespace: 'ns', name: 'name' } }]);
     t.equal(asked.length, 1);
     const other = await act([account, ['Impersonate-Group', 'devs']], { mode: shared });
@@ -306,20 +310,20 @@ t.test(
   },
 );
 
-t.test('in shared mode the target has what everybody of the tenant has', async (t) => {
+t.test('in shared mode, the target has the group and extra of the tenant', async (t) => {
   const { user, asked } = await act([AS_BOB, ['Impersonate-Group', 'devs']], { mode: shared });
   t.equal(user.username, 'acme:bob');
   t.strictSame(user.groups, ['devs', 'stonegate:tenant:acme', 'system:authenticated']);
   t.strictSame(user.extra['stonegate.dev/tenant'], ['acme']);
-  t.equal(asked.length, 2, 'impersonation of it needs no right');
+  t.equal(asked.length, 2, 'the group of the tenant needs no right');
 });
 
-t.test('in arktos mode service accounts are the system tenant’s: refused', async (t) => {
+t.test('in arktos mode, service accounts are refused, since they belong to the system tenant', async (t) => {
   const error = await refused([['Impersonate-User', 'system:serviceaccount:ns:name']]);
   t.equal(error.code, 'ImpersonationForbidden');
 });
 
-t.test('with the RBAC index the refusal ends with what the caller’s roles nearly grant', async (t) => {
+t.test('with the RBAC index, the refusal ends with what the caller’s roles nearly grant', async (t) => {
   const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
   const read = { verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'] };
   const { access } = accessIndexOf(

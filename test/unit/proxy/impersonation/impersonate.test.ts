@@ -16,19 +16,22 @@ const alice: UserInfo = {
 };
 const options = { maxHeaderBytes: 1 << 20, auditID: 'a-1', clientAddress: '192.0.2.7' };
 
-t.test('C071 the client address upstream is the one we saw, and the audit ID is ours', async (t) => {
-  const cleaned = cleanClientHeaders([
-    ['X-Forwarded-For', 'example.com'],
-    ['Audit-ID', 'forged'],
-  ]);
-  const headers = withImpersonationHeaders(cleaned, alice, options);
-  t.same(headers.slice(0, 2), [
-    ['Audit-ID', 'a-1'],
-    ['X-Forwarded-For', '192.0.2.7'],
-  ]);
-});
+t.test(
+  'C071 the client address and the audit ID sent upstream are those that Stonegate determined',
+  async (t) => {
+    const cleaned = cleanClientHeaders([
+      ['X-Forwarded-For', 'example.com'],
+      ['Audit-ID', 'forged'],
+    ]);
+    const headers = withImpersonationHeaders(cleaned, alice, options);
+    t.same(headers.slice(0, 2), [
+      ['Audit-ID', 'a-1'],
+      ['X-Forwarded-For', '192.0.2.7'],
+    ]);
+  },
+);
 
-t.test('more groups than the API server takes are refused, and the answer says so', async (t) => {
+t.test('more groups than the API server accepts are refused, and the response says so', async (t) => {
   const groups = Array.from(
     { length: 20_000 },
     (_, i) => `oidc:00000000-0000-0000-0000-${String(i).padStart(12, '0')}`,
@@ -39,7 +42,7 @@ t.test('more groups than the API server takes are refused, and the answer says s
   });
 });
 
-t.test('C087 a foreign impersonation header on the finished request stops it', async (t) => {
+t.test('C087 a finished request with a foreign impersonation header is not sent', async (t) => {
   for (const name of [
     'Impersonate-User',
     'impersonate-group',
@@ -55,7 +58,7 @@ t.test('C087 a foreign impersonation header on the finished request stops it', a
   }
 });
 
-t.test('C088 a credential of the client on the finished request stops it', async (t) => {
+t.test('C088 a finished request with a credential of the client is not sent', async (t) => {
   for (const name of [
     'Authorization',
     'X-Auth-Token',
@@ -78,27 +81,30 @@ t.test('an identity without a user name is never sent', async (t) => {
   t.throws(() => assertOnlyIdentity([], []), { code: 'InvariantBroken' });
 });
 
-t.test('whatever a client sends, exactly our identity goes out', async () => {
-  const field = fc.tuple(
-    fc.oneof(
-      fc.string(),
-      fc.constantFrom('Impersonate-User', 'Connection', 'X-Remote-User', 'Accept', 'authorization'),
-    ),
-    fc.oneof(fc.string(), fc.constantFrom('Impersonate-User', 'Impersonate-Group')),
-  );
-  fc.assert(
-    fc.property(fc.array(field), (headers) => {
-      let cleaned: readonly (readonly [string, string])[];
-      try {
-        cleaned = cleanClientHeaders(headers);
-      } catch {
-        return true;
-      }
-      const sent = withImpersonationHeaders(cleaned, alice, options);
-      const identity = sent.filter(([name]) =>
-        name.toLowerCase().replaceAll('_', '-').startsWith('impersonate'),
-      );
-      return JSON.stringify(identity) === JSON.stringify(impersonationHeaders(alice));
-    }),
-  );
-});
+t.test(
+  'whatever a client sends, exactly the identity that Stonegate determined is sent upstream',
+  async () => {
+    const field = fc.tuple(
+      fc.oneof(
+        fc.string(),
+        fc.constantFrom('Impersonate-User', 'Connection', 'X-Remote-User', 'Accept', 'authorization'),
+      ),
+      fc.oneof(fc.string(), fc.constantFrom('Impersonate-User', 'Impersonate-Group')),
+    );
+    fc.assert(
+      fc.property(fc.array(field), (headers) => {
+        let cleaned: readonly (readonly [string, string])[];
+        try {
+          cleaned = cleanClientHeaders(headers);
+        } catch {
+          return true;
+        }
+        const sent = withImpersonationHeaders(cleaned, alice, options);
+        const identity = sent.filter(([name]) =>
+          name.toLowerCase().replaceAll('_', '-').startsWith('impersonate'),
+        );
+        return JSON.stringify(identity) === JSON.stringify(impersonationHeaders(alice));
+      }),
+    );
+  },
+);

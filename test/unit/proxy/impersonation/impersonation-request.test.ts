@@ -3,7 +3,7 @@ import type { HeaderField } from '../../../../src/lib/header-list.ts';
 import { impersonationRequest } from '../../../../src/proxy/impersonation/impersonation-request.ts';
 
 const BOB: HeaderField = ['Impersonate-User', 'bob'];
-/** As a listener sees text: a character for each byte. */
+/** Text as a listener receives it, with one character for each byte. */
 const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
 t.test('a request without impersonation headers impersonates no user', async (t) => {
@@ -31,14 +31,14 @@ t.test('user, uid, groups and extra are read as kubectl sends them', async (t) =
   );
 });
 
-t.test('C040 a key of an extra is unescaped and put into lower case, in whatever order', async (t) => {
+t.test('C040 the key of an extra is unescaped and becomes lower case', async (t) => {
   for (const key of ['Acme.example%2FReason', 'acme.example%2fREASON', '%41cme%2Eexample/reason'])
     t.same(impersonationRequest([BOB, [`Impersonate-Extra-${key}`, 'x']])?.extra, {
       'acme.example/reason': ['x'],
     });
 });
 
-t.test('names beyond ASCII are the UTF-8 of their bytes', async (t) => {
+t.test('names with non-ASCII characters are decoded as UTF-8', async (t) => {
   t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世');
 });
 
@@ -51,7 +51,7 @@ for (const name of [
   'Impersonate-Not-Real',
   'Impersonate-User,Impersonate-Group',
 ])
-  t.test(`C018 C019 C084 C118 the header ${name} is none of Kubernetes’ and is refused`, async (t) => {
+  t.test(`C018 C019 C084 C118 the header ${name} is not one of Kubernetes’ and is refused`, async (t) => {
     t.throws(() => impersonationRequest([BOB, [name, 'x']]), { code: 'ImpersonationForbidden' });
     t.throws(() => impersonationRequest([[name, 'x']]), { code: 'ImpersonationForbidden' });
   });
@@ -71,16 +71,16 @@ const MALFORMED: Readonly<Record<string, readonly HeaderField[]>> = {
   'a key with bad escapes': [BOB, ['Impersonate-Extra-a%2', 'x']],
   'C082 a key with other characters': [BOB, ['Impersonate-Extra-a%20b', 'x']],
   'a key that only looks like ASCII': [BOB, ['Impersonate-Extra-%e2%84%aa', 'x']],
-  'a name that is no UTF-8': [['Impersonate-User', 'b\xf6b']],
+  'a name that is not UTF-8': [['Impersonate-User', 'b\xf6b']],
   'a name with an overlong encoding': [['Impersonate-User', 'system\xc0\xbaadmin']],
-  'a name that was never bytes': [['Impersonate-User', '世']],
+  'a name with characters beyond one byte': [['Impersonate-User', '世']],
 };
 for (const [what, headers] of Object.entries(MALFORMED))
-  t.test(`${what}: refused as malformed`, async (t) => {
+  t.test(`${what}: the request is refused as malformed`, async (t) => {
     t.throws(() => impersonationRequest(headers), { code: 'RequestMalformed' });
   });
 
-t.test('64 values are taken', async (t) => {
+t.test('64 values are accepted', async (t) => {
   const groups = Array.from({ length: 63 }, (_, i): HeaderField => ['Impersonate-Group', `g${i}`]);
   t.equal(impersonationRequest([BOB, ...groups])?.groups.length, 63);
 });

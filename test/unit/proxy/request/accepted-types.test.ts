@@ -13,7 +13,7 @@ const sent = (target: string, headers: HeaderList, mode: typeof OWN | typeof OPE
   withAcceptedTypes(headers, readRequestInfo('GET', target, { readsTenantFromPath: true }), mode);
 const accepts = (...values: string[]): HeaderList => values.map((value) => ['Accept', value] as const);
 
-t.test('protobuf is taken out of what a client accepts, the rest stays', async (t) => {
+t.test('protobuf is removed from the types that a client accepts; the others stay', async (t) => {
   for (const [given, left] of [
     [`${PROTOBUF},application/json`, 'application/json'],
     [`${PROTOBUF}, */*`, '*/*'],
@@ -27,12 +27,16 @@ t.test('protobuf is taken out of what a client accepts, the rest stays', async (
     [`application/json;x=",${PROTOBUF},"`, 'application/json;x=", "'],
   ] as const)
     t.same(sent(LIST, accepts(given)), accepts(left), given);
-  t.same(sent(LIST, accepts(PROTOBUF, 'application/json')), accepts('application/json'), 'of several fields');
+  t.same(
+    sent(LIST, accepts(PROTOBUF, 'application/json')),
+    accepts('application/json'),
+    'protobuf is removed from several fields',
+  );
   const others = accepts('application/json, application/com.github.proto-openapi.spec.v2@v1.0+protobuf');
-  t.equal(sent(LIST, others), others, 'what has no protobuf stays as it is');
+  t.equal(sent(LIST, others), others, 'headers without protobuf are unchanged');
 });
 
-t.test('a client that takes protobuf alone is told what there is', async (t) => {
+t.test('a client that accepts only protobuf is told which types are available', async (t) => {
   t.throws(() => sent(LIST, accepts(PROTOBUF)), {
     code: 'NotAcceptable',
     message: 'only the following media types are accepted: application/json, application/yaml',
@@ -40,7 +44,7 @@ t.test('a client that takes protobuf alone is told what there is', async (t) => 
   t.throws(() => sent(WATCH, accepts(`${PROTOBUF};stream=watch`)), { code: 'NotAcceptable' });
 });
 
-t.test('a watch is asked for in JSON and without compression', async (t) => {
+t.test('a watch is requested in JSON and without compression', async (t) => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
   for (const [given, left] of [
     [[], 'application/json'],
@@ -61,11 +65,11 @@ t.test('a watch is asked for in JSON and without compression', async (t) => {
 });
 
 t.test(
-  'what is no object of the API server, and a server without these faults, get it as it came',
+  'headers are unchanged for paths that are not resources, and for a server without these faults',
   async (t) => {
     const headers = accepts(PROTOBUF);
     t.equal(sent('/openapi/v2', headers), headers);
-    t.equal(sent(`${LIST}/web/proxy/metrics`, headers), headers, 'a workload has its own forms');
+    t.equal(sent(`${LIST}/web/proxy/metrics`, headers), headers, 'a workload has types of its own');
     t.equal(sent(LIST, headers, OPEN), headers);
     t.equal(sent(WATCH, headers, OPEN), headers);
   },

@@ -9,7 +9,7 @@ import {
 
 const names = (headers: readonly (readonly [string, string])[]) => headers.map(([name]) => name);
 
-t.test('what a client may say travels on as it was', async (t) => {
+t.test('allowed headers of a client are forwarded unchanged', async (t) => {
   const headers: [string, string][] = [
     ['User-Agent', 'kubectl/v1.32'],
     ['Accept', 'application/json;as=Table'],
@@ -21,7 +21,7 @@ t.test('what a client may say travels on as it was', async (t) => {
   t.same(cleanClientHeaders(headers), headers);
 });
 
-t.test('C154 C177 identity headers of a client go, in any case and with underscores', async (t) => {
+t.test('C154 C177 identity headers of a client are removed, in any case and with underscores', async (t) => {
   const forged = [
     'X-Remote-User',
     'x_remote_group',
@@ -57,7 +57,7 @@ t.test('C154 C177 identity headers of a client go, in any case and with undersco
   t.same(names(cleanClientHeaders(forged.map((name) => [name, 'x']))), []);
 });
 
-t.test('what a browser keeps for our origin goes to no workload behind it', async (t) => {
+t.test('cookies of Stonegate’s origin are not forwarded to workloads', async (t) => {
   t.same(
     cleanClientHeaders([
       ['Cookie', 'a=1'],
@@ -69,7 +69,7 @@ t.test('what a browser keeps for our origin goes to no workload behind it', asyn
 });
 
 t.test(
-  'any header that begins as an impersonation header is refused if impersonation was not handled',
+  'any header that begins like an impersonation header is refused if impersonation was not handled',
   async (t) => {
     for (const name of [
       'Impersonate-User',
@@ -97,7 +97,7 @@ t.test('impersonation headers that were handled are not forwarded', async (t) =>
   ]);
 });
 
-t.test('C109 C148 what Connection names goes with it, before anything of ours is added', async (t) => {
+t.test('C109 C148 headers that Connection names are removed, before Stonegate adds its own', async (t) => {
   const cleaned = cleanClientHeaders([
     ['Connection', 'Impersonate-User, X-Custom'],
     ['connection', 'KEEP-ALIVE, x_other'],
@@ -108,12 +108,12 @@ t.test('C109 C148 what Connection names goes with it, before anything of ours is
   t.same(names(cleaned), ['Accept']);
 });
 
-t.test('hop-by-hop and framing headers stay on their hop', async (t) => {
+t.test('hop-by-hop and framing headers are not forwarded', async (t) => {
   const hop = ['TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'Keep-Alive', 'Expect', 'Proxy-Connection'];
   t.same(cleanClientHeaders(hop.map((name) => [name, 'x'])), []);
 });
 
-t.test('C194 the token among the WebSocket subprotocols goes, the others stay', async (t) => {
+t.test('C194 the token among the WebSocket subprotocols is removed, and the others stay', async (t) => {
   const cleaned = cleanClientHeaders([
     ['Sec-WebSocket-Protocol', 'base64url.bearer.authorization.k8s.io.Zm9v, v4.channel.k8s.io'],
     ['Sec-WebSocket-Protocol', 'Base64URL.Bearer.authorization.k8s.io.YmFy'],
@@ -121,7 +121,7 @@ t.test('C194 the token among the WebSocket subprotocols goes, the others stay', 
   t.same(cleaned, [['Sec-WebSocket-Protocol', 'v4.channel.k8s.io']]);
 });
 
-t.test('no spelling of an identity header survives', async () => {
+t.test('identity headers are removed in any spelling', async () => {
   const spelling = fc
     .constantFrom(
       'x-remote-user',

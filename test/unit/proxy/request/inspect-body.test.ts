@@ -1,5 +1,5 @@
 /**
- * Bodies that an admission plugin has to see: what it is shown, what is forwarded, and what is refused
+ * Bodies that an admission plugin inspects: what the plugin sees, what is forwarded, and what is refused
  * unread.
  */
 import { PassThrough } from 'node:stream';
@@ -117,20 +117,23 @@ t.test('the body of any other request is not read', async (t) => {
   }
 });
 
-t.test('the body of a write that others wait for is read before it is sent, whatever it is', async (t) => {
-  const target = '/api/v1/namespaces/ns/others/x';
-  const reviewPathOf: ReviewPathOf = (_method, { resource }) =>
-    resource === 'others' ? '/admission/core/others/update' : undefined;
-  for (const method of ['PUT', 'PATCH', 'DELETE']) {
-    const { sent, seen } = await send({ method, target, body: 'no JSON', reviewPathOf });
-    t.equal(sent?.body?.toString(), 'no JSON', method);
-    t.strictSame(seen, []);
-  }
-  const memory = { total: 1e6, perKey: 10 };
-  const refused = await send({ method: 'PUT', target, body: 'more than ten', reviewPathOf, memory });
-  t.match(refused.response.json(), { code: 429 });
-  t.ok(refused.memory.reservation(acme).resize(10), 'its memory is given back');
-});
+t.test(
+  'the body of a write that is also reviewed at a webhook is read before it is sent, in any format',
+  async (t) => {
+    const target = '/api/v1/namespaces/ns/others/x';
+    const reviewPathOf: ReviewPathOf = (_method, { resource }) =>
+      resource === 'others' ? '/admission/core/others/update' : undefined;
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const { sent, seen } = await send({ method, target, body: 'no JSON', reviewPathOf });
+      t.equal(sent?.body?.toString(), 'no JSON', method);
+      t.strictSame(seen, []);
+    }
+    const memory = { total: 1e6, perKey: 10 };
+    const refused = await send({ method: 'PUT', target, body: 'more than ten', reviewPathOf, memory });
+    t.match(refused.response.json(), { code: 429 });
+    t.ok(refused.memory.reservation(acme).resize(10), 'the memory of the body is released');
+  },
+);
 
 for (const [type, format] of [
   ['application/json-patch+json', 'json-patch'],
@@ -156,10 +159,10 @@ for (const [what, body] of [
   ['a key twice', 'a: 1\na: 2\n'],
   ['two documents', 'a: 1\n---\na: 2\n'],
   ['an alias', 'a: &x 1\nb: *x\n'],
-  ['a key that is no string', '1: a\n'],
+  ['a key that is not a string', '1: a\n'],
   ['a number that would be rounded', 'a: 9223372036854775807\n'],
 ] as const)
-  t.test(`YAML with ${what}: refused`, async (t) => {
+  t.test(`YAML with ${what} is refused`, async (t) => {
     const { response, sent } = await send({ headers: [['Content-Type', 'application/yaml']], body });
     t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
     t.equal(sent, undefined);
@@ -244,12 +247,12 @@ t.test('protobuf is forwarded as it came to an API server that reads it, and to 
   }
 });
 
-t.test('a deletion that says protobuf and sends nothing is forwarded', async (t) => {
+t.test('a deletion with the type protobuf and an empty body is forwarded', async (t) => {
   const request = { method: 'DELETE', target: '/api/v1/namespaces/ns/things/x', headers: PROTOBUF, body: '' };
   t.equal((await send(request)).sent?.body?.toString(), '');
 });
 
-t.test('protobuf that no API server would take as JSON: 413', async (t) => {
+t.test('protobuf that is too large as JSON is refused with 413', async (t) => {
   const body = encodeObject('v1', 'ConfigMap', [[2, [[2, '\u0001'.repeat(600_000)]]]]);
   const memory = { total: 1e7, perKey: 1e7 };
   const { response, sent } = await send({ headers: PROTOBUF, body, memory, target: '/api/v1/configmaps' });
@@ -269,7 +272,7 @@ for (const [what, body] of [
       t.equal(sent, undefined);
     });
 
-t.test('a body that declares to be longer than the plugin reads: 413 without reading', async (t) => {
+t.test('a body declared longer than the plugin reads is refused with 413, unread', async (t) => {
   const body = new PassThrough();
   const headers = [bearer, ['Content-Length', '1001']] as const;
   const exchange = { ...fakeExchange({ method: 'POST', target: '/api/v1/things', headers }), body };
@@ -277,7 +280,7 @@ t.test('a body that declares to be longer than the plugin reads: 413 without rea
   t.match(response.json(), { code: 413 });
 });
 
-t.test('a body that turns out to be longer: 413', async (t) => {
+t.test('a body that turns out to be longer is refused with 413', async (t) => {
   const body = JSON.stringify('x'.repeat(1000));
   const headers = [bearer, ['Transfer-Encoding', 'chunked']] as const;
   const exchange = fakeExchange({ method: 'POST', target: '/api/v1/things', headers, body });
@@ -285,7 +288,7 @@ t.test('a body that turns out to be longer: 413', async (t) => {
   t.match(response.json(), { code: 413 });
 });
 
-t.test('a body that does not arrive: 408', async (t) => {
+t.test('a body that does not arrive is refused with 408', async (t) => {
   const exchange = {
     ...fakeExchange({ method: 'POST', target: '/api/v1/things', headers: [bearer] }),
     body: new PassThrough(),
@@ -298,15 +301,18 @@ t.test('a body that does not arrive: 408', async (t) => {
   t.match(response.json(), { code: 408 });
 });
 
-t.test('a tenant that holds too much memory: 429, and it is given back with each end', async (t) => {
-  const memory = { total: 1e6, perKey: 10 };
-  const { response } = await send({ memory, body: '{"much":"too much"}' });
-  t.match(response.json(), { code: 429 });
-  for (const body of ['{"a":123}', '{"a":bad}']) {
-    const served = await send({ memory, body });
-    t.ok(served.memory.reservation(acme).resize(10));
-  }
-});
+t.test(
+  'a tenant that uses too much memory gets a 429, and memory is released at the end of each request',
+  async (t) => {
+    const memory = { total: 1e6, perKey: 10 };
+    const { response } = await send({ memory, body: '{"much":"too much"}' });
+    t.match(response.json(), { code: 429 });
+    for (const body of ['{"a":123}', '{"a":bad}']) {
+      const served = await send({ memory, body });
+      t.ok(served.memory.reservation(acme).resize(10));
+    }
+  },
+);
 
 t.test('a plugin reads the stored object as the user', async (t) => {
   const answers: UserResponse[] = [];

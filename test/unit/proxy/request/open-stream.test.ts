@@ -15,7 +15,7 @@ const userWith = (extra: UserInfo['extra']): UserInfo => ({
   extra,
 });
 
-/** An open watch of a user whose token has an id, and what the next validation goes by. */
+/** An open watch of a user whose token has an id, and the state that the next validation uses. */
 async function openWatch(t: Test, withheld: ReadonlySet<string>) {
   const now = { withheld, user: userWith({ [KEY]: ['JTI=1'] }) };
   const { promise: lasts, resolve: leave } = Promise.withResolvers<void>();
@@ -47,11 +47,11 @@ async function openWatch(t: Test, withheld: ReadonlySet<string>) {
 }
 
 for (const [what, before, after] of [
-  ['is omitted all the time', WITHHELD, WITHHELD],
+  ['is missing all the time', WITHHELD, WITHHELD],
   ['is granted while the watch is open', WITHHELD, GRANTED],
   ['is withdrawn while the watch is open', GRANTED, WITHHELD],
 ] as const)
-  t.test(`a watch goes on if the right to an extra key ${what}`, async (t) => {
+  t.test(`a watch continues if the right to an extra key ${what}`, async (t) => {
     const { now, recheck } = await openWatch(t, before);
     now.withheld = after;
     t.same(await recheck(), [undefined]);

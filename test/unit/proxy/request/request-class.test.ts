@@ -5,7 +5,7 @@ import { openMode } from '../../../support/fake-pipeline.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';
 
-t.test('D519 each request has a class, by which it costs and is billed', async (t) => {
+t.test('D519 each request has a class, which determines its cost and its bill', async (t) => {
   for (const [method, target, expected] of [
     ['GET', POD, 'get'],
     ['HEAD', POD, 'get'],

@@ -55,7 +55,7 @@ const running = [
 ] as const;
 
 for (const [id, method, target, expected] of running) {
-  t.test(`${id} ${method} ${target} has no end of its own`, async (t) => {
+  t.test(`${id} ${method} ${target} is recognized as long-running`, async (t) => {
     t.match(parse(method, target), expected);
   });
 }
@@ -81,7 +81,7 @@ for (const target of ['/', '/api/v1/', '/openapi/v3/apis/apps/v1', '/logs/']) {
   });
 }
 
-t.test('C214 a tenant in the query is no tenant', async (t) => {
+t.test('C214 a tenant in the query is ignored', async (t) => {
   t.match(parse('GET', '/api/v1/pods?tenant=t2&user_id=root&target=x'), {
     tenant: '',
     resource: 'pods',
@@ -90,13 +90,13 @@ t.test('C214 a tenant in the query is no tenant', async (t) => {
 });
 
 for (const tenant of ['*', 'acme%3Fx', 'Acme', 'a'.repeat(64), 'a:b']) {
-  t.test(`C160 ${tenant} can be no tenant’s name, and a path that names it is refused`, async (t) => {
+  t.test(`C160 ${tenant} cannot be the name of a tenant, and a path that names it is refused`, async (t) => {
     for (const path of [`/api/v1/tenants/${tenant}/pods`, `/apis/apps/v1/watch/tenants/${tenant}/x/y/z`])
       t.throws(() => parse('GET', path), { code: 'RequestMalformed', http: 400 });
   });
 }
 
-t.test('all is a tenant’s name as far as the path goes', async (t) => {
+t.test('the path may name the tenant "all"', async (t) => {
   t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' });
 });
 
@@ -115,7 +115,7 @@ for (const [target, expected] of [
   });
 }
 
-t.test('where tenants are not read from the path, they are an ordinary resource', async (t) => {
+t.test('if tenants are not read from the path, they are an ordinary resource', async (t) => {
   const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
   t.match(info, { tenant: '', resource: 'tenants', name: 't1', subresource: 'pods' });
 });
@@ -131,16 +131,16 @@ for (const target of [
   });
 }
 
-t.test('the tail behind a proxy subresource passes, one trailing slash and all', async (t) => {
+t.test('the path after a proxy subresource is unchanged, including its trailing slash', async (t) => {
   const target = '/api/v1/namespaces/ns/pods/p/proxy//a/b%2Fc/%74/';
   t.match(parse('GET', target), { rawPath: target, namespace: 'ns', name: 'p', subresource: 'proxy' });
 });
 
-t.test('a dot segment behind a proxy subresource is refused', async (t) => {
+t.test('a dot segment after a proxy subresource is refused', async (t) => {
   t.throws(() => parse('GET', '/api/v1/namespaces/ns/pods/p/proxy/a/%2e%2e/b'), { code: 'RequestMalformed' });
 });
 
-t.test('C151 a non-resource path that looks like a resource stays what it is', async (t) => {
+t.test('C151 a non-resource path that contains a resource path is not a resource request', async (t) => {
   t.equal(parse('GET', '/metrics/api/v1/pods').isResourceRequest, false);
 });
 
@@ -148,7 +148,7 @@ t.test('an unknown method has no verb', async (t) => {
   t.match(parse('constructor', '/api/v1/pods'), { verb: '' });
 });
 
-t.test('a query of more parameters than any client sends is refused', async (t) => {
+t.test('a query with more parameters than any client sends is refused', async (t) => {
   const query = (count: number) => `/api/v1/pods?${Array.from({ length: count }, () => 'a').join('&')}`;
   t.match(parse('GET', query(1_000)), { verb: 'list' });
   t.throws(() => parse('GET', query(1_001)), { code: 'RequestMalformed', http: 400 });

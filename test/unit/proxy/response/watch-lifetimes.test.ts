@@ -7,25 +7,28 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 const MINUTE = 60_000;
 const half = { fraction: () => 0.5 };
 
-t.test('as long as the client asks, at most an hour; else 30 to 60 minutes by chance', (t) => {
-  t.equal(watchLifetime(300, half), 5 * MINUTE);
-  t.equal(watchLifetime(3_600, half), 60 * MINUTE);
-  for (const unstated of [undefined, 0, 3_601, 86_400]) t.equal(watchLifetime(unstated, half), 45 * MINUTE);
-  t.equal(watchLifetime(-1, half), 0);
-  fc.assert(
-    fc.property(
-      fc.option(fc.integer(), { nil: undefined }),
-      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-      (seconds, fraction) => {
-        const lifetime = watchLifetime(seconds, { fraction: () => fraction });
-        return lifetime >= 0 && lifetime <= 60 * MINUTE;
-      },
-    ),
-  );
-  t.end();
-});
+t.test(
+  'a watch lasts as long as the client requests, at most an hour; by default 30 to 60 random minutes',
+  (t) => {
+    t.equal(watchLifetime(300, half), 5 * MINUTE);
+    t.equal(watchLifetime(3_600, half), 60 * MINUTE);
+    for (const unstated of [undefined, 0, 3_601, 86_400]) t.equal(watchLifetime(unstated, half), 45 * MINUTE);
+    t.equal(watchLifetime(-1, half), 0);
+    fc.assert(
+      fc.property(
+        fc.option(fc.integer(), { nil: undefined }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (seconds, fraction) => {
+          const lifetime = watchLifetime(seconds, { fraction: () => fraction });
+          return lifetime >= 0 && lifetime <= 60 * MINUTE;
+        },
+      ),
+    );
+    t.end();
+  },
+);
 
-t.test('after a reload a watch ends within five seconds; so does one that begins then', (t) => {
+t.test('after a reload, an open watch ends within five seconds, and so does a new one', (t) => {
   const clock = createFakeClock();
   const replaced = new AbortController();
   const lifetimes = new WatchLifetimes({ clock, random: half, replaced: replaced.signal });
@@ -38,7 +41,7 @@ t.test('after a reload a watch ends within five seconds; so does one that begins
   clock.advance(10 * MINUTE);
   replaced.abort();
   lifetimes.begin(undefined, end);
-  t.equal(ended, 0, 'not all at once');
+  t.equal(ended, 0, 'they do not end all at once');
   clock.advance(5_000);
   t.equal(ended, 2);
   t.end();

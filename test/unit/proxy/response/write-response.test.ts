@@ -1,11 +1,11 @@
-/** A body whose memory is accounted for. */
+/** Writing a body whose memory counts against a tenant. */
 import t from 'tap';
 import { writeAccounted } from '../../../../src/proxy/response/write-response.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 
 const BODY = Buffer.alloc(200_000, 'x');
 
-t.test('the memory of a body is given back when the client has accepted the body', async (t) => {
+t.test('the memory of a body is released when the client has accepted the body', async (t) => {
   const exchange = fakeExchange();
   let released = 0;
   exchange.response.writeHead(200, []);
@@ -16,10 +16,10 @@ t.test('the memory of a body is given back when the client has accepted the body
   t.ok(exchange.response.closed);
   t.equal(released, 1);
   exchange.leave();
-  t.equal(released, 1, 'once');
+  t.equal(released, 1, 'the memory is released once');
 });
 
-t.test('while a client reads slowly its body counts, until it is gone', async (t) => {
+t.test('the body of a slow client counts until the client disconnects', async (t) => {
   const exchange = fakeExchange();
   let released = 0;
   let resume = () => {};

@@ -53,7 +53,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
     random,
     logger: silentLogger,
   });
-  /** Second by second, with what is due in between. */
+  /** Advances the clock second by second, so that actions that are due run in between. */
   const pass = async (milliseconds: number): Promise<void> => {
     for (let passed = 0; passed < milliseconds; passed += 1_000) {
       clock.advance(1_000);
@@ -63,7 +63,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
   return { clock, registry, lifetimes, drops, dropped, checked, check, pass };
 }
 
-t.test('a credential is validated once for all its streams, at most once in the recheck time', async (t) => {
+t.test('a credential is validated once for all its streams, and once per recheck interval', async (t) => {
   const { registry, checked, pass } = setUp();
   for (let i = 0; i < 100; i += 1) registry.open(streamFacts());
   registry.open(streamFacts({ token: 'another' }));
@@ -75,7 +75,7 @@ t.test('a credential is validated once for all its streams, at most once in the 
   t.equal(checked.length, 4);
 });
 
-t.test('many credentials of one source are validated few at a time', async (t) => {
+t.test('many credentials of one source are validated a few at a time', async (t) => {
   const { registry, checked, check, pass } = setUp();
   const { promise, resolve } = Promise.withResolvers<void>();
   check.now = () => promise;
@@ -84,28 +84,31 @@ t.test('many credentials of one source are validated few at a time', async (t) =
   t.equal(checked.length, 4);
   resolve();
   await pass(1_000);
-  t.equal(checked.length, 50, 'the others follow');
+  t.equal(checked.length, 50, 'the other credentials follow');
 });
 
-t.test('the end of a credential: watches and logs end with a spread, tunnels do not', async (t) => {
-  const { registry, pass, checked } = setUp({ fraction: 0.5 });
-  const facts = { expiresAt: HOUR };
-  const watch = registry.open(streamFacts(facts));
-  const log = registry.open(streamFacts({ ...facts, kind: 'log' }));
-  const exec = registry.open(streamFacts({ ...facts, kind: 'exec' }));
-  await pass(HOUR + 4_000);
-  t.notOk(watch.cancelled, 'half of ten seconds is not over');
-  const before = checked.length;
-  await pass(1_000);
-  t.same([watch.reason, log.reason, exec.reason], ['expired', 'expired', undefined]);
-  t.ok(watch.clean);
-  t.notOk(log.clean);
-  await pass(10 * MINUTE);
-  t.equal(checked.length, before, 'what has expired is not asked about');
-  t.equal(exec.reason, undefined);
-});
+t.test(
+  'when a credential expires, watches and logs end spread over seconds; tunnels stay open',
+  async (t) => {
+    const { registry, pass, checked } = setUp({ fraction: 0.5 });
+    const facts = { expiresAt: HOUR };
+    const watch = registry.open(streamFacts(facts));
+    const log = registry.open(streamFacts({ ...facts, kind: 'log' }));
+    const exec = registry.open(streamFacts({ ...facts, kind: 'exec' }));
+    await pass(HOUR + 4_000);
+    t.notOk(watch.cancelled, 'the spread of five seconds is not over');
+    const before = checked.length;
+    await pass(1_000);
+    t.same([watch.reason, log.reason, exec.reason], ['expired', 'expired', undefined]);
+    t.ok(watch.clean);
+    t.notOk(log.clean);
+    await pass(10 * MINUTE);
+    t.equal(checked.length, before, 'an expired credential is not validated');
+    t.equal(exec.reason, undefined);
+  },
+);
 
-t.test('what cannot be validated is tried again, and ended after one more recheck time', async (t) => {
+t.test('a failing validation is retried, and the stream ends after one more recheck interval', async (t) => {
   const { registry, check, pass, checked } = setUp();
   const stream = registry.open(streamFacts());
   check.now = async () => {
@@ -113,10 +116,10 @@ t.test('what cannot be validated is tried again, and ended after one more rechec
   };
   await pass(MINUTE + 59_000);
   t.notOk(stream.cancelled);
-  t.ok(checked.length > 2, 'tried again and again');
+  t.ok(checked.length > 2, 'the validation is retried');
   check.now = async () => {};
   await pass(MINUTE);
-  t.notOk(stream.cancelled, 'it recovered');
+  t.notOk(stream.cancelled, 'the validation succeeded again');
   check.now = async () => {
     throw unauthorized();
   };
@@ -125,7 +128,7 @@ t.test('what cannot be validated is tried again, and ended after one more rechec
 });
 
 t.test(
-  'an outage of the backend ends no tunnel, and the first validation after it does if it fails',
+  'an outage of the backend ends no tunnel; a refusal in the first validation after it does',
   async (t) => {
     const { registry, check, pass } = setUp();
     const exec = registry.open(streamFacts({ kind: 'exec' }));
@@ -142,7 +145,7 @@ t.test(
 );
 
 t.test(
-  'a drop by an operator ends all streams of the user or tenant at once, whatever they are',
+  'a drop by an operator ends all streams of the user or tenant at once, whatever their kind',
   async (t) => {
     for (const tag of ['end-streams:user:alice', 'end-streams:user:u1', 'end-streams:tenant:acme']) {
       const { registry, dropped, pass, checked } = setUp();
@@ -162,41 +165,44 @@ t.test(
       for (const stream of streams) registry.close(stream);
       const next = registry.open(streamFacts());
       await pass(2 * MINUTE);
-      t.notOk(next.cancelled, 'what is opened after it goes on');
+      t.notOk(next.cancelled, 'a stream that is opened after the drop continues');
       t.ok(checked.length > 0);
     }
   },
 );
 
 t.test(
-  'a revocation: credentials are validated at once; one that expired before is ended by it',
+  'after a revocation, credentials are validated at once, and streams of expired ones end',
   async (t) => {
     const { registry, dropped, pass, checked } = setUp();
     const valid = registry.open(streamFacts({ kind: 'exec', expiresAt: HOUR }));
     dropped.push('user:u1');
     await pass(1_000);
     await pass(1_000);
-    t.equal(checked.length, 1, 'long before the recheck time');
+    t.equal(checked.length, 1, 'long before the recheck interval ends');
     t.notOk(valid.cancelled);
     await pass(HOUR);
     dropped.push('user:somebody-else');
     await pass(2_000);
-    t.notOk(valid.cancelled, 'expired, and not concerned');
+    t.notOk(valid.cancelled, 'the credential expired, but the revocation does not concern it');
     dropped.push('user:u1');
     await pass(1_000);
     t.equal(valid.reason, 'dropped');
   },
 );
 
-t.test('a reload: everything is validated by the new configuration within seconds', async (t) => {
-  const { registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
-  registry.open(streamFacts());
-  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
-  await pass(5_000);
-  t.equal(checked.length, 1);
-});
+t.test(
+  'after a reload, every credential is validated with the new configuration within seconds',
+  async (t) => {
+    const { registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
+    registry.open(streamFacts());
+    lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+    await pass(5_000);
+    t.equal(checked.length, 1);
+  },
+);
 
-t.test('a reload: a stream of a request that was authenticated before it is validated as soon', async (t) => {
+t.test('after a reload, so is a new stream whose request was authenticated before the reload', async (t) => {
   const { clock, registry, lifetimes, drops, checked, pass } = setUp({ fraction: 0.9 });
   await pass(1_000);
   lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
@@ -207,39 +213,39 @@ t.test('a reload: a stream of a request that was authenticated before it is vali
   t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
 });
 
-t.test('a drop: the same for a stream of a request that was authenticated before it', async (t) => {
-  const settings = { ...SETTINGS, recheck: HOUR };
-  const { clock, registry, dropped, checked, pass } = setUp({ fraction: 0.9, settings });
-  const earlier = registry.open(streamFacts({ token: 'open' }));
-  await pass(1_000);
-  dropped.push('user:another');
-  await pass(10_000);
-  t.match(checked.splice(0), { length: 1 }, 'the open one');
-  registry.close(earlier);
-  registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
-  registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
-  await pass(5_000);
-  t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
-});
-
 t.test(
-  'a reload while a credential is validated: a failure of that does not put the next one off',
+  'after a drop, a new stream whose request was authenticated before the drop is validated',
   async (t) => {
-    const { registry, lifetimes, drops, checked, check, pass } = setUp({ fraction: 0.9 });
-    const former = Promise.withResolvers<void>();
-    check.now = () => former.promise;
-    registry.open(streamFacts());
-    await pass(2 * MINUTE);
-    t.equal(checked.length, 1);
-    lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
-    check.now = async () => {};
-    former.reject(new Error('its backend is closed'));
-    await pass(6_000);
-    t.equal(checked.length, 2);
+    const settings = { ...SETTINGS, recheck: HOUR };
+    const { clock, registry, dropped, checked, pass } = setUp({ fraction: 0.9, settings });
+    const earlier = registry.open(streamFacts({ token: 'open' }));
+    await pass(1_000);
+    dropped.push('user:another');
+    await pass(10_000);
+    t.match(checked.splice(0), { length: 1 }, 'the open stream is validated');
+    registry.close(earlier);
+    registry.open(streamFacts({ token: 'before', receivedAt: 500 }));
+    registry.open(streamFacts({ token: 'after', receivedAt: clock.now() }));
+    await pass(5_000);
+    t.match(checked, { length: 1, 0: { credential: { token: 'before' } } });
   },
 );
 
-t.test('without streams no timer runs, nor after the end of the process has begun', async (t) => {
+t.test('if a validation that began before a reload fails, the next validation is not delayed', async (t) => {
+  const { registry, lifetimes, drops, checked, check, pass } = setUp({ fraction: 0.9 });
+  const former = Promise.withResolvers<void>();
+  check.now = () => former.promise;
+  registry.open(streamFacts());
+  await pass(2 * MINUTE);
+  t.equal(checked.length, 1);
+  lifetimes.reloaded({ ...SETTINGS, recheck: HOUR }, drops);
+  check.now = async () => {};
+  former.reject(new Error('its backend is closed'));
+  await pass(6_000);
+  t.equal(checked.length, 2);
+});
+
+t.test('no timer runs without streams, nor after the process has begun to stop', async (t) => {
   const { clock, registry, lifetimes, pass } = setUp();
   t.equal(clock.pending, 0);
   const stream = registry.open(streamFacts());

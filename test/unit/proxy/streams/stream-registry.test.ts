@@ -17,14 +17,14 @@ function registryOf(limits: { perUser: number; perTenant: number }) {
   return { registry, ended };
 }
 
-t.test("guests have at most a quarter of their own tenant's streams", async (t) => {
+t.test('guests use at most a quarter of the streams of their own tenant', async (t) => {
   const { registry } = registryOf({ perUser: 100, perTenant: 8 });
   const first = registry.open({ ...streamFacts(), entry: GUEST });
   registry.open({ ...streamFacts({ username: 'bob' }), entry: GUEST });
   t.throws(() => registry.open({ ...streamFacts({ username: 'carol' }), entry: GUEST }), {
     code: 'StreamLimitExceeded',
   });
-  t.doesNotThrow(() => registry.open(streamFacts()), 'at home there is room');
+  t.doesNotThrow(() => registry.open(streamFacts()), 'in the home tenant there is room');
   registry.close(first);
   t.doesNotThrow(() => registry.open({ ...streamFacts(), entry: GUEST }));
 });
@@ -46,7 +46,7 @@ t.test('a watch of many namespaces counts as many streams until it ends', (t) =>
   t.end();
 });
 
-t.test('streams with one credential are found by it, those of another user or credential are not', (t) => {
+t.test('a credential finds its streams, and not those of another user or credential', (t) => {
   const { registry, ended } = registryOf({ perUser: 9, perTenant: 9 });
   const [one, two] = [registry.open(streamFacts()), registry.open(streamFacts())];
   const other = registry.open(streamFacts({ token: 'another' }));
@@ -61,59 +61,62 @@ t.test('streams with one credential are found by it, those of another user or cr
   one.opener.end('dropped');
   one.opener.end('refused');
   t.same([one.reason, two.reason, other.reason], ['dropped', 'dropped', undefined]);
-  t.same(heard, ['one'], 'told once');
+  t.same(heard, ['one'], 'the callback runs once');
   for (const stream of [one, two, other]) registry.close(stream);
   t.same(ended, ['watch dropped', 'watch dropped']);
   t.end();
 });
 
-t.test('whatever opens, ends and closes: counts are exact, never negative, and nothing is left', (t) => {
-  const action = fc.oneof(
-    fc.record({
-      do: fc.constant('open' as const),
-      tenant: fc.constantFrom('acme', 'globex'),
-      username: fc.constantFrom('alice', 'bob', 'carol'),
-      token: fc.constantFrom('t1', 't2'),
-    }),
-    fc.record({ do: fc.constant('close' as const), at: fc.nat() }),
-    fc.record({ do: fc.constant('end' as const), at: fc.nat() }),
-    fc.record({ do: fc.constant('limit' as const), perUser: fc.integer({ min: 1, max: 4 }) }),
-  );
-  fc.assert(
-    fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
-      const { registry } = registryOf({ perUser: 3, perTenant: 5 });
-      let model: { stream: OpenStream; facts: StreamFacts }[] = [];
-      const count = (matches: (facts: StreamFacts) => boolean) =>
-        model.filter(({ facts }) => matches(facts)).length;
-      for (const action of actions) {
-        if (action.do === 'limit') registry.limits = { ...registry.limits, perUser: action.perUser };
-        else if (action.do === 'open') {
-          const facts = streamFacts(action);
-          const ofTenant = count(({ tenant }) => tenant === facts.tenant);
-          const ofUser = count((f) => f.tenant === facts.tenant && f.user.username === facts.user.username);
-          const allowed = ofUser < registry.limits.perUser && ofTenant < registry.limits.perTenant;
-          try {
-            model.push({ stream: registry.open(facts), facts });
-            if (!allowed) return false;
-          } catch {
-            if (allowed) return false;
+t.test(
+  'counts are exact, never negative, and zero at the end, for any order of opening, ending and closing',
+  (t) => {
+    const action = fc.oneof(
+      fc.record({
+        do: fc.constant('open' as const),
+        tenant: fc.constantFrom('acme', 'globex'),
+        username: fc.constantFrom('alice', 'bob', 'carol'),
+        token: fc.constantFrom('t1', 't2'),
+      }),
+      fc.record({ do: fc.constant('close' as const), at: fc.nat() }),
+      fc.record({ do: fc.constant('end' as const), at: fc.nat() }),
+      fc.record({ do: fc.constant('limit' as const), perUser: fc.integer({ min: 1, max: 4 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
+        const { registry } = registryOf({ perUser: 3, perTenant: 5 });
+        let model: { stream: OpenStream; facts: StreamFacts }[] = [];
+        const count = (matches: (facts: StreamFacts) => boolean) =>
+          model.filter(({ facts }) => matches(facts)).length;
+        for (const action of actions) {
+          if (action.do === 'limit') registry.limits = { ...registry.limits, perUser: action.perUser };
+          else if (action.do === 'open') {
+            const facts = streamFacts(action);
+            const ofTenant = count(({ tenant }) => tenant === facts.tenant);
+            const ofUser = count((f) => f.tenant === facts.tenant && f.user.username === facts.user.username);
+            const allowed = ofUser < registry.limits.perUser && ofTenant < registry.limits.perTenant;
+            try {
+              model.push({ stream: registry.open(facts), facts });
+              if (!allowed) return false;
+            } catch {
+              if (allowed) return false;
+            }
+          } else {
+            const chosen = model[action.at % Math.max(1, model.length)];
+            if (chosen === undefined) continue;
+            if (action.do === 'end') chosen.stream.opener.end('refused');
+            else {
+              registry.close(chosen.stream);
+              model = model.filter((each) => each !== chosen);
+            }
           }
-        } else {
-          const chosen = model[action.at % Math.max(1, model.length)];
-          if (chosen === undefined) continue;
-          if (action.do === 'end') chosen.stream.opener.end('refused');
-          else {
-            registry.close(chosen.stream);
-            model = model.filter((each) => each !== chosen);
-          }
+          const found = [...registry.credentials].flatMap(({ streams }) => [...streams]);
+          if (found.length !== model.length || registry.size !== model.length) return false;
+          if (model.some(({ stream }) => !found.includes(stream))) return false;
         }
-        const found = [...registry.credentials].flatMap(({ streams }) => [...streams]);
-        if (found.length !== model.length || registry.size !== model.length) return false;
-        if (model.some(({ stream }) => !found.includes(stream))) return false;
-      }
-      for (const { stream } of model) registry.close(stream);
-      return registry.size === 0 && [...registry.credentials].length === 0;
-    }),
-  );
-  t.end();
-});
+        for (const { stream } of model) registry.close(stream);
+        return registry.size === 0 && [...registry.credentials].length === 0;
+      }),
+    );
+    t.end();
+  },
+);
