@@ -1,4 +1,4 @@
-/** A service that evaluates a user's access rules decides every question as the index does. */
+/** A service that evaluates a user’s access rules comes to the same decisions as the RBAC index. */
 import fc from 'fast-check';
 import t from 'tap';
 import { compileAccessRules as compile } from '../../src/features/access-rules/access-rules.ts';
@@ -10,7 +10,7 @@ import { indexOf } from '../support/rbac-objects.ts';
 
 const compileAccessRules = (...given: Parameters<typeof compile>) => compile(...given).rules;
 
-t.test('the rules of a user, for one verb and for all, allow exactly what the user may do', async () => {
+t.test('the access rules of a user, for one verb or for all, allow exactly what the user may do', async () => {
   fc.assert(
     fc.property(
       rbacObjects,
@@ -42,7 +42,7 @@ t.test('the rules of a user, for one verb and for all, allow exactly what the us
   );
 });
 
-t.test('rules do not depend on the order in which the index learned of the objects', async () => {
+t.test('access rules do not depend on the order in which the index received the objects', async () => {
   fc.assert(
     fc.property(rbacObjects, subjects, (objects, subject) => {
       const one = compileAccessRules(indexOf(...objects), subject, { verb: '*' });

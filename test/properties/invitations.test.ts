@@ -1,6 +1,6 @@
 /**
- * An invitation is accepted at most once, by whom it is for, before it ends, with a right that its inviter
- * has then; whatever inviters, invited users, replicas and the API server do at the same time.
+ * An invitation is accepted at most once, by the invited user, before it expires, and with a right that the
+ * inviter has at that moment, whatever inviters, invited users, replicas and the API server do concurrently.
  */
 
 import fc from 'fast-check';
@@ -36,7 +36,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('disable') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('fail'), how: fc.constantFrom('before', 'after') }) },
 );
-/** The steps of a round are made at the same time. */
+/** All steps of a round run concurrently. */
 const round = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 5 }),
   hours: fc.constantFrom(0, 1, 100),
@@ -48,11 +48,11 @@ interface Offered {
   readonly secret: string;
   readonly namespace: string;
   readonly email: boolean;
-  /** How much had been given when it was withdrawn. */
+  /** How many rights had been granted when it was withdrawn. */
   withdrawnAt: number;
 }
 
-t.test('any sequence of invitations, acceptances and losses', async () => {
+t.test('no sequence of invitations, acceptances and lost rights grants more than an invitation promises', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(round, { maxLength: 8 }), fc.scheduler(), async (rounds, scheduler) => {
       const world = createInvitationWorld(() => scheduler.schedule(Promise.resolve()));
@@ -75,7 +75,7 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
                 gift.target.namespace === one.namespace &&
                 gift.username === username,
             );
-          if (!offer.accepted || !isGiven) throw new Error('accepted, but not given');
+          if (!offer.accepted || !isGiven) throw new Error('the acceptance succeeded, but nothing was granted');
         } catch (error) {
           assertExpected(error, world.outage !== undefined);
         }
@@ -117,10 +117,10 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
         const wasDisabled = world.disabled.size > 0;
         const given = world.gifts.length;
         await scheduler.waitFor(Promise.all(steps.map(take)));
-        if (wasDisabled && world.gifts.length > given) throw new Error('given for a disabled inviter');
+        if (wasDisabled && world.gifts.length > given) throw new Error('a right was granted for a disabled inviter');
         for (const { target } of world.gifts.slice(given)) {
           const found = world.stored().find((stored) => fc.stringify(stored.target) === fc.stringify(target));
-          if (found === undefined || found.expiresAt <= world.clock.now()) throw new Error('given too late');
+          if (found === undefined || found.expiresAt <= world.clock.now()) throw new Error('a right was granted after the invitation had expired');
         }
         world.outage = undefined;
         world.clock.advance(hours * HOUR);
@@ -132,13 +132,13 @@ t.test('any sequence of invitations, acceptances and losses', async () => {
         );
         if (gifts.length > 1) throw new Error('given twice');
         const [gift] = gifts;
-        if (gift !== undefined && gift.at >= withdrawnAt) throw new Error('given after it was withdrawn');
+        if (gift !== undefined && gift.at >= withdrawnAt) throw new Error('a right was granted after the invitation was withdrawn');
         const may = email ? ['acme:bob'] : ['acme:bob', 'acme:carol'];
         if (gift !== undefined && !may.includes(gift.username)) throw new Error(`given to ${gift.username}`);
         const stored = world
           .stored()
           .find(({ target }) => 'namespace' in target && target.namespace === namespace);
-        if (stored?.ended?.state === 'accepted' && gift === undefined) throw new Error('accepted, not given');
+        if (stored?.ended?.state === 'accepted' && gift === undefined) throw new Error('the stored invitation is accepted, but nothing was granted');
       }
 
       world.powerless.clear();
@@ -159,5 +159,5 @@ function assertExpected(error: unknown, isOutage: boolean): void {
   if (!(error instanceof StatusError)) throw error;
   if (error.code === 'NotFound') messages.add(error.message);
   else if (!isOutage || error.http < 500) throw error;
-  if (messages.size > 1) throw new Error('two refusals differ');
+  if (messages.size > 1) throw new Error('refusals differ in their message');
 }

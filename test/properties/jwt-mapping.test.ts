@@ -22,7 +22,7 @@ const word = fc.oneof(
 );
 const value = fc.oneof(word, fc.array(word), fc.jsonValue());
 const anyClaims = fc.dictionary(fc.constantFrom('sub', 'groups', 'hd', 'oid', 'd', '__proto__'), value);
-/** Of the types that an issuer writes: enough of them are accepted. */
+/** Claims of the types that issuers use, so that enough tokens are accepted. */
 const plain = fc.constantFrom('alice', 'staff', 'x');
 const usualClaims = fc.record({
   sub: fc.oneof(plain, word),
@@ -38,7 +38,7 @@ const tenant: fc.Arbitrary<JWTTenant> = fc.oneof(
   fc.record({ claim: fc.constant('hd'), allow: fc.constant(['acme', 'all']) }),
 );
 
-/** @returns undefined for a refusal; anything but a refusal is a fault */
+/** @returns undefined if `make` throws a StatusError; other errors fail the test */
 function refusable<T>(make: () => T): T | undefined {
   try {
     return make();
@@ -48,7 +48,7 @@ function refusable<T>(make: () => T): T | undefined {
   }
 }
 
-t.test('no token makes a reserved name, a blank one, or a tenant that is not listed', async (t) => {
+t.test('no token results in a reserved or blank name or in a tenant that is not configured', async (t) => {
   let accepted = 0;
   fc.assert(
     fc.property(claims, word, tenant, (token, prefix, tenant) => {
@@ -102,7 +102,7 @@ const expression = fc.constantFrom(
   'null',
 );
 
-t.test('no expression makes a reserved name, a blank one, or one outside its issuer’s prefix', async (t) => {
+t.test('no expression results in a reserved or blank name or in one without the issuer’s prefix', async (t) => {
   let accepted = 0;
   fc.assert(
     fc.property(
@@ -143,7 +143,7 @@ t.test('no expression makes a reserved name, a blank one, or one outside its iss
 });
 
 t.test(
-  'whatever an expression says, compiling ends in an expression or in what is wrong with it',
+  'compiling any text returns an expression or throws an ExpressionError',
   async (t) => {
     const piece = fc.oneof(
       fc.constantFrom(

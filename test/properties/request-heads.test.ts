@@ -1,6 +1,6 @@
 /**
  * Stonegate sends exactly one request with exactly the given fields, or nothing: a smuggled second request
- * would carry Stonegate's own identity.
+ * would carry Stonegate’s own identity.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ interface Read {
   readonly refused: boolean;
 }
 
-/** Parses the bytes, in one or two pieces, with Node's server. */
+/** Parses the bytes, in one or two pieces, with Node's HTTP server. */
 function readByNode(bytes: Buffer, place: number): Read {
   const requests: http.IncomingMessage[] = [];
   let refused = false;
@@ -115,7 +115,7 @@ function framingOf(asked: string, framing: RequestFraming): string[] {
   return ['POST', 'PUT', 'PATCH'].includes(asked) ? ['content-length', '0'] : [];
 }
 
-t.test('a request head is one request with the given fields, or is refused', async (t) => {
+t.test('a request head is sent as one request with the given fields, or is refused', async (t) => {
   let sent = 0;
   const property = fc.property(
     method,
@@ -147,7 +147,7 @@ t.test('a request head is one request with the given fields, or is refused', asy
   t.ok(sent > 500, 'enough requests were sent');
 });
 
-t.test('a body arrives completely or its request fails, and no part of it is another request', async (t) => {
+t.test('a body arrives completely or its request fails, and no part of it is read as another request', async (t) => {
   const seen: { url: string | undefined; body: Buffer; whole: boolean }[] = [];
   const server = http.createServer(async (request, response) => {
     const parts: Buffer[] = [];
@@ -197,7 +197,7 @@ t.test('a body arrives completely or its request fails, and no part of it is ano
       assert.equal(one.error, undefined);
       assert.ok(first?.whole && first.body.equals(content));
     } else if (off < 0) {
-      // The announced bytes may have arrived, and been answered, before the excess.
+      // The announced bytes may have arrived and received a response before the excess bytes.
       assert.ok(!first?.whole || first.body.equals(content.subarray(0, off)));
     } else {
       assert.ok(one.error !== undefined && first?.whole !== true);

@@ -1,6 +1,6 @@
 /**
- * Whatever Stonegate itself says of the rights of an access token is what its owner may do and its scope
- * allows.
+ * Whatever Stonegate itself reports about the rights of an access token is what its owner may do and its
+ * scope allows.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -46,7 +46,7 @@ function require(isTrue: boolean, question: object, said: unknown): void {
   if (!isTrue) throw new Error(`${JSON.stringify(question)}: ${JSON.stringify(said)}`);
 }
 
-t.test('a decision about an access token needs both', async () => {
+t.test('a decision allows an access token only what both its owner and its scope allow', async () => {
   everyToken(({ index, subject, may }, asked) => {
     for (const question of asked) {
       const said = allows(index, subjectIn(subject, question.namespace), question);
@@ -55,7 +55,7 @@ t.test('a decision about an access token needs both', async () => {
   });
 });
 
-t.test('the namespaces in which an access token allows something need both', async () => {
+t.test('the namespaces of an access token are those in which both its owner and its scope allow the request', async () => {
   everyToken(({ index, subject, may }, asked) => {
     const existing: readonly StoredNamespace[] = [...index.objectsOf('').namespaces.values()];
     for (const { namespace: _, name, ...rest } of asked) {
@@ -72,7 +72,7 @@ t.test('the namespaces in which an access token allows something need both', asy
 });
 
 t.test(
-  'a document of access rules allows no more, and exactly that unless a wildcard is too wide',
+  'access rules allow a token no more than both, and exactly that unless a wildcard is too wide',
   async () => {
     everyToken(({ index, subject, may }, asked) => {
       const all = compileAccessRules(index, subject, { verb: '*' });
@@ -91,7 +91,7 @@ t.test(
   },
 );
 
-t.test('the rules in a self review allow no more, and exactly that unless they are incomplete', async () => {
+t.test('the rules of a self review allow no more than both, and exactly that unless they are incomplete', async () => {
   everyToken(({ index, subject, may }, asked) => {
     for (const question of asked) {
       const { namespace, tenant } = question;
