@@ -34,7 +34,7 @@ t.test('without a portal the document names only Keystone', async (t) => {
   t.strictSame(spec, { tenancyMode: 'arktos', keystone, oidc: [] });
 });
 
-/** @param secret used wherever a secret or its place is named  @param name of tenants, projects and backends */
+/** @param secret each secret and secret source @param name used for tenants, projects and backends */
 function configurationWith(secret: string, name: string, hasPortal: boolean): object {
   const issuer = 'https://login.example.com';
   const jwt = (url: string) => ({

@@ -135,7 +135,7 @@ t.test(
 );
 
 t.test(
-  'unless the operator forces it, no more than the configured share of the bindings is deleted',
+  'unless the operator forces it, no more than the configured share of several bindings is deleted',
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -60,8 +60,8 @@ interface Admission {
 }
 
 /**
- * Milliseconds: a process notices a break at its first request after it, or, after five commands in a row, a
- * fifth of a second later.
+ * In milliseconds. A process notices a break at its first request after it or, after five commands in a row,
+ * a fifth of a second later.
  */
 const NOTICE = 200;
 
@@ -139,7 +139,7 @@ function excess(
 }
 
 function holds(limits: Limits, { admissions, breaks }: Awaited<ReturnType<typeof run>>): void {
-  t.equal(excess(admissions, breaks, limits.perTenant), undefined, 'the tenant');
+  t.equal(excess(admissions, breaks, limits.perTenant), undefined, 'the tenant stays within its rate');
   for (const user of ['alice', 'bob']) {
     const own = admissions.filter((one) => one.user === user);
     t.equal(excess(own, breaks, limits.perUser), undefined, user);

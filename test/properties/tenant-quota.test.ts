@@ -58,7 +58,7 @@ class Run {
   created = 0;
   #snapshot = this.world.quota();
 
-  /** Resolves when both replicas have counted the tenant. */
+  /** Resolves when both counters have counted the tenant. */
   async begin(): Promise<void> {
     for (const counter of this.counters) {
       counter.deliver();

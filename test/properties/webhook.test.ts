@@ -1,7 +1,7 @@
 /**
- * The authentication webhook responds to any body with a review or with a well-formed error; no name from
- * Keystone becomes one of the cluster’s own; and a policy allows exactly the requests that an enumeration of
- * its permissions contains.
+ * Any body that is posted to the webhook is parsed as a review or refused with a well-formed error; no name
+ * from Keystone becomes one of the cluster’s own; and a policy allows exactly the requests that an
+ * enumeration of its permissions contains.
  */
 import fc from 'fast-check';
 import t from 'tap';
