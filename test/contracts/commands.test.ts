@@ -105,7 +105,7 @@ const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'shared-provisioner': ['--mode', 'shared', '--provisioner'],
 };
 
-t.test('manifests rbac', async (t) => {
+t.test('manifests rbac prints what is recorded', async (t) => {
   const calls = Object.values(MANIFESTS).map((words) => ['manifests', 'rbac', ...words]);
   const results = await runStonegateCalls(calls);
   for (const [index, name] of Object.keys(MANIFESTS).entries()) {
@@ -142,7 +142,7 @@ webhook:
 `;
 
 for (const mode of ['arktos', 'shared']) {
-  t.test(`${mode}: manifests rbac from a configuration, and check`, async (t) => {
+  t.test(`${mode}: manifests rbac --config and check print what is recorded`, async (t) => {
     const folder = t.testdir();
     const authority = await createAuthority();
     const { cert, key } = await authority.server('stonegate');
