@@ -17,7 +17,7 @@ export interface ObjectReference extends Place {
 export interface MemoryCluster extends Objects {
   /** All objects by `Kind/tenant/namespace/name`. */
   readonly objects: ReadonlyMap<string, { readonly object: StoredObject; readonly place: Place }>;
-  /** Creates or replaces an object, as another client would. */
+  /** Creates an object, as another client would; an existing one is deleted first. */
   put(object: KubernetesObject | StoredObject, place: Place): void;
   /** Deletes an object and, for a namespace, everything in it. */
   drop(reference: ObjectReference): void;
