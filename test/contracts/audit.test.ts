@@ -20,7 +20,9 @@ async function linesOf(folder: string, enough: number): Promise<string[]> {
   return lines;
 }
 
-/** Replaces values that differ from run to run. Equal values get equal names, numbered by first occurrence. */
+/**
+ * Replaces values that differ from run to run. Equal values get equal names, numbered by first occurrence.
+ */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();
   const renamed = (kind: string) => (found: string) => {

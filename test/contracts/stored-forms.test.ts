@@ -146,10 +146,14 @@ function* withOneMore(value: unknown): Generator<unknown> {
 const RECORDS = ['extra', 'epochs', 'auditAnnotations'];
 
 for (const form of FORMS)
-  t.test(form.name, async (t) => {
+  t.test(`${form.name}: the form is as recorded`, async (t) => {
     const text = recorded(form);
     t.equal(asJSON(JSON.parse(form.text)), text, 'the form is as recorded; another form needs another name');
-    t.same(form.decode(text), form.sample, 'a value that another version has stored is decoded to the same value');
+    t.same(
+      form.decode(text),
+      form.sample,
+      'a value that another version has stored is decoded to the same value',
+    );
     const changed = [...withOneMore(JSON.parse(text))].map((value) => JSON.stringify(value));
     t.same(
       changed.filter(

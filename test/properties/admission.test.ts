@@ -123,31 +123,34 @@ const FORBIDDEN = [
   { vpc: 'other' },
 ];
 
-t.test('D236 a forbidden field is refused in every place where a pod spec occurs, whatever the other fields', async () => {
-  const decide = decisionOf();
-  const others = fc.dictionary(fc.constantFrom('restartPolicy', 'dnsPolicy', 'hostname'), fc.string());
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...PLACES),
-      fc.constantFrom(...FORBIDDEN),
-      others,
-      fc.constantFrom('acme:alice', 'system:serviceaccount:kube-system:x', 'admin'),
-      ([group, resource, place], forbidden, beside, username) => {
-        const object = { metadata: { tenant: 'acme' }, ...place({ ...beside, ...forbidden }) };
-        const user = { username, groups: [] };
-        const created = admissionRequest({ group, resource, object, user });
-        const stored = { metadata: { tenant: 'acme' }, ...place(beside) };
-        const changed = { ...created, operation: 'UPDATE', oldObject: stored } as const;
-        const unchanged = { ...changed, oldObject: object };
-        return (
-          refusedPaths(decide(created)).length > 0 &&
-          refusedPaths(decide(changed)).length > 0 &&
-          refusedPaths(decide(unchanged)).length === 0
-        );
-      },
-    ),
-  );
-});
+t.test(
+  'D236 a forbidden field is refused in every place where a pod spec occurs, whatever the other fields',
+  async () => {
+    const decide = decisionOf();
+    const others = fc.dictionary(fc.constantFrom('restartPolicy', 'dnsPolicy', 'hostname'), fc.string());
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...PLACES),
+        fc.constantFrom(...FORBIDDEN),
+        others,
+        fc.constantFrom('acme:alice', 'system:serviceaccount:kube-system:x', 'admin'),
+        ([group, resource, place], forbidden, beside, username) => {
+          const object = { metadata: { tenant: 'acme' }, ...place({ ...beside, ...forbidden }) };
+          const user = { username, groups: [] };
+          const created = admissionRequest({ group, resource, object, user });
+          const stored = { metadata: { tenant: 'acme' }, ...place(beside) };
+          const changed = { ...created, operation: 'UPDATE', oldObject: stored } as const;
+          const unchanged = { ...changed, oldObject: object };
+          return (
+            refusedPaths(decide(created)).length > 0 &&
+            refusedPaths(decide(changed)).length > 0 &&
+            refusedPaths(decide(unchanged)).length === 0
+          );
+        },
+      ),
+    );
+  },
+);
 
 t.test('a posted review is parsed without changes, or refused', async () => {
   fc.assert(
@@ -173,7 +176,11 @@ t.test('only a review of a CustomResourceDefinition may contain very many values
   t.throws(() => readAdmissionReview(bodyOf('', 'pods')), refused);
   t.throws(() => readAdmissionReview(bodyOf('example.com', 'customresourcedefinitions')), refused);
   const late = Buffer.from(definitions.toString().replace('{"uid"', `{"x":"${'x'.repeat(4_096)}","uid"`));
-  t.throws(() => readAdmissionReview(late), refused, 'only the beginning of the body is searched for the resource');
+  t.throws(
+    () => readAdmissionReview(late),
+    refused,
+    'only the beginning of the body is searched for the resource',
+  );
   const posing = bodyOf('', 'pods')
     .toString()
     .replace('{"uid"', '{"x":{"resource":"customresourcedefinitions"},"uid"');

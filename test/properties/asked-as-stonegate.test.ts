@@ -175,7 +175,9 @@ const target = fc.oneof(
   review,
 );
 
-/** One request for each pattern of the list, since random requests do not match every pattern in every run. */
+/**
+ * One request for each pattern of the list, since random requests do not match every pattern in every run.
+ */
 type Example = [home: string, method: string, path: string, tenant: string, protocol: string | undefined];
 const ONE_OF_EACH: Example[] = [
   '/api',

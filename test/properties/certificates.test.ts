@@ -84,7 +84,7 @@ for (const { mode, tenantInNames } of modes)
             const [first, second] = [await userOf(one), await userOf(other)];
             if (first === undefined || first.username !== second?.username) return true;
             alike += 1;
-            return personOf(one) === personOf(other);
+            return arktosUserOf(one) === arktosUserOf(other);
           }),
           { numRuns: 2_000 },
         );
@@ -113,6 +113,6 @@ for (const { mode, tenantInNames } of modes)
   }
 
 /** The user as Arktos parses the subject: the two forms are two spellings of the same user. */
-function personOf({ commonNames: [name = ''], organizations: [organization = ''] }: Subject): string {
+function arktosUserOf({ commonNames: [name = ''], organizations: [organization = ''] }: Subject): string {
   return organization.startsWith('tenant:') ? `${organization.slice('tenant:'.length)}:${name}` : name;
 }

@@ -35,7 +35,9 @@ class Replica {
 
 const RESOURCES = ['namespaces', 'rolebindings', 'clusterrolebindings'] as const;
 
-/** Like client-go's reflector: it watches from the last revision that it received, and lists again after 410. */
+/**
+ * Like client-go's reflector: it watches from the last revision that it received, and lists again after 410.
+ */
 class Client {
   readonly store = new Map<string, string>();
   lists = 0;
@@ -146,19 +148,22 @@ async function truth(place: Replica | undefined): Promise<string> {
 
 const storeOf = ({ store }: Client) => JSON.stringify([...store].sort());
 
-t.test('7,200 clients of two replicas end with what their users may see, and do not list in a loop', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
-      const replicas = [new Replica(), new Replica()];
-      const clients = [true, true, true, false].map((bookmarks) => new Client(bookmarks));
-      const late = await run(steps, replicas, clients);
-      const expected = await truth(replicas[0]);
-      return clients.every((who) => storeOf(who) === expected) && late.every((lists) => lists <= 3);
-    }),
-    { numRuns: 1_800 },
-  );
-  t.pass();
-});
+t.test(
+  '7,200 clients of two replicas end with what their users may see, and do not list in a loop',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
+        const replicas = [new Replica(), new Replica()];
+        const clients = [true, true, true, false].map((bookmarks) => new Client(bookmarks));
+        const late = await run(steps, replicas, clients);
+        const expected = await truth(replicas[0]);
+        return clients.every((who) => storeOf(who) === expected) && late.every((lists) => lists <= 3);
+      }),
+      { numRuns: 1_800 },
+    );
+    t.pass();
+  },
+);
 
 t.test('with one replica, clients that read bookmarks together with events never list again', async (t) => {
   const whole = step.map((one) => (one.do === 'read' ? { ...one, count: 1_000 } : one));

@@ -177,42 +177,47 @@ for (const mode of modes) {
     t.ok(carriedOut > 500, 'enough requests are served');
   });
 
-  t.test(`${mode.name}: the request carries only values that were reviewed or that Stonegate adds`, async (t) => {
-    let carriedOut = 0;
-    await fc.assert(
-      fc.asyncProperty(tenants, headers, async (tenant, given) => {
-        const acted = await act(mode, tenant, given.flat());
-        if (acted === undefined) return true;
-        carriedOut += 1;
-        const { user, asked, sent } = acted;
-        const reviewed = new Set(
-          asked.map((question) => 'resourceAttributes' in question && question.resourceAttributes.name),
-        );
-        const ours = new Set(['system:authenticated', `stonegate:tenant:${tenant}`]);
-        const accounts = user.username.startsWith('system:serviceaccount:')
-          ? ['system:serviceaccounts', `system:serviceaccounts:${user.username.split(':')[2]}`]
-          : [];
-        const groups = user.groups.filter((group) => !ours.has(group) && !accounts.includes(group));
-        const {
-          scopes = [],
-          'stonegate.dev/original-user': original,
-          'stonegate.dev/tenant': mark,
-          ...more
-        } = user.extra;
-        const impersonation = sent.filter(([name]) => canonicalName(name).startsWith('impersonate'));
-        return (
-          [...groups, ...scopes, ...(user.uid === '' ? [] : [user.uid])].every((one) => reviewed.has(one)) &&
-          groups.every((group) => !/^(?:system|keystone|stonegate):/.test(group)) &&
-          original?.length === 1 &&
-          JSON.parse(original[0] ?? '').username === 'the-caller' &&
-          (mark === undefined || mark.join() === tenant) &&
-          Object.keys(more).length === 0 &&
-          !user.groups.includes('the-callers') &&
-          impersonation.filter(([name]) => name === 'Impersonate-User').length === 1
-        );
-      }),
-      { numRuns: 5_000 },
-    );
-    t.ok(carriedOut > 200, 'enough requests are served');
-  });
+  t.test(
+    `${mode.name}: the request carries only values that were reviewed or that Stonegate adds`,
+    async (t) => {
+      let carriedOut = 0;
+      await fc.assert(
+        fc.asyncProperty(tenants, headers, async (tenant, given) => {
+          const acted = await act(mode, tenant, given.flat());
+          if (acted === undefined) return true;
+          carriedOut += 1;
+          const { user, asked, sent } = acted;
+          const reviewed = new Set(
+            asked.map((question) => 'resourceAttributes' in question && question.resourceAttributes.name),
+          );
+          const ours = new Set(['system:authenticated', `stonegate:tenant:${tenant}`]);
+          const accounts = user.username.startsWith('system:serviceaccount:')
+            ? ['system:serviceaccounts', `system:serviceaccounts:${user.username.split(':')[2]}`]
+            : [];
+          const groups = user.groups.filter((group) => !ours.has(group) && !accounts.includes(group));
+          const {
+            scopes = [],
+            'stonegate.dev/original-user': original,
+            'stonegate.dev/tenant': mark,
+            ...more
+          } = user.extra;
+          const impersonation = sent.filter(([name]) => canonicalName(name).startsWith('impersonate'));
+          return (
+            [...groups, ...scopes, ...(user.uid === '' ? [] : [user.uid])].every((one) =>
+              reviewed.has(one),
+            ) &&
+            groups.every((group) => !/^(?:system|keystone|stonegate):/.test(group)) &&
+            original?.length === 1 &&
+            JSON.parse(original[0] ?? '').username === 'the-caller' &&
+            (mark === undefined || mark.join() === tenant) &&
+            Object.keys(more).length === 0 &&
+            !user.groups.includes('the-callers') &&
+            impersonation.filter(([name]) => name === 'Impersonate-User').length === 1
+          );
+        }),
+        { numRuns: 5_000 },
+      );
+      t.ok(carriedOut > 200, 'enough requests are served');
+    },
+  );
 }

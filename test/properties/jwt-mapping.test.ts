@@ -102,83 +102,83 @@ const expression = fc.constantFrom(
   'null',
 );
 
-t.test('no expression results in a reserved or blank name or in one without the issuer’s prefix', async (t) => {
-  let accepted = 0;
-  fc.assert(
-    fc.property(
-      claims,
-      expression,
-      expression,
-      fc.constantFrom('', 'a', 'acme:'),
-      (token, name, group, prefix) => {
-        const configuration = jwtConfiguration({
-          claimMappings: {
-            username: { expression: name },
-            groups: { expression: group },
-            uid: { expression: name },
-            extra: [{ key: 'example.org/d', valueExpression: group }],
-          },
-          usernamePrefix: prefix,
-          groupsPrefix: prefix,
-        });
-        const identity = refusable(() => identityOfClaims({ claims: token, expiresAt: 1 }, configuration));
-        if (identity?.subject.kind !== 'claim') return identity === undefined;
-        accepted += 1;
-        const names = [
-          identity.subject.name,
-          ...identity.groups.filter((each) => each !== 'system:authenticated'),
-        ];
-        const texts = [...names, ...Object.values(identity.extra).flat()];
-        return (
-          names.every((each) => each.startsWith(prefix) && !/^(system|keystone|stonegate):/.test(each)) &&
-          texts.every(
-            (each) => each !== '' && each.trim() === each && !/\p{Cc}/u.test(each) && each.isWellFormed(),
-          )
-        );
-      },
-    ),
-    { numRuns: 2_000 },
-  );
-  t.ok(accepted > 0, 'some tokens were accepted');
-});
-
 t.test(
-  'compiling any text returns an expression or throws an ExpressionError',
+  'no expression results in a reserved or blank name or in one without the issuer’s prefix',
   async (t) => {
-    const piece = fc.oneof(
-      fc.constantFrom(
-        'claims',
-        '.',
-        'sub',
-        '(',
-        ')',
-        '[',
-        ']',
-        '?',
-        ':',
-        '"',
-        "'",
-        '+',
-        '==',
-        'map',
-        'x',
-        ',',
-        '{',
-        '}',
-        '1',
-      ),
-      fc.string({ unit: 'binary', maxLength: 3 }),
-    );
+    let accepted = 0;
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
-        try {
-          return compileClaimsExpression(pieces.join('')).type !== '';
-        } catch (error) {
-          return error instanceof ExpressionError;
-        }
-      }),
-      { numRuns: 5_000 },
+      fc.property(
+        claims,
+        expression,
+        expression,
+        fc.constantFrom('', 'a', 'acme:'),
+        (token, name, group, prefix) => {
+          const configuration = jwtConfiguration({
+            claimMappings: {
+              username: { expression: name },
+              groups: { expression: group },
+              uid: { expression: name },
+              extra: [{ key: 'example.org/d', valueExpression: group }],
+            },
+            usernamePrefix: prefix,
+            groupsPrefix: prefix,
+          });
+          const identity = refusable(() => identityOfClaims({ claims: token, expiresAt: 1 }, configuration));
+          if (identity?.subject.kind !== 'claim') return identity === undefined;
+          accepted += 1;
+          const names = [
+            identity.subject.name,
+            ...identity.groups.filter((each) => each !== 'system:authenticated'),
+          ];
+          const texts = [...names, ...Object.values(identity.extra).flat()];
+          return (
+            names.every((each) => each.startsWith(prefix) && !/^(system|keystone|stonegate):/.test(each)) &&
+            texts.every(
+              (each) => each !== '' && each.trim() === each && !/\p{Cc}/u.test(each) && each.isWellFormed(),
+            )
+          );
+        },
+      ),
+      { numRuns: 2_000 },
     );
-    t.pass();
+    t.ok(accepted > 0, 'some tokens were accepted');
   },
 );
+
+t.test('compiling any text returns an expression or throws an ExpressionError', async (t) => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      'claims',
+      '.',
+      'sub',
+      '(',
+      ')',
+      '[',
+      ']',
+      '?',
+      ':',
+      '"',
+      "'",
+      '+',
+      '==',
+      'map',
+      'x',
+      ',',
+      '{',
+      '}',
+      '1',
+    ),
+    fc.string({ unit: 'binary', maxLength: 3 }),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+      try {
+        return compileClaimsExpression(pieces.join('')).type !== '';
+      } catch (error) {
+        return error instanceof ExpressionError;
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+  t.pass();
+});

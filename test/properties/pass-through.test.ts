@@ -83,26 +83,29 @@ const headers: fc.Arbitrary<HeaderList> = fc.array(
 );
 const upgrade = fc.constantFrom(undefined, 'websocket', 'spdy/3.1');
 
-t.test('a request with the client’s own token never leaves its tenant or carries another identity', async (t) => {
-  let sent = 0;
-  await fc.assert(
-    fc.asyncProperty(method, requestTarget, headers, upgrade, async (verb, target, fields, protocol) => {
-      const asked = await sentWithToken(
-        fakeExchange({
-          method: verb,
-          target,
-          headers: [
-            ...fields.filter(([name]) => name !== 'X-Auth-Token'),
-            ['Authorization', `Bearer ${TOKEN}`],
-          ],
-          body: '{"spec":{}}',
-          ...(protocol && { upgrade: { protocol, socket: new Duplex(), head: Buffer.alloc(0) } }),
-        }),
-      );
-      sent += asked.length;
-      return asked.every((request) => staysInTenant(request) && saysOneIdentity(request));
-    }),
-    { numRuns: 5_000 },
-  );
-  t.ok(sent > 200, `enough requests were sent: ${sent}`);
-});
+t.test(
+  'a request with the client’s own token never leaves its tenant or carries another identity',
+  async (t) => {
+    let sent = 0;
+    await fc.assert(
+      fc.asyncProperty(method, requestTarget, headers, upgrade, async (verb, target, fields, protocol) => {
+        const asked = await sentWithToken(
+          fakeExchange({
+            method: verb,
+            target,
+            headers: [
+              ...fields.filter(([name]) => name !== 'X-Auth-Token'),
+              ['Authorization', `Bearer ${TOKEN}`],
+            ],
+            body: '{"spec":{}}',
+            ...(protocol && { upgrade: { protocol, socket: new Duplex(), head: Buffer.alloc(0) } }),
+          }),
+        );
+        sent += asked.length;
+        return asked.every((request) => staysInTenant(request) && saysOneIdentity(request));
+      }),
+      { numRuns: 5_000 },
+    );
+    t.ok(sent > 200, `enough requests were sent: ${sent}`);
+  },
+);

@@ -123,24 +123,27 @@ t.test('the RBAC objects compiled from policies allow whatever the policies perm
   t.ok(permits > 1_000, `enough requests (${permits}) were permitted`);
 });
 
-t.test('policies permit nothing beyond what they may grant, nor in the system tenant or the home tenant', async () => {
-  fc.assert(
-    fc.property(world, fc.array(fc.tuple(entries, requests)), ({ policies, granted }, asked) => {
-      const set = createPolicySet(policies);
-      return [...asked, ...aimed(policies)].every(([entry, request]) => {
-        if (set.permits(entry, request, NOW) === undefined) return true;
-        if (!request.isResourceRequest || entry.tenant === 'system' || entry.tenant === entry.home)
-          return false;
-        return (
-          roleAllows({ rules: grantableRules(granted) }, { ...request, tenant: entry.tenant }) &&
-          !['authorization.k8s.io', 'tenancy.stonegate.dev'].includes(request.apiGroup) &&
-          !['bind', 'escalate', 'impersonate'].includes(request.verb)
-        );
-      });
-    }),
-    { numRuns: 2_000 },
-  );
-});
+t.test(
+  'policies permit nothing beyond what they may grant, nor in the system tenant or the home tenant',
+  async () => {
+    fc.assert(
+      fc.property(world, fc.array(fc.tuple(entries, requests)), ({ policies, granted }, asked) => {
+        const set = createPolicySet(policies);
+        return [...asked, ...aimed(policies)].every(([entry, request]) => {
+          if (set.permits(entry, request, NOW) === undefined) return true;
+          if (!request.isResourceRequest || entry.tenant === 'system' || entry.tenant === entry.home)
+            return false;
+          return (
+            roleAllows({ rules: grantableRules(granted) }, { ...request, tenant: entry.tenant }) &&
+            !['authorization.k8s.io', 'tenancy.stonegate.dev'].includes(request.apiGroup) &&
+            !['bind', 'escalate', 'impersonate'].includes(request.verb)
+          );
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  },
+);
 
 t.test('each rule of a policy is concrete, and no policy enters the system tenant', async () => {
   fc.assert(
@@ -215,19 +218,22 @@ t.test(
   },
 );
 
-t.test('any text of a policy file results in policies or in problems with a line, never in both', async () => {
-  const mutated = fc
-    .tuple(fc.nat(300), fc.nat(3), fc.string({ unit: 'binary', maxLength: 5 }))
-    .map(([at, length, text]) => `${abacLine().slice(0, at)}${text}${abacLine().slice(at + length)}`);
-  fc.assert(
-    fc.property(fc.oneof(mutated, fc.string({ unit: 'binary' })), (text) => {
-      const { policies, problems } = readAbacFile(text);
-      if (problems.length > 0) return policies.length === 0 && problems.every(({ line = 0 }) => line > 0);
-      return policies.every(
-        ({ tenants, subjects: [subject], rules }) =>
-          !tenants.has(subject?.tenant ?? '') && !tenants.has('system') && rules.length > 0,
-      );
-    }),
-    { numRuns: 20_000 },
-  );
-});
+t.test(
+  'any text of a policy file results in policies or in problems with a line, never in both',
+  async () => {
+    const mutated = fc
+      .tuple(fc.nat(300), fc.nat(3), fc.string({ unit: 'binary', maxLength: 5 }))
+      .map(([at, length, text]) => `${abacLine().slice(0, at)}${text}${abacLine().slice(at + length)}`);
+    fc.assert(
+      fc.property(fc.oneof(mutated, fc.string({ unit: 'binary' })), (text) => {
+        const { policies, problems } = readAbacFile(text);
+        if (problems.length > 0) return policies.length === 0 && problems.every(({ line = 0 }) => line > 0);
+        return policies.every(
+          ({ tenants, subjects: [subject], rules }) =>
+            !tenants.has(subject?.tenant ?? '') && !tenants.has('system') && rules.length > 0,
+        );
+      }),
+      { numRuns: 20_000 },
+    );
+  },
+);

@@ -112,7 +112,8 @@ t.test(
           for (const { object, place } of cluster.objects.values()) {
             if (!('roleRef' in object) || !isManaged(object)) continue;
             if (object.kind === 'ClusterRoleBinding') {
-              if (mode === 'shared' || place.tenant === 'system') throw new Error('a cluster role binding applies to every tenant');
+              if (mode === 'shared' || place.tenant === 'system')
+                throw new Error('a cluster role binding applies to every tenant');
               continue;
             }
             const { tenant = '', namespace = '' } = place;

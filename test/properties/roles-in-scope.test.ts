@@ -34,16 +34,21 @@ const anyRoleScope = fc.record({
   cluster: fc.boolean(),
 });
 
-t.test('a role counts in every scope that matches it and in no other domain, namespace or project', async () => {
-  fc.assert(
-    fc.property(fc.array(anyAssignment), anyRoleScope, (assignments, roleScope) => {
-      const counting = rolesInScope(assignments, roleScope, rules).map(({ scope }) => JSON.stringify(scope));
-      return assignments.every(
-        ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, roleScope),
-      );
-    }),
-  );
-});
+t.test(
+  'a role counts in every scope that matches it and in no other domain, namespace or project',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(anyAssignment), anyRoleScope, (assignments, roleScope) => {
+        const counting = rolesInScope(assignments, roleScope, rules).map(({ scope }) =>
+          JSON.stringify(scope),
+        );
+        return assignments.every(
+          ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, roleScope),
+        );
+      }),
+    );
+  },
+);
 
 function matches(
   scope: AssignmentScope,

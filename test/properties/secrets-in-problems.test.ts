@@ -24,20 +24,23 @@ function assertTellsNothing(said: string): void {
 const textOf = (...pieces: string[]) =>
   fc.array(fc.constantFrom(...PARTS, ...pieces), { maxLength: 24 }).map((parts) => parts.join(''));
 
-t.test('no problem of a line of a user file quotes its secret, whatever is wrong with its columns', async () => {
-  const content = textOf(
-    ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
-    ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
-  );
-  const rules = { usernamePrefix: '', groupsPrefix: '', tenantInNames: false, tenantOfOthers: undefined };
-  fc.assert(
-    fc.property(content, (text) => {
-      for (const parse of [parseTokenFile, parseBasicAuthFile])
-        assertTellsNothing(parse(Buffer.from(text), rules).problems.join('\n'));
-    }),
-    { numRuns: 2_000 },
-  );
-});
+t.test(
+  'no problem of a line of a user file quotes its secret, whatever is wrong with its columns',
+  async () => {
+    const content = textOf(
+      ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
+      ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
+    );
+    const rules = { usernamePrefix: '', groupsPrefix: '', tenantInNames: false, tenantOfOthers: undefined };
+    fc.assert(
+      fc.property(content, (text) => {
+        for (const parse of [parseTokenFile, parseBasicAuthFile])
+          assertTellsNothing(parse(Buffer.from(text), rules).problems.join('\n'));
+      }),
+      { numRuns: 2_000 },
+    );
+  },
+);
 
 /** Values that YAML may parse as something other than text. */
 const yaml = textOf(

@@ -190,40 +190,43 @@ const patches = fc.oneof(
   ),
 );
 
-t.test('a forwarded patch does not change the reviewed role, whatever object is stored by then', async (t) => {
-  const stored = (name: string): JsonObject => ({
-    kind: 'RoleBinding',
-    metadata: { name: 'b' },
-    subjects: [],
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
-  });
-  let forwarded = 0;
-  await fc.assert(
-    fc.asyncProperty(
-      patches,
-      fc.constantFrom('mine', 'strong'),
-      fc.constantFrom('mine', 'strong'),
-      async (patch, read, later) => {
-        const [format, sent] = patch;
-        const answer = () => ({ status: 200, content: stored(read) });
-        const request = inspectedRequest({ path: `${PATH}/b`, method: 'PATCH', answer });
-        const content = await unlessRefused(async () => {
-          const body = { format, content: parseStrictJSON(Buffer.from(sent), LIMITS) };
-          return bindings().admit(body, request);
-        });
-        if (content === undefined) return;
-        forwarded += 1;
-        t.equal(read, 'mine');
-        const result = patched(format, stored(later), JSON.stringify(content));
-        if (result === undefined) return;
-        const role = laxly(result, 'roleRef');
-        t.strictSame([laxly(role, 'kind'), laxly(role, 'name')], ['ClusterRole', 'mine']);
-      },
-    ),
-    RUNS,
-  );
-  t.ok(forwarded > 0, 'some requests are forwarded');
-});
+t.test(
+  'a forwarded patch does not change the reviewed role, whatever object is stored by then',
+  async (t) => {
+    const stored = (name: string): JsonObject => ({
+      kind: 'RoleBinding',
+      metadata: { name: 'b' },
+      subjects: [],
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+    });
+    let forwarded = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        patches,
+        fc.constantFrom('mine', 'strong'),
+        fc.constantFrom('mine', 'strong'),
+        async (patch, read, later) => {
+          const [format, sent] = patch;
+          const answer = () => ({ status: 200, content: stored(read) });
+          const request = inspectedRequest({ path: `${PATH}/b`, method: 'PATCH', answer });
+          const content = await unlessRefused(async () => {
+            const body = { format, content: parseStrictJSON(Buffer.from(sent), LIMITS) };
+            return bindings().admit(body, request);
+          });
+          if (content === undefined) return;
+          forwarded += 1;
+          t.equal(read, 'mine');
+          const result = patched(format, stored(later), JSON.stringify(content));
+          if (result === undefined) return;
+          const role = laxly(result, 'roleRef');
+          t.strictSame([laxly(role, 'kind'), laxly(role, 'name')], ['ClusterRole', 'mine']);
+        },
+      ),
+      RUNS,
+    );
+    t.ok(forwarded > 0, 'some requests are forwarded');
+  },
+);
 
 /** @returns undefined if the patch does not apply */
 function patched(format: string, object: JsonObject, patch: string): JsonObject | undefined {

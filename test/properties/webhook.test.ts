@@ -141,19 +141,24 @@ t.test('C243 any body is parsed as a review or refused with a 400', async () => 
   );
 });
 
-t.test('with legacy names no user becomes one of the cluster’s own or gets the group of another project', async () => {
-  const prefix = fc.constantFrom('', 'system:', 'keystone:', 'stonegate:');
-  const name = fc.tuple(prefix, fc.string({ minLength: 1 })).map((parts) => parts.join(''));
-  const id = fc.stringMatching(/^[0-9a-f]{32}$/);
-  fc.assert(
-    fc.property(name, fc.array(fc.oneof(name, id), { maxLength: 3 }), (userName, groups) => {
-      try {
-        const user = legacyUser(keystoneIdentity(userName), groups, 'own-project');
-        const own = /^(system|keystone|stonegate):|^[0-9a-f]{32}$/;
-        return !/^(system|keystone|stonegate):/.test(user.username) && !user.groups.some((g) => own.test(g));
-      } catch (error) {
-        return error instanceof StatusError && error.code === 'IdentityReserved';
-      }
-    }),
-  );
-});
+t.test(
+  'with legacy names no user becomes one of the cluster’s own or gets the group of another project',
+  async () => {
+    const prefix = fc.constantFrom('', 'system:', 'keystone:', 'stonegate:');
+    const name = fc.tuple(prefix, fc.string({ minLength: 1 })).map((parts) => parts.join(''));
+    const id = fc.stringMatching(/^[0-9a-f]{32}$/);
+    fc.assert(
+      fc.property(name, fc.array(fc.oneof(name, id), { maxLength: 3 }), (userName, groups) => {
+        try {
+          const user = legacyUser(keystoneIdentity(userName), groups, 'own-project');
+          const own = /^(system|keystone|stonegate):|^[0-9a-f]{32}$/;
+          return (
+            !/^(system|keystone|stonegate):/.test(user.username) && !user.groups.some((g) => own.test(g))
+          );
+        } catch (error) {
+          return error instanceof StatusError && error.code === 'IdentityReserved';
+        }
+      }),
+    );
+  },
+);

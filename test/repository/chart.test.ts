@@ -21,18 +21,24 @@ t.test("the schema of the chart's values is up to date (npm run schema)", async 
   t.ok(read(CHART_SCHEMA) === chartSchema());
 });
 
-t.test("Helm can compile every pattern of that schema: Go's regular expressions have no lookahead", async (t) => {
-  const patterns = [...chartSchema().matchAll(/"pattern": ("(?:[^"\\\\]|\\\\.)*")/g)].map(
-    ([, quoted = '']): string => JSON.parse(quoted),
-  );
-  t.ok(patterns.length > 5);
-  for (const pattern of patterns) t.doesNotThrow(() => RE2JS.compile(pattern), pattern);
-});
+t.test(
+  "Helm can compile every pattern of that schema: Go's regular expressions have no lookahead",
+  async (t) => {
+    const patterns = [...chartSchema().matchAll(/"pattern": ("(?:[^"\\\\]|\\\\.)*")/g)].map(
+      ([, quoted = '']): string => JSON.parse(quoted),
+    );
+    t.ok(patterns.length > 5);
+    for (const pattern of patterns) t.doesNotThrow(() => RE2JS.compile(pattern), pattern);
+  },
+);
 
-t.test("docs/reference/chart.md has an up-to-date table of the chart's values (npm run schema)", async (t) => {
-  const document = read(CHART_DOCUMENT);
-  t.ok(document === withValuesTable(document));
-});
+t.test(
+  "docs/reference/chart.md has an up-to-date table of the chart's values (npm run schema)",
+  async (t) => {
+    const document = read(CHART_DOCUMENT);
+    t.ok(document === withValuesTable(document));
+  },
+);
 
 t.test('the rules in the chart are those of stonegate manifests rbac (npm run schema)', async (t) => {
   t.ok(read(CHART_RBAC) === chartRBAC());

@@ -23,42 +23,42 @@ t.test('the JSON Schema is up to date (npm run schema)', async (t) => {
   t.ok(read(SCHEMA) === jsonSchema());
 });
 
-t.test('docs/reference/configuration.md has an up-to-date table of every field (npm run schema)', async (t) => {
-  const document = read(DOCUMENT);
-  t.ok(document === withFieldTable(document));
-  t.same(
-    fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
-    [],
-  );
-});
+t.test(
+  'docs/reference/configuration.md has an up-to-date table of every field (npm run schema)',
+  async (t) => {
+    const document = read(DOCUMENT);
+    t.ok(document === withFieldTable(document));
+    t.same(
+      fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
+      [],
+    );
+  },
+);
 
 t.test('docs/reference/api.md has up-to-date tables (npm run schema)', async (t) => {
   const document = read(API_DOCUMENT);
   t.ok(document === withAPITables(document));
 });
 
-t.test(
-  'the table of fields has the default of every field that has one',
-  async (t) => {
-    const { configuration } = parseConfiguration(
-      `apiVersion: stonegate.dev/v1alpha1
+t.test('the table of fields has the default of every field that has one', async (t) => {
+  const { configuration } = parseConfiguration(
+    `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }
 upstream: { server: "https://u", credential: { tokenFile: t } }
 tenancy: { mode: arktos }
 authentication: { keystone: { url: "https://keystone/v3" } }
 webhook: { tls: { certFile: c, keyFile: k } }`,
-      '/',
-    );
-    const withDefault = new Set(
-      [...read(DOCUMENT).matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|\s][^|]* \|/gm)].map(([, path = '']) => path),
-    );
-    const missing = leaves(configuration).filter(
-      (path) => fieldPaths().includes(path) && !withDefault.has(path),
-    );
-    t.same(missing, []);
-  },
-);
+    '/',
+  );
+  const withDefault = new Set(
+    [...read(DOCUMENT).matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|\s][^|]* \|/gm)].map(([, path = '']) => path),
+  );
+  const missing = leaves(configuration).filter(
+    (path) => fieldPaths().includes(path) && !withDefault.has(path),
+  );
+  t.same(missing, []);
+});
 
 /** The paths of all scalar values. */
 function leaves(value: unknown, path = ''): string[] {

@@ -6,16 +6,13 @@ import { alerts } from '../support/prometheus/rules.ts';
 
 const runbook = readFileSync('docs/operations.md', 'utf8');
 
-t.test(
-  'docs/operations.md has exactly one section for each alert, in the order of the rules',
-  async (t) => {
-    const [, section = ''] = runbook.split('\n## Alerts\n');
-    t.same(
-      [...section.matchAll(/^### (\S+)$/gm)].map(([, name]) => name),
-      alerts().map(({ alert }) => alert),
-    );
-  },
-);
+t.test('docs/operations.md has exactly one section for each alert, in the order of the rules', async (t) => {
+  const [, section = ''] = runbook.split('\n## Alerts\n');
+  t.same(
+    [...section.matchAll(/^### (\S+)$/gm)].map(([, name]) => name),
+    alerts().map(({ alert }) => alert),
+  );
+});
 
 t.test('each section says when the alert fires, why, and what to do', async (t) => {
   const sections = runbook.split(/^### /m).slice(1);

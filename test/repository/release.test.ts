@@ -41,7 +41,7 @@ t.test('every job declares its permissions, and every action is pinned by commit
   );
 });
 
-t.test('each step is one line, and a step calls every release script', async (t) => {
+t.test('each step is one line, and every release script is called', async (t) => {
   const steps = jobs.flatMap(({ job }) => job.steps?.flatMap(({ run }) => run ?? []) ?? []);
   t.same(
     steps.filter((run) => run.includes('\n')),

@@ -19,7 +19,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** The caller closes it. Chromium's sandbox is off: it does not work in containers, and the pages are ours. */
+/**
+ * The caller closes it. Chromium's sandbox is off: it does not work in containers, and the pages are ours.
+ */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, chromiumSandbox: false, args: FLAGS });
 }

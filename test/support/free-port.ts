@@ -8,8 +8,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * https://www.rfc-editor.org/rfc/rfc6335#section-6, without the ports that Linux uses for outgoing connections
- * (32768 and above).
+ * https://www.rfc-editor.org/rfc/rfc6335#section-6, without the ports that Linux uses for outgoing
+ * connections (32768 and above).
  */
 const LOWEST = 10_240;
 const LIMIT = 32_768;

@@ -73,7 +73,9 @@ export function publishingSite({ mode = 'arktos', configuration }: SiteOptions =
         metadata: { name, ...more, annotations: { [PUBLISHED]: annotation, ...annotationsIn(more) } },
       });
     },
-    /** The copy in the tenant (arktos) or in the namespace of the tenant (shared), which have the same name. */
+    /**
+     * The copy in the tenant (arktos) or in the namespace of the tenant (shared), which have the same name.
+     */
     copy(resource: string, name: string, tenant: string): StoredObject | undefined {
       const kind = kindOf(resource);
       const namespace = mode === 'arktos' ? 'shared' : tenant;

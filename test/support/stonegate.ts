@@ -94,7 +94,8 @@ export async function serveTestbed(
     ask,
     open,
     async audited() {
-      // Lines are buffered and written in order: once this request's line is written, so are all earlier ones.
+      // Lines are buffered and written in order: once this request's line is written, so are all earlier
+      // ones.
       const mark = `/marks-the-audit-log/${randomUUID()}`;
       await ask(undefined, mark);
       await eventually(async () => (await readAudit()).some(({ requestURI }) => requestURI === mark));

@@ -38,8 +38,8 @@ export interface ApiServerOptions {
   /** Whether every new pod is assigned to a node, so that it runs at once; true by default. */
   readonly schedulesPods?: boolean;
   /**
-   * The version in `/version`. The default is that of the recorded Arktos, which was built without one: kubectl
-   * cannot parse it.
+   * The version in `/version`. The default is that of the recorded Arktos, which was built without a version:
+   * kubectl cannot parse it.
    */
   readonly gitVersion?: string | undefined;
   /** The clock that limits how often webhooks are called, as in Arktos; the system's by default. */
@@ -216,7 +216,8 @@ function portOf(address: AddressInfo | string | null): number {
 }
 
 /**
- * Attaches a response to a socket that requested an upgrade, so that a refusal can be written; then closes it.
+ * Attaches a response to a socket that requested an upgrade, so that a refusal can be written, and closes the
+ * socket afterwards.
  */
 function answerOn(socket: Duplex, response: ServerResponse): void {
   socket.on('error', () => socket.destroy());

@@ -156,7 +156,8 @@ function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata
 }
 
 /**
- * The path of the list that an object belongs to: a full path for a tenant, a short path for the system tenant.
+ * The path of the list that an object belongs to: a full path for a tenant, a short path for the system
+ * tenant.
  */
 export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>): string {
   const root = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`;

@@ -68,7 +68,8 @@ function selectionOf(exchange: Exchange, kind: Kind): Selection {
 }
 
 /**
- * An object as it is sent: in the requested version and, in lists of built-in kinds, without kind and version.
+ * An object as it is sent: in the requested version and, in lists of built-in kinds, without kind and
+ * version.
  */
 function present({ path }: Exchange, object: JsonObject): JsonObject {
   const { kind, apiVersion: _stored, ...rest } = object;

@@ -18,7 +18,9 @@ export interface WatchOptions {
   readonly selection: Selection;
   /** Whether labels and fields select an object. */
   readonly selects: (object: JsonObject) => boolean;
-  /** An object as it is sent; `first` is true for the first event, the only one that has a table's columns. */
+  /**
+   * An object as it is sent; `first` is true for the first event, the only one that has a table's columns.
+   */
   readonly present: (object: JsonObject, first: boolean) => JsonObject;
   readonly query: URLSearchParams;
   /** Ends the watch cleanly. */

@@ -22,8 +22,8 @@ export interface KubernetesOptions {
   /** Additional files beside those of the server: name → content. */
   readonly files?: Readonly<Record<string, string>>;
   /**
-   * Additional flags of kube-apiserver, which replace the usual ones of the same name. `file` returns the path
-   * of one of `files`.
+   * Additional flags of kube-apiserver, which replace the usual ones of the same name. `file` returns the
+   * path of one of `files`.
    */
   readonly flags?: (file: (name: string) => string) => readonly string[];
   /** Runs kube-controller-manager: namespaces terminate, cluster roles are aggregated, quotas are counted. */

@@ -32,7 +32,7 @@ const POD = {
   metadata: meta('web'),
   spec: { automountServiceAccountToken: false, containers: [container('nginx')] },
 };
-/** A node without a kubelet: a stream fails when the API server connects to the node. */
+/** A node whose kubelet does not respond: a stream gets only as far as the API server's connection to it. */
 const NODE = {
   metadata: { name: 'silent' },
   status: {

@@ -150,7 +150,9 @@ async function letWork(kubernetes: Kubernetes, namespace: string, users: readonl
   }
 }
 
-/** Asks with a SubjectAccessReview, since the RBAC authorizer sees a change only a moment after it was made. */
+/**
+ * Asks with a SubjectAccessReview, since the RBAC authorizer sees a change only a moment after it was made.
+ */
 export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<boolean> {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   const reply = await kubernetes.admit('POST', path, { spec });

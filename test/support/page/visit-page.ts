@@ -40,7 +40,9 @@ export async function press(page: Page, name: string | RegExp): Promise<void> {
   ]);
 }
 
-/** Takes screenshots of the page in light and dark mode, on a desktop and on a phone, and asserts no faults. */
+/**
+ * Takes screenshots of the page in light and dark mode, on a desktop and on a phone, and asserts no faults.
+ */
 export async function assertShown(t: Test, browser: Browser, name: string, content: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   for (const [view, viewport, colorScheme] of VIEWS) {
