@@ -1,5 +1,6 @@
 /**
- * The audit log as collectors parse it: each field in its order, with what differs from run to run replaced.
+ * The audit log as collectors parse it: each field in its order, with values that differ from run to run
+ * replaced.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 import { sameAsRecorded } from './recorded.ts';
 
-/** The lines as they are in the file. */
+/** The lines of the file, unparsed. */
 async function linesOf(folder: string, enough: number): Promise<string[]> {
   let lines: string[] = [];
   await eventually(async () => {
@@ -19,7 +20,9 @@ async function linesOf(folder: string, enough: number): Promise<string[]> {
   return lines;
 }
 
-/** Equal texts get equal names, in the order of their first occurrence. */
+/**
+ * Replaces values that differ from run to run. Equal values get equal names, numbered by first occurrence.
+ */
 function withoutChance(text: string): string {
   const names = new Map<string, string>();
   const renamed = (kind: string) => (found: string) => {
@@ -62,7 +65,7 @@ async function recordFor(t: Test, mode: Mode): Promise<string> {
   await ask(alice, pods, { headers: { 'impersonate-user': 'mallory', 'impersonate-group': 'g' } });
   await ask(alice, pods, { headers: { 'impersonate-user': 'acme:alice' } });
   await ask(await provider.idToken('carol'), pods);
-  // Three lines for each long-running request, two for each other whose user is known, one for the rest.
+  // Three lines for each long-running request, two for each other request of a known user, one for the rest.
   await ask(undefined, '/the-last-request');
   await eventually(async () => (await linesOf(folder, 1)).at(-1)?.includes('/the-last-request') === true);
   const lines = await linesOf(folder, 1);
@@ -70,7 +73,7 @@ async function recordFor(t: Test, mode: Mode): Promise<string> {
 }
 
 for (const mode of ['arktos', 'shared'] as const) {
-  t.test(`${mode}: audit events`, async (t) => {
+  t.test(`${mode}: audit events are as recorded`, async (t) => {
     sameAsRecorded(t, `audit/${mode}.jsonl`, await recordFor(t, mode));
   });
 }

@@ -1,4 +1,6 @@
-/** The commands as users call them: their options and exit codes, and what they print on standard output. */
+/**
+ * The commands as users call them: their options, their exit codes and what they print to standard output.
+ */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -26,7 +28,7 @@ const COMMANDS = [
   'completion',
 ];
 
-t.test('the commands and their options', async (t) => {
+t.test('the commands and their options are as recorded', async (t) => {
   const general = await runStonegate('--help');
   t.equal(general.code, 0);
   const commands = [...general.stdout.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, name]) => name);
@@ -38,7 +40,7 @@ t.test('the commands and their options', async (t) => {
     t.same(
       stdout.split('\n').filter((line) => line.length > 80),
       [],
-      `${command} --help fits 80 columns`,
+      `${command} --help fits in 80 columns`,
     );
     options[command] = [...new Set(stdout.match(/(?<![\w-])--?[a-z][a-z-]*/g))].sort();
   }
@@ -53,7 +55,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['help', 'check'],
   ['help', 'no-such-command'],
   ['no-such-command'],
-  // Without options these read the kubeconfig of this machine.
+  // Without options, these commands read the kubeconfig of this machine.
   ...COMMANDS.filter((command) => !['whoami', 'access', 'quota', 'who-can'].includes(command)).map(
     (command) => [command],
   ),
@@ -82,7 +84,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['kubeconfig', '--server', 'http://plain.example', '--', '--oidc'],
 ];
 
-t.test('exit codes, and standard output empty if a call fails', async (t) => {
+t.test('exit codes are as recorded, and a failed command prints nothing to standard output', async (t) => {
   const codes: string[] = [];
   for (const [index, { code, stdout }] of (await runStonegateCalls(CALLS)).entries()) {
     const words = CALLS[index] ?? [];
@@ -103,7 +105,7 @@ const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'shared-provisioner': ['--mode', 'shared', '--provisioner'],
 };
 
-t.test('manifests rbac', async (t) => {
+t.test('manifests rbac prints what is recorded', async (t) => {
   const calls = Object.values(MANIFESTS).map((words) => ['manifests', 'rbac', ...words]);
   const results = await runStonegateCalls(calls);
   for (const [index, name] of Object.keys(MANIFESTS).entries()) {
@@ -140,7 +142,7 @@ webhook:
 `;
 
 for (const mode of ['arktos', 'shared']) {
-  t.test(`${mode}: manifests rbac from a configuration, and check`, async (t) => {
+  t.test(`${mode}: manifests rbac --config and check print what is recorded`, async (t) => {
     const folder = t.testdir();
     const authority = await createAuthority();
     const { cert, key } = await authority.server('stonegate');

@@ -1,11 +1,11 @@
-/** The metrics that dashboards and alerts use: each name with its type and its labels. */
+/** The metrics that dashboards and alerts use: the name, type and labels of each. */
 import t from 'tap';
 import { everyMetric } from '../support/every-metric.ts';
 import { everyUsageMetric } from '../support/every-usage-metric.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { sameAsRecorded } from './recorded.ts';
 
-t.test('names, types and labels', async (t) => {
+t.test('names, types and labels of the metrics are as recorded', async (t) => {
   const metrics = everyMetric(() => 0);
   const stonegate = await startStonegate(t);
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/namespaces');
@@ -17,7 +17,7 @@ t.test('names, types and labels', async (t) => {
   for (const line of texts.join('\n').split('\n')) {
     const [, name, type] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
     if (name !== undefined && type !== undefined) types.set(name, type);
-    // The labels of Node's own metrics are prom-client's, and some have no series yet.
+    // prom-client defines the labels of Node's own metrics, some of which have no series yet.
     if (!line.startsWith('stonegate_')) continue;
     const [, sample = '', listed = ''] = /^([a-z_]+)(?:\{(.*)\})? /.exec(line) ?? [];
     const metric = types.has(sample) ? sample : sample.replace(/_(?:bucket|sum|count)$/, '');

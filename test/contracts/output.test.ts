@@ -1,4 +1,7 @@
-/** What commands print of a running Stonegate, in each format, with what differs from run to run replaced. */
+/**
+ * What commands print about a running Stonegate, in each format, with values that differ from run to run
+ * replaced.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -10,7 +13,7 @@ import type { Mode } from '../support/testbed.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { asJSON, sameAsRecorded } from './recorded.ts';
 
-// Each call is a process of its own.
+// Each call starts its own process.
 t.setTimeout(600_000);
 
 async function setUp(t: Test, mode: Mode) {
@@ -39,7 +42,7 @@ async function setUp(t: Test, mode: Mode) {
 }
 
 for (const mode of ['arktos', 'shared'] as const) {
-  t.test(`${mode}: whoami and explain`, async (t) => {
+  t.test(`${mode}: whoami and explain print what is recorded`, async (t) => {
     const { folder, url, configFile, plain } = await setUp(t, mode);
     const server = [
       '--server',
@@ -64,7 +67,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     }
   });
 
-  t.test(`${mode}: sync --dry-run, then sync twice`, async (t) => {
+  t.test(`${mode}: sync --dry-run, then sync twice, print what is recorded`, async (t) => {
     const stonegate = await setUp(t, mode);
     const { sync } = await admitProvisioner(stonegate, { mode });
     const printed: Record<string, unknown> = {};
@@ -103,7 +106,7 @@ t.test('login --keystone prints an ExecCredential', async (t) => {
   }
 });
 
-t.test('kubeconfig --print', async (t) => {
+t.test('kubeconfig --print prints what is recorded', async (t) => {
   const folder = t.testdir();
   const { cert } = await createAuthority();
   await writeFile(join(folder, 'ca.crt'), cert);

@@ -1,7 +1,4 @@
-/**
- * What the portal gives browsers to keep, and what it keeps of a session, with a fixed secret, clock and
- * random source.
- */
+/** What the portal stores in browsers and of a session, with a fixed secret, clock and random source. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { createPortalSealer, createSharedSessions } from '../../src/features/portal/portal-storage.ts';
@@ -22,7 +19,7 @@ const random = {
   fraction: () => 0.5,
 };
 
-t.test('a session in Redis', async (t) => {
+t.test('a session in Redis is as recorded', async (t) => {
   const clock = createFakeClock(START);
   const store = createMemoryStore();
   const { shared } = createReplica({
@@ -45,7 +42,7 @@ t.test('a session in Redis', async (t) => {
   sameAsRecorded(t, 'portal/session.json', asJSON({ name, inside }));
 });
 
-t.test('cookies and form tokens', async (t) => {
+t.test('cookies and form tokens are as recorded', async (t) => {
   const clock = createFakeClock(START);
   const sealer = createPortalSealer([SECRET], random);
   const { browser } = createFakePortal({ clock, random, sealer });

@@ -1,6 +1,6 @@
 /**
- * What users of Stonegate rely on, as files in `recorded/`. A test that differs from its file has found a
- * change of a contract. `npm run contracts` records anew; a change of a recorded file needs an entry in
+ * What users of Stonegate rely on, as files in `recorded/`. If a test differs from its file, a contract has
+ * changed. `npm run contracts` records the files again; a change of a recorded file needs an entry in
  * CHANGELOG.md.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,10 +17,10 @@ export function sameAsRecorded(t: Test, file: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  t.equal(text, readFileSync(path, 'utf8'), `as in recorded/${file}`);
+  t.equal(text, readFileSync(path, 'utf8'), `equals recorded/${file}`);
 }
 
-/** Indented, with a line feed at the end. */
+/** Indented JSON with a line feed at the end. */
 export function asJSON(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 /**
- * What is in Redis, which replicas of two versions share during an upgrade: names, sealed values, epochs and
- * messages, with a fixed secret, clock and random source.
+ * The contents of Redis that replicas of two versions share during an upgrade: names, sealed values, epochs
+ * and messages, with a fixed secret, clock and random source.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -40,7 +40,7 @@ function setUp() {
   return { clock, store, messages, cache, shared, load, values };
 }
 
-t.test('an entry: its name, its sealed bytes, and what is inside', async (t) => {
+t.test('the name, the sealed bytes and the content of an entry are as recorded', async (t) => {
   const { cache, load, store, values } = setUp();
   await cache.lookup('the-token', load);
   await turn();
@@ -48,11 +48,11 @@ t.test('an entry: its name, its sealed bytes, and what is inside', async (t) => 
   const inside: unknown = JSON.parse(opened(SECRET, sealed, [name]));
   const parts = ['entry', 'keystone', digestOf('the-token'), 'configuration'];
   t.equal(name, `stonegate:entry:${macOf(SECRET, parts)}`);
-  t.equal(sealed[0], 1, 'the version of the format');
+  t.equal(sealed[0], 1, 'the first byte is the version of the format');
   sameAsRecorded(t, 'redis/entry.json', asJSON({ values: values(), inside }));
 });
 
-t.test('a drop: the records of its epochs and the message to the other replicas', async (t) => {
+t.test('the epochs of a drop and its message to the other replicas are as recorded', async (t) => {
   const { shared, values, store, messages } = setUp();
   await shared.drop(['user:acme:alice', 'tenant:acme', 'documents:acme', 'documents']);
   t.ok(store.values.has(`stonegate:epoch:${macOf(SECRET, ['tag', 'tenant:acme'])}`));
@@ -64,7 +64,7 @@ t.test('a drop: the records of its epochs and the message to the other replicas'
   sameAsRecorded(t, 'redis/drop.json', asJSON({ records: Object.fromEntries(records), messages }));
 });
 
-t.test('accounts of rates: their names, which all replicas must know', async (t) => {
+t.test('the names of rate accounts, which all replicas must agree on, are as recorded', async (t) => {
   const key = createSealingKey(SECRET, random);
   sameAsRecorded(t, 'redis/rates.json', asJSON(accountKeys('stonegate:', key, 'acme', 'acme:alice')));
 });

@@ -7,7 +7,7 @@ import { asJSON, sameAsRecorded } from './recorded.ts';
 
 const isCode = (name: string): name is ErrorCode => Object.hasOwn(CODES, name);
 
-t.test('each code with its Status and header fields', async (t) => {
+t.test('the Status and the header fields of each code are as recorded', async (t) => {
   const responses = Object.keys(CODES)
     .filter(isCode)
     .map((code) =>
@@ -16,7 +16,7 @@ t.test('each code with its Status and header fields', async (t) => {
   sameAsRecorded(t, 'statuses.json', asJSON(responses));
 });
 
-t.test('details of a code come before its cause; an unknown error tells nothing', async (t) => {
+t.test('the details of a code precede its cause, and an unknown error reveals nothing', async (t) => {
   const details = { kind: 'pods', name: 'web', causes: [{ reason: 'FieldValueInvalid', message: 'm' }] };
   const detailed = toStatus(
     new StatusError('ListOptionsInvalid', 'the message', { details }),

@@ -1,6 +1,6 @@
 /**
  * The forms in which replicas of two versions share values during an upgrade. A form is recorded once under
- * its name and never changes: a value with another member, or with another meaning, gets a form of another
+ * its name and never changes: a value with another member, or with another meaning, needs a form with another
  * name, which the other version does not find.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { asJSON } from './recorded.ts';
 
 const FOLDER = fileURLToPath(new URL('recorded/stored-forms', import.meta.url));
 
-/** With every optional member, so that a new one does not compile before it is in the samples. */
+/** Makes every optional member required, so that a new one must be added to the samples. */
 type Complete<T> = T extends (infer _)[] | readonly (infer _)[] | ReadonlySet<infer _>
   ? T
   : T extends object
@@ -116,11 +116,11 @@ const FORMS: readonly Form[] = [
   formOf(assignmentsCodec, assignments),
   formOf(disabledScopesCodec, disabled),
   formOf(sessionCodec, session),
-  // Its name is the first byte of a sealed value.
+  // The name is the first byte of a sealed value.
   { name: 'sealed-1', sample: entry, text: JSON.stringify(entry), decode: parseSealedEntry },
 ];
 
-/** An existing record is never written again. */
+/** The recorded text. An existing record is never overwritten. */
 function recorded({ name, text }: Form): string {
   const file = `${FOLDER}/${name}.json`;
   if (process.env.RECORD_CONTRACTS === 'yes' && !existsSync(file)) {
@@ -130,7 +130,7 @@ function recorded({ name, text }: Form): string {
   return readFileSync(file, 'utf8');
 }
 
-/** The value with one more member in each of its objects, one after the other. */
+/** Variants of the value: each has one more member in one of its objects. */
 function* withOneMore(value: unknown): Generator<unknown> {
   if (Array.isArray(value)) {
     for (const [index, member] of value.entries())
@@ -142,14 +142,18 @@ function* withOneMore(value: unknown): Generator<unknown> {
   }
 }
 
-/** Members by any name, each of which says one thing: a record has no unknown members. */
+/** Maps with arbitrary keys, which have no unknown members. */
 const RECORDS = ['extra', 'epochs', 'auditAnnotations'];
 
 for (const form of FORMS)
-  t.test(form.name, async (t) => {
+  t.test(`${form.name}: the form is as recorded`, async (t) => {
     const text = recorded(form);
-    t.equal(asJSON(JSON.parse(form.text)), text, 'it is as recorded; another form needs another name');
-    t.same(form.decode(text), form.sample, 'what another version has stored means the same');
+    t.equal(asJSON(JSON.parse(form.text)), text, 'the form is as recorded; another form needs another name');
+    t.same(
+      form.decode(text),
+      form.sample,
+      'a value that another version has stored is decoded to the same value',
+    );
     const changed = [...withOneMore(JSON.parse(text))].map((value) => JSON.stringify(value));
     t.same(
       changed.filter(
@@ -158,6 +162,6 @@ for (const form of FORMS)
           !RECORDS.some((name) => new RegExp(`"${name}":\\{[^}]*"onlyFrom"`).test(each)),
       ),
       [],
-      'a member that this version does not know makes it absent',
+      'a value with a member that this version does not know counts as absent',
     );
   });

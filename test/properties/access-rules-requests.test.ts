@@ -1,7 +1,4 @@
-/**
- * Whatever a client sends as a request for access rules, it is understood or refused with a 4xx that repeats
- * nothing of a token.
- */
+/** Any request for access rules is either parsed or refused with a 4xx that repeats no part of a token. */
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -25,7 +22,7 @@ const names = fc.constantFrom(
 const SECRET = 'the-token-0123456789';
 const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constant(SECRET), fc.constant([SECRET]));
 
-t.test('any query is understood, or refused as malformed', async () => {
+t.test('any query is parsed or refused as malformed', async () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(names, fc.string()), { maxLength: 5 }), fc.string(), (pairs, rest) => {
       const query = `${pairs.map(([name, text]) => `${name}=${text}`).join('&')}${rest}`;
@@ -40,7 +37,7 @@ t.test('any query is understood, or refused as malformed', async () => {
   );
 });
 
-t.test('any body is understood, or refused without a word of the token', async () => {
+t.test('any body is parsed or refused without repeating the token', async () => {
   const spec = fc.oneof(fc.dictionary(names, value), fc.jsonValue());
   const body = fc.oneof(
     spec.map((given) =>
@@ -55,11 +52,11 @@ t.test('any body is understood, or refused without a word of the token', async (
       try {
         const { subject } = await readRulesReview(exchange, { limits: LIMITS, clock: systemClock });
         if ('token' in subject ? subject.token === '' : subject.username === '')
-          throw new Error('no subject');
+          throw new Error('the parsed review has no subject');
       } catch (error) {
         if (!(error instanceof StatusError) || error.http < 400 || error.http > 499) throw error;
         if (`${error.message} ${String(error.cause)}`.includes(SECRET))
-          throw new Error('it repeats the token');
+          throw new Error('the refusal repeats the token');
       }
     }),
   );

@@ -1,6 +1,7 @@
 /**
- * The scopes of access tokens, whatever they are and whatever is asked: they unite, they only narrow, and
- * what escalates needs its word.
+ * The scopes of access tokens, for any scopes and any access question: several scopes allow the union of what
+ * each allows, they only narrow the rights of the owner, and rights that escalate need their own word
+ * (`+secrets`).
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -67,7 +68,7 @@ const allows = (scope: ScopeSpec, asked: Question) => createTokenScope('t', scop
 const RUNS = { numRuns: 2_000 };
 
 t.test(
-  'D413 a rule that covers what escalates only by a wildcard does not allow it without the word',
+  'D413 a rule that covers an escalating right does not allow it without the word for that right',
   async (t) => {
     const base = { apiGroup: '', subresource: '', namespace: 'web', name: '', tenant: HOME };
     const everything = { verbs: ['*'], apiGroups: ['*'], namespaces: ['*'] };
@@ -90,7 +91,7 @@ t.test(
   },
 );
 
-t.test('the scopes of a token allow together what one of them allows, and no more', async () => {
+t.test('the scopes of a token together allow exactly what at least one of them allows', async () => {
   fc.assert(
     fc.property(spec, question, ({ scopes, rules }, asked) => {
       const given = scopes.filter((scope) => !scope.startsWith('+'));
@@ -106,7 +107,7 @@ t.test('the scopes of a token allow together what one of them allows, and no mor
   );
 });
 
-t.test('a word only adds what escalates, and only its own', async () => {
+t.test('a word adds only the escalating rights that it stands for', async () => {
   fc.assert(
     fc.property(
       spec,
@@ -122,7 +123,7 @@ t.test('a word only adds what escalates, and only its own', async () => {
   );
 });
 
-t.test('a level has the levels below it, and a session all of them', async () => {
+t.test('a level includes the levels below it, and the session scope includes all levels', async () => {
   const places = ['tenant', ...NAMESPACES.map((namespace) => `namespace/${namespace}`)];
   fc.assert(
     fc.property(fc.constantFrom(...places), fc.nat({ max: 3 }), words, question, (place, at, word, asked) => {
@@ -135,7 +136,7 @@ t.test('a level has the levels below it, and a session all of them', async () =>
 });
 
 t.test(
-  'scopes of a namespace say nothing of another one, and of reading nothing about writing',
+  'a scope of one namespace allows nothing in another one, and a read scope allows no writes',
   async (t) => {
     fc.assert(
       fc.property(level, words, resourceQuestion, (one, word, asked) => {
@@ -157,7 +158,7 @@ t.test(
   },
 );
 
-t.test('what is allowed in a namespace is allowed somewhere', async () => {
+t.test('a scope that allows a request in one namespace allows it somewhere', async () => {
   fc.assert(
     fc.property(spec, resourceQuestion, (scope, asked) => {
       const everywhere = { ...asked, namespace: '' };
@@ -167,7 +168,7 @@ t.test('what is allowed in a namespace is allowed somewhere', async () => {
   );
 });
 
-t.test('a text that is no scope blocks the token, and would widen nothing if it did not', async () => {
+t.test('text that is not a valid scope makes the token unusable, and allows nothing by itself', async () => {
   const parts = ['namespace', 'tenant', 'web', 'manage', 'session', '*', 'Read', '', '+rbac', '%2a', ' '];
   const text = fc.oneof(
     fc.string(),

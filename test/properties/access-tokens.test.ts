@@ -1,7 +1,7 @@
 /**
- * No sequence of creating, rotating, revoking, expiry, loss of the owner and reload lets an access token do
- * what its owner may not or its scopes do not say, at any replica, also for tokens that were made by tokens;
- * and one that is in order works.
+ * No sequence of creation, rotation, revocation, expiry, loss of the owner and reload lets an access token do
+ * more than its owner may do and its scopes allow, on any replica. This includes tokens that were created
+ * with other tokens. A valid token works.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -62,7 +62,7 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('longest'), to: fc.constantFrom('2h', '24h') }) },
 );
-/** A token of each owner, and one that it made. */
+/** A token of each owner, and a token that was created with it. */
 const BEGINNING: readonly Step[] = [
   ...OWNERS.flatMap((who, by): Step[] => [
     {
@@ -78,7 +78,7 @@ const BEGINNING: readonly Step[] = [
     { do: 'deliver', at: 0 },
     { do: 'deliver', at: 1 },
   ]),
-  // A token asks for a secret of another one that lives longer.
+  // A token requests a secret for another token that lives longer.
   { do: 'create', at: 0, owner: 'alice', by: -1, scopes: ['read', '+tokens'], hours: 24 },
   { do: 'deliver', at: 0 },
   { do: 'rotate', at: 0, owner: 'alice', by: 0, of: 4, overlap: 600 },
@@ -131,7 +131,7 @@ async function change(world: TokenWorld, one: Extract<Step, { by: number }>): Pr
     const { metadata, status } = await tokens.create(identity, spec, signal);
     world.note(identity, metadata.name, one.scopes, spec.expirationSeconds);
     const token = made.get(metadata.name);
-    if (status.token === undefined || token === undefined) throw new Error('there is no secret');
+    if (status.token === undefined || token === undefined) throw new Error('the response has no secret');
     const { owner, expiresAt: endsAt } = token;
     secrets.push({ text: status.token, owner, token: metadata.name, endsAt, until: Infinity });
     return;
@@ -159,7 +159,7 @@ async function refusable(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Of the secrets that a replica knows. @returns the first that may do too much */
+/** Checks the secrets that a replica accepts. @returns the first that allows too much */
 async function firstExcess(world: TokenWorld): Promise<string | undefined> {
   for (const secret of world.secrets)
     for (const replica of [0, 1]) {
@@ -171,7 +171,7 @@ async function firstExcess(world: TokenWorld): Promise<string | undefined> {
   return undefined;
 }
 
-t.test('whatever happens, a token does no more than its owner and its scopes', async () => {
+t.test('no sequence of events lets a token do more than its owner may do and its scopes allow', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
       const world = createTokenWorld();
@@ -186,7 +186,7 @@ t.test('whatever happens, a token does no more than its owner and its scopes', a
   );
 });
 
-/** Everyone is back: each token that has neither ended nor belongs to someone else works. */
+/** Once all owners are back, each token works that has not ended and belongs to the same user as before. */
 async function everythingInOrder(world: TokenWorld): Promise<void> {
   const { alice, carol, clock } = world;
   Object.assign(alice, { isEnabled: true, isDeleted: false });

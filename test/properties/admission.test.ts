@@ -1,6 +1,6 @@
 /**
- * Whatever is posted to the admission webhook, the response is a verdict for its uid or an error in order;
- * and what a tenant may not have is refused wherever it stands in an object.
+ * The admission webhook responds to any body with a verdict for its uid or with a well-formed error, and
+ * refuses what a tenant may not use wherever it occurs in an object.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -46,7 +46,7 @@ const FIELDS = [
   'roleRef',
 ];
 
-/** Nearly an object of the API: known fields with anything in them, nested. */
+/** Almost an API object: nested known fields with arbitrary values. */
 const nearlyObject = fc.letrec((tie) => ({
   node: fc.oneof(
     { depthSize: 'small' },
@@ -88,7 +88,7 @@ const bodies = fc.oneof(
 );
 
 for (const mode of ['arktos', 'shared'] as const)
-  t.test(`${mode}: a body, whatever it is, gets a verdict for its uid, or a 400`, async () => {
+  t.test(`${mode}: any body gets a verdict for its uid or a 400`, async () => {
     const review = reviewerOf({ mode, rule: { level: 'restricted' } });
     await fc.assert(
       fc.asyncProperty(bodies, async (posted) => {
@@ -123,33 +123,36 @@ const FORBIDDEN = [
   { vpc: 'other' },
 ];
 
-t.test('D236 what is forbidden is refused in every place, whatever stands beside it', async () => {
-  const decide = decisionOf();
-  const others = fc.dictionary(fc.constantFrom('restartPolicy', 'dnsPolicy', 'hostname'), fc.string());
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...PLACES),
-      fc.constantFrom(...FORBIDDEN),
-      others,
-      fc.constantFrom('acme:alice', 'system:serviceaccount:kube-system:x', 'admin'),
-      ([group, resource, place], forbidden, beside, username) => {
-        const object = { metadata: { tenant: 'acme' }, ...place({ ...beside, ...forbidden }) };
-        const user = { username, groups: [] };
-        const created = admissionRequest({ group, resource, object, user });
-        const stored = { metadata: { tenant: 'acme' }, ...place(beside) };
-        const changed = { ...created, operation: 'UPDATE', oldObject: stored } as const;
-        const unchanged = { ...changed, oldObject: object };
-        return (
-          refusedPaths(decide(created)).length > 0 &&
-          refusedPaths(decide(changed)).length > 0 &&
-          refusedPaths(decide(unchanged)).length === 0
-        );
-      },
-    ),
-  );
-});
+t.test(
+  'D236 a forbidden field is refused in every place where a pod spec occurs, whatever the other fields',
+  async () => {
+    const decide = decisionOf();
+    const others = fc.dictionary(fc.constantFrom('restartPolicy', 'dnsPolicy', 'hostname'), fc.string());
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...PLACES),
+        fc.constantFrom(...FORBIDDEN),
+        others,
+        fc.constantFrom('acme:alice', 'system:serviceaccount:kube-system:x', 'admin'),
+        ([group, resource, place], forbidden, beside, username) => {
+          const object = { metadata: { tenant: 'acme' }, ...place({ ...beside, ...forbidden }) };
+          const user = { username, groups: [] };
+          const created = admissionRequest({ group, resource, object, user });
+          const stored = { metadata: { tenant: 'acme' }, ...place(beside) };
+          const changed = { ...created, operation: 'UPDATE', oldObject: stored } as const;
+          const unchanged = { ...changed, oldObject: object };
+          return (
+            refusedPaths(decide(created)).length > 0 &&
+            refusedPaths(decide(changed)).length > 0 &&
+            refusedPaths(decide(unchanged)).length === 0
+          );
+        },
+      ),
+    );
+  },
+);
 
-t.test('what is posted is read as it was sent', async () => {
+t.test('a posted review is parsed without changes, or refused', async () => {
   fc.assert(
     fc.property(fc.constantFrom('v1', 'v1beta1'), nearlyObject, (version, value) => {
       const request = admissionRequest({ object: { spec: JSON.parse(JSON.stringify(value ?? null)) } });
@@ -163,7 +166,7 @@ t.test('what is posted is read as it was sent', async () => {
   );
 });
 
-t.test('only a review of a CustomResourceDefinition may hold very many values', async (t) => {
+t.test('only a review of a CustomResourceDefinition may contain very many values', async (t) => {
   const values = { spec: { values: Array.from({ length: 25_000 }, () => 1) } };
   const bodyOf = (group: string, resource: string) =>
     Buffer.from(JSON.stringify(admissionReview(admissionRequest({ group, resource, object: values }))));
@@ -173,7 +176,11 @@ t.test('only a review of a CustomResourceDefinition may hold very many values', 
   t.throws(() => readAdmissionReview(bodyOf('', 'pods')), refused);
   t.throws(() => readAdmissionReview(bodyOf('example.com', 'customresourcedefinitions')), refused);
   const late = Buffer.from(definitions.toString().replace('{"uid"', `{"x":"${'x'.repeat(4_096)}","uid"`));
-  t.throws(() => readAdmissionReview(late), refused, 'no long text is searched for the resource');
+  t.throws(
+    () => readAdmissionReview(late),
+    refused,
+    'only the beginning of the body is searched for the resource',
+  );
   const posing = bodyOf('', 'pods')
     .toString()
     .replace('{"uid"', '{"x":{"resource":"customresourcedefinitions"},"uid"');

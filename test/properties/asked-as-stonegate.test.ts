@@ -1,7 +1,7 @@
 /**
- * Whatever a client sends, Stonegate asks the API server under its own name only for the documents that
- * every user may see, and for a user's rights in a valid tenant. A request under its own name is never shaped
- * by a client.
+ * Whatever a client sends, Stonegate uses its own identity at the API server only for the documents that
+ * every user may see and for reviews of a user’s rights in a valid tenant. A client cannot influence any
+ * other part of such a request.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ import { requestTarget } from '../support/request-lines.ts';
 const SEGMENT = '[A-Za-z0-9._-]+';
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-/** The system tenant shares a resource with all tenants, and one it does not. */
+/** The system tenant shares one resource with all tenants, and does not share another. */
 const definitions = {
   items: [
     { metadata: { name: 'a.shared.io', labels: { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' } } },
@@ -45,7 +45,7 @@ const groups = {
   kind: 'APIGroupList',
   groups: ['shared.io', 'ops.io'].map((name) => ({ name, versions: [{ version: 'v1' }] })),
 };
-/** Method and target, whole. */
+/** Patterns of the method and the whole target. */
 const CLOSED_LIST = [
   /^GET \/(?:api|api\/v1|openapi\/v2|openapi\/v3|version)$/,
   new RegExp(`^GET /openapi/v3(?:/${SEGMENT})*/?$`),
@@ -175,7 +175,9 @@ const target = fc.oneof(
   review,
 );
 
-/** One request for each pattern of the list: chance alone does not reach every pattern in every run. */
+/**
+ * One request for each pattern of the list, since random requests do not match every pattern in every run.
+ */
 type Example = [home: string, method: string, path: string, tenant: string, protocol: string | undefined];
 const ONE_OF_EACH: Example[] = [
   '/api',
@@ -189,7 +191,7 @@ const ONE_OF_EACH: Example[] = [
   ['GET', 'POST'].map((method) => ['acme', method, path, 'acme', undefined] satisfies Example),
 );
 
-t.test('with its own identity Stonegate requests nothing beyond the closed list', async (t) => {
+t.test('Stonegate uses its own identity only for requests on the closed list', async (t) => {
   const asked = new Set<string>();
   await fc.assert(
     fc.asyncProperty(
@@ -218,6 +220,6 @@ t.test('with its own identity Stonegate requests nothing beyond the closed list'
   for (const pattern of CLOSED_LIST)
     t.ok(
       [...asked].some((line) => pattern.test(line)),
-      `the property has seen ${pattern}`,
+      `a request matched ${pattern}`,
     );
 });

@@ -1,6 +1,6 @@
 /**
- * Audit lines are put together from texts; here each is held to the same event made as an object and written
- * by JSON.stringify, whatever clients, Keystone and the API server have written into it.
+ * Audit lines are assembled from pieces of text. Here each is compared with the same event written by
+ * JSON.stringify, for arbitrary text from clients, Keystone and the API server.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -83,7 +83,7 @@ const request = fc.record(
   { requiredKeys: ['auditID', 'receivedAt', 'exchange', 'sourceIPs'] },
 );
 
-/** A target that no request may have has no info. */
+/** A request whose target is refused has no `info`. */
 function withInfo(request: AuditedRequest): AuditedRequest {
   try {
     const info = readRequestInfo(request.exchange.method, request.exchange.target, {
@@ -182,7 +182,7 @@ function eventOf(
   };
 }
 
-t.test('each line is what JSON.stringify would have written, whatever its source', async () => {
+t.test('each line equals what JSON.stringify writes, whatever the request contains', async () => {
   const now = fc.oneof(fc.integer({ min: 0, max: 4e12 }), fc.constant(1_767_323_046_007));
   fc.assert(
     fc.property(request, now, fc.integer({ min: 100, max: 599 }), (made, at, status) => {
@@ -192,7 +192,7 @@ t.test('each line is what JSON.stringify would have written, whatever its source
         clock: { now: () => at, after: () => ({ cancel() {} }) },
       });
       const { outcome, ...unanswered } = withInfo(made);
-      // One record, as in the pipeline: what was made for its first line is there for the next.
+      // One record for all stages, as in the pipeline: text that was built for the first line is reused.
       const record: AuditedRequest & { outcome?: typeof outcome } = unanswered;
       const expected = [eventOf(record, 'RequestReceived', record.receivedAt)];
       log.requestReceived(record);
@@ -208,7 +208,7 @@ t.test('each line is what JSON.stringify would have written, whatever its source
   );
 });
 
-t.test('the end of one user’s lines is not reused for another tenant of theirs', async (t) => {
+t.test('a user’s cached line ending is not reused in another tenant', async (t) => {
   const lines: AuditEvent[] = [];
   const log = createAuditLog({
     sink: { write: (...parts) => lines.push(JSON.parse(parts.join(''))) },
@@ -224,7 +224,7 @@ t.test('the end of one user’s lines is not reused for another tenant of theirs
   );
 });
 
-t.test('a quick look at a foreign text finds whatever the long one finds', async () => {
+t.test('the fast path for untrusted text writes the same as the complete one', async () => {
   fc.assert(
     fc.property(foreign, fc.integer({ min: 1, max: 600 }), (text, limit) => {
       return `"${foreignJSON(text, limit)}"` === asciiJSON(JSON.stringify(foreignText(text, limit)));

@@ -1,6 +1,6 @@
 /**
- * When a client has gone, what runs for it at the API server ends: whatever it sent of its body, whatever the
- * API server took of it, and whenever it left.
+ * When a client disconnects, its request to the API server ends, however much of the body was sent or read
+ * and whenever the client disconnects.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -20,8 +20,9 @@ const LENGTH = 6_000_000;
 interface Case {
   readonly method: 'GET' | 'POST';
   readonly longRunning: boolean;
-  /** Whether the API server begins an answer that it never ends, and whether it takes the body. */
+  /** Whether the API server begins a response that it never ends. */
   readonly answers: boolean;
+  /** Whether the API server reads the body. */
   readonly takes: boolean;
   readonly sent: number;
   readonly pipelined: boolean;
@@ -96,7 +97,7 @@ const cases: fc.Arbitrary<Case> = fc.record({
   leaves: fc.constantFrom('in order', 'at once'),
 });
 
-t.test('nothing runs on for a client that has gone', async (t) => {
+t.test('no request to the API server outlives its client', async (t) => {
   const property = fc.asyncProperty(cases, async (chosen) => {
     now = chosen;
     asked = 0;
@@ -106,7 +107,7 @@ t.test('nothing runs on for a client that has gone', async (t) => {
     const first = chosen.pipelined ? 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' : '';
     socket.write(`${first}${chosen.method} / HTTP/1.1\r\nHost: x\r\nContent-Length: ${LENGTH}\r\n\r\n`);
     socket.write(Buffer.alloc(chosen.sent));
-    // Without a byte of the body its head does not go on.
+    // The request head is not forwarded before the first byte of the body.
     await eventually(() => asked > 0 || (underWay > 0 && chosen.sent === 0));
     if (chosen.leaves === 'in order') socket.end();
     else socket.destroy();

@@ -1,6 +1,6 @@
 /**
- * Whatever an authority signs: two certificates lead to one name only if they are of one tenant and one user,
- * in either form, and no name or group from a certificate is one of the cluster's own.
+ * Two client certificates, of whatever subject, become the same user name only if they name the same user of
+ * the same tenant, in either form. No user name or group from a certificate is reserved for the cluster.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -18,7 +18,7 @@ const part = fc.string({
   maxLength: 4,
 });
 
-/** In either form, or anyhow. */
+/** A subject in either form, or with arbitrary attributes. */
 const subjectOf = (tenant: fc.Arbitrary<string>, part: fc.Arbitrary<string>) =>
   fc.oneof(
     fc.record({
@@ -38,7 +38,7 @@ const subjectOf = (tenant: fc.Arbitrary<string>, part: fc.Arbitrary<string>) =>
     })),
   );
 const subject = subjectOf(fc.constantFrom('acme', 'globex', 'a', 'system', 'all', ''), part);
-/** Of so few words that many are called alike. */
+/** Subjects of so few words that many get the same user name. */
 const similar = subjectOf(fc.constantFrom('a', 'acme'), fc.constantFrom('a', 'a:a', 'acme:a', 'b'));
 type Subject = Pick<VerifiedCertificate, 'commonNames' | 'organizations' | 'organizationalUnits'>;
 
@@ -76,7 +76,7 @@ for (const { mode, tenantInNames } of modes)
     };
 
     t.test(
-      `${mode.name}, prefix ${JSON.stringify(prefix)}: one name is one user of one tenant`,
+      `${mode.name}, prefix ${JSON.stringify(prefix)}: each user name belongs to one user of one tenant`,
       async (t) => {
         let alike = 0;
         await fc.assert(
@@ -84,16 +84,16 @@ for (const { mode, tenantInNames } of modes)
             const [first, second] = [await userOf(one), await userOf(other)];
             if (first === undefined || first.username !== second?.username) return true;
             alike += 1;
-            return personOf(one) === personOf(other);
+            return arktosUserOf(one) === arktosUserOf(other);
           }),
           { numRuns: 2_000 },
         );
-        t.ok(alike > 20, 'enough of them are called alike');
+        t.ok(alike > 20, 'enough subjects have the same user name');
       },
     );
 
     t.test(
-      `${mode.name}, prefix ${JSON.stringify(prefix)}: no user is one of the cluster's own`,
+      `${mode.name}, prefix ${JSON.stringify(prefix)}: no certificate becomes a user of the cluster itself`,
       async (t) => {
         let believed = 0;
         await fc.assert(
@@ -107,12 +107,12 @@ for (const { mode, tenantInNames } of modes)
           }),
           { numRuns: 1_000 },
         );
-        t.ok(believed > 10, 'enough of them are authenticated');
+        t.ok(believed > 10, 'enough certificates are authenticated');
       },
     );
   }
 
-/** As Arktos reads it: the two forms are two spellings of one user. */
-function personOf({ commonNames: [name = ''], organizations: [organization = ''] }: Subject): string {
+/** The user as Arktos parses the subject: the two forms are two spellings of the same user. */
+function arktosUserOf({ commonNames: [name = ''], organizations: [organization = ''] }: Subject): string {
   return organization.startsWith('tenant:') ? `${organization.slice('tenant:'.length)}:${name}` : name;
 }

@@ -1,6 +1,6 @@
 /**
- * `/.well-known/stonegate` is for everyone: whatever the configuration has, no secret, no name of a tenant or
- * project and no address of a backend gets in.
+ * `/.well-known/stonegate` is public. It never contains a secret, a name of a tenant or project or an address
+ * of a backend, whatever the configuration has.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -11,11 +11,11 @@ import { clientSetupOf } from '../../src/features/client-setup/feature.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const cert = `${(await createAuthority()).cert.trim()}\n`;
-/** What an authority's file may hold beside certificates. */
+/** A private key, which a CA file may contain besides certificates. */
 const KEY = '-----BEGIN PRIVATE KEY-----\nzqjhidden\n-----END PRIVATE KEY-----\n';
 const hidden = fc.stringMatching(/^zqj[a-z]{4,12}$/);
 
-t.test('only what a client needs is published', async () => {
+t.test('the document contains only what a client needs', async () => {
   const parts = fc.array(fc.constantFrom(cert, KEY, 'zqjnote: not for all\n'), { maxLength: 6 });
   fc.assert(
     fc.property(hidden, hidden, fc.boolean(), parts, (secret, name, hasPortal, file) => {
@@ -28,13 +28,13 @@ t.test('only what a client needs is published', async () => {
   );
 });
 
-t.test('without a portal only Keystone is named', async (t) => {
+t.test('without a portal the document names only Keystone', async (t) => {
   const { spec } = clientSetupOf(configurationSchema.parse(configurationWith('s', 'n', false)), undefined);
   const keystone = { displayName: 'OpenStack Keystone', url: 'https://keystone.example.com/v3' };
   t.strictSame(spec, { tenancyMode: 'arktos', keystone, oidc: [] });
 });
 
-/** @param secret wherever a secret or its place is named  @param name of tenants, projects and backends */
+/** @param secret each secret and secret source @param name used for tenants, projects and backends */
 function configurationWith(secret: string, name: string, hasPortal: boolean): object {
   const issuer = 'https://login.example.com';
   const jwt = (url: string) => ({

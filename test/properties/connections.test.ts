@@ -1,6 +1,6 @@
 /**
- * Many requests over few connections: in any order of events at the clients, the server and the network each
- * handler receives its own response and exactly one end.
+ * Many requests over few connections: in any order of events at the clients, the server and the network, each
+ * handler receives only its own response, and its end is reported exactly once.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -156,7 +156,7 @@ class World {
     }
   }
 
-  /** All handlers resume, and each request that has arrived gets a response. */
+  /** Resumes all handlers and responds to each request that has arrived. */
   async answerAll(): Promise<void> {
     for (const { recorder } of this.askers) recorder.pending?.resume();
     for (let where = 0; where < MAX_CONNECTIONS; where += 1) await this.#reply('whole', where, 1_000);
@@ -189,7 +189,7 @@ class World {
     asker.recorder.pending?.[does === 'abandon' ? 'cancel' : does]();
   }
 
-  /** A connection that is open at the server's end. */
+  /** A connection that is open on the server's side. */
   #open(where: number): RawConnection | undefined {
     const open = this.#connections.filter(({ socket }) => !socket.destroyed && socket.writable);
     return open[where % Math.max(1, open.length)];
@@ -202,7 +202,7 @@ class World {
     if (target === undefined) return;
     this.#answered.set(connection, (this.#answered.get(connection) ?? 0) + 1);
     const bytes = bytesOf(how, contentFor(target));
-    // Bytes after a response, if they arrive after the next request was sent, look like its response.
+    // Bytes after a response look like the next response if they arrive after the next request was sent.
     const first = how === 'with more behind it' ? bytes.length : cut;
     connection.send(bytes.slice(0, first));
     if (cut % 2 === 0) await turn();
@@ -216,14 +216,14 @@ function check({ target, recorder, abandoned }: Asker): void {
   assert.ok(abandoned || ends >= 1, `${target}: ${calls.join()}`);
   assert.ok(contentFor(target).startsWith(content), `${target} received ${content}`);
   const broken = error?.message.startsWith('broken in ') ?? false;
-  // A handler that throws at the end is called once more, with that error.
+  // A handler that throws in `onEnd` is called once more, with that error.
   assert.ok(ends <= 1 || (broken && calls.slice(-2).join() === 'onEnd,onFailure'), calls.join());
   if (ends > 0) assert.match(calls.at(-1) ?? '', /^on(End|Failure)$/, calls.join());
   for (const once of ['onSent', 'onHead', 'onEnd', 'onFailure'])
     assert.ok(calls.filter((each) => each === once).length <= 1, calls.join());
 }
 
-t.test('each handler receives only its own response, and exactly one end', async (t) => {
+t.test('each handler receives only its own response, and its end is reported exactly once', async (t) => {
   let ended = 0;
   let failed = 0;
   const steps = fc.array(step, { minLength: 5, maxLength: 60, size: 'max' });
@@ -251,5 +251,5 @@ t.test('each handler receives only its own response, and exactly one end', async
     assert.equal(ends.clock.pending, 0);
   });
   await t.resolves(fc.assert(property, { numRuns: 500 }));
-  t.ok(ended > 500 && failed > 500, `enough ended (${ended}) and failed (${failed})`);
+  t.ok(ended > 500 && failed > 500, `enough requests ended (${ended}) and failed (${failed})`);
 });

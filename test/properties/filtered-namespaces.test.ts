@@ -1,6 +1,6 @@
 /**
- * Filtered namespaces, whatever changes: pages are the list, and a client can watch from its list. Selectors
- * of clients are read as they are meant.
+ * Filtered lists of namespaces after any changes: all pages together are the whole list, and a client can
+ * watch from the revision of its list. Selectors of clients are evaluated as Kubernetes does.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -9,7 +9,7 @@ import { labelsMatch, parseLabelSelector } from '../../src/kubernetes/lists/labe
 import { action, eventsOf, replica, see } from '../support/namespace-actions.ts';
 import type { NamespacesWatch } from '../support/namespaces-site.ts';
 
-/** What a client has after the events of its watch. */
+/** The names that a client has after the events of its watch. */
 async function applied(held: ReadonlySet<string>, watch: NamespacesWatch): Promise<Set<string>> {
   await watch.read();
   const names = new Set(held);
@@ -21,7 +21,7 @@ async function applied(held: ReadonlySet<string>, watch: NamespacesWatch): Promi
 
 const QUERIES = fc.constantFrom('', 'labelSelector=env%3Dprod', 'fieldSelector=metadata.name!%3Da');
 
-t.test('pages together are the list', async (t) => {
+t.test('all pages together are the whole list', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(action, { maxLength: 20 }),
@@ -50,7 +50,7 @@ t.test('pages together are the list', async (t) => {
   t.pass();
 });
 
-t.test('a client can always watch from the revision of the list that it just got', async (t) => {
+t.test('a client can always watch from the revision of the list that it has just received', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 30 }), QUERIES, async (actions, query) => {
       const site = replica();
@@ -70,7 +70,7 @@ t.test('a client can always watch from the revision of the list that it just got
   t.pass();
 });
 
-t.test('any text is a selector or a 400', async (t) => {
+t.test('any text is parsed as a selector or refused with a 400', async (t) => {
   const characters = fc.constantFrom(...'ab=!(),<> in notin 0-./'.split(''));
   fc.assert(
     fc.property(
@@ -91,7 +91,7 @@ t.test('any text is a selector or a 400', async (t) => {
   t.pass();
 });
 
-t.test('a selector matches what it says', async (t) => {
+t.test('each operator of a selector matches the labels that it describes', async (t) => {
   const value = fc.constantFrom('', 'a', 'b', '1', '2');
   const labels = fc.dictionary(fc.constantFrom('x', 'y'), value);
   const values = fc.uniqueArray(fc.constantFrom('a', 'b', '1'), { minLength: 1 });

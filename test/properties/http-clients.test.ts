@@ -1,7 +1,7 @@
 /**
- * The same properties of two HTTP/1.1 clients, ours and undici, against a server that sends arbitrary bytes.
- * Both give the same result for a valid response, however it is split. Ours may be stricter: the last tests
- * name each class of input in which it is. `response-parser.test.ts` compares its parser with Node's.
+ * The same properties of two HTTP/1.1 clients, ours and undici, against a server that sends arbitrary bytes:
+ * both report the same result for a valid response, however it is split. Ours may be stricter; the last tests
+ * name each class of input in which it is. `response-parser.test.ts` compares its parser with Node’s.
  */
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
@@ -47,10 +47,10 @@ const content = fc.oneof(
   ),
   fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
 );
-// Undici does not trim white space at the end of a value. Node's parser does: see `response-parser.test.ts`.
+// Undici does not trim whitespace at the end of a value. Node's parser does: see `response-parser.test.ts`.
 const line = ([name, value]: readonly [string, string], blank: string): string =>
   `${name}:${blank}${value}${CRLF}`;
-/** Undici refuses a 100 that it did not ask for; `response-parser.test.ts` gives one to ours. */
+/** Undici refuses an unexpected 100 response; `response-parser.test.ts` tests one with our client. */
 const interim = fc
   .tuple(fc.constantFrom('102 Processing', '103 Early Hints'), oftenEmpty(field, 2))
   .map(
@@ -86,7 +86,7 @@ const valid: fc.Arbitrary<Valid> = fc.record({
 });
 
 const isEmpty = ({ method, status }: Valid): boolean => method === 'HEAD' || status === 204 || status === 304;
-/** Without a body the end of the connection delimits nothing. */
+/** A response without a body is not delimited by the end of the connection. */
 const closes = (each: Valid): boolean => each.closes || (each.framing === 'until close' && !isEmpty(each));
 
 function headersOf(each: Valid): (readonly [string, string])[] {
@@ -135,7 +135,7 @@ async function play(
   return outcomes;
 }
 
-t.test('a valid response is received as it was sent, however it is split, by both clients', async (t) => {
+t.test('both clients receive a valid response as it was sent, however it is split', async (t) => {
   let reused = 0;
   const property = fc.asyncProperty(fc.array(valid, { minLength: 1, maxLength: 3 }), (sent) =>
     withClients(async (server, clients) => {
@@ -156,7 +156,7 @@ t.test('a valid response is received as it was sent, however it is split, by bot
             client.name,
           );
           const sentTrailers = each.framing === 'chunked' && !isEmpty(each) ? each.trailers : [];
-          // Ours drops them on purpose; what is never allowed is that they become header fields.
+          // Our client drops trailers on purpose. They must never become header fields.
           assert.deepEqual(trailers, client.name === 'undici' ? sentTrailers : []);
         }
         const ended = sent.slice(0, -1).filter(closes).length;
@@ -168,10 +168,10 @@ t.test('a valid response is received as it was sent, however it is split, by bot
     }),
   );
   await t.resolves(fc.assert(property, { numRuns: 100 }));
-  t.ok(reused > 20, `connections were reused in ${reused} runs`);
+  t.ok(reused > 20, `enough runs (${reused}) reused a connection`);
 });
 
-t.test('an early response is received, and its connection is not used again', async (t) => {
+t.test('both clients receive an early response and do not reuse its connection', async (t) => {
   for (const create of CREATE) {
     const server = await startScriptedServer();
     const client = create(server.port);
@@ -200,7 +200,7 @@ const head = (...fields: string[]): string => ['HTTP/1.1 200 OK', ...fields, '',
 const chunked = (body: string): string => `${head('Transfer-Encoding: chunked')}${body}`;
 const empty = head('Content-Length: 0');
 
-/** Refused by both: what two parsers could read in different ways. */
+/** Responses that both clients refuse, since two parsers could read them in different ways. */
 const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
   ['a status of two digits', empty.replace('200', '20')],
@@ -228,7 +228,7 @@ const MALFORMED: readonly (readonly [name: string, bytes: string])[] = [
   ['a head that is too long', head(`A: ${'x'.repeat(70_000)}`, 'Content-Length: 0')],
 ];
 
-/** Refused by ours alone: undici's parser is lenient. */
+/** Responses that only our client refuses; undici's parser is lenient. */
 const STRICTER: readonly (readonly [name: string, bytes: string])[] = [
   ['HTTP/2', empty.replace('HTTP/1.1', 'HTTP/2.0')],
   ['an empty line before the status line', `${CRLF}${empty}`],

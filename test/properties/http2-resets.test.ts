@@ -1,7 +1,7 @@
 /**
- * A client that takes a request back over HTTP/2 ends it, whatever error code it says, however little it lets
- * be sent, and however far the response is: what runs for a connection is never more than the streams it was
- * granted.
+ * Over HTTP/2 a reset cancels its request, whatever its error code, however small the flow-control window and
+ * however much of the response was sent. A connection never has more requests in progress than the streams it
+ * was granted.
  */
 import { once } from 'node:events';
 import fc from 'fast-check';
@@ -41,7 +41,7 @@ function reset(stream: number, code: number): Buffer {
 
 const moments = ['before the head', 'behind the head', 'in the data'] as const;
 
-t.test('any reset ends its request', async (t) => {
+t.test('a reset with any error code cancels its request', async (t) => {
   let moment: (typeof moments)[number] = 'before the head';
   const signals: AbortSignal[] = [];
   let most = 0;
@@ -81,7 +81,7 @@ t.test('any reset ends its request', async (t) => {
   await t.resolves(fc.assert(property, { numRuns: 30 }));
 });
 
-t.test('requests and their resets in one piece never run beside each other', async (t) => {
+t.test('requests that are sent and reset in one write never exceed the granted streams', async (t) => {
   const signals: AbortSignal[] = [];
   let most = 0;
   const listening = await listenFor(t, async ({ response, signal }) => {
@@ -99,12 +99,12 @@ t.test('requests and their resets in one piece never run beside each other', asy
     socket.write(Buffer.concat([...taken, ...streams.map(request)]));
     await eventually(() => signals.length === 70 * (wave + 1));
   }
-  t.ok(most <= GRANTED, `${most} ran at once`);
+  t.ok(most <= GRANTED, `${most} requests ran at once`);
   socket.destroy();
 });
 
 t.test(
-  'a response that was complete but unsent when its stream was reset does not keep the connection open',
+  'a complete response that was not sent before its stream was reset does not hold the connection open',
   async (t) => {
     const clock = createFakeClock();
     let served = 0;
@@ -132,7 +132,7 @@ t.test(
       clock.advance(1_000);
       return false;
     });
-    t.equal(codes[0], 0, 'an idle connection gets GOAWAY');
+    t.equal(codes[0], 0, 'the idle connection receives GOAWAY');
     socket.destroy();
   },
 );

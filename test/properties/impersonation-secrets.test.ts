@@ -1,6 +1,6 @@
 /**
- * A token that a client sends in any field of impersonation, by mistake or on purpose, is in no line of the
- * audit log or of the program's log, whether the request is carried out or refused.
+ * A token that a client sends in any impersonation header field, by mistake or on purpose, appears neither in
+ * the audit log nor in the log, whether the request is served or refused.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -32,7 +32,7 @@ const token = fc.oneof(
 const before = fc.constantFrom('', 'acme:', 'system:', 'keystone:', 'Bearer ', 'é', '"', '\\');
 const behind = fc.constantFrom('', ':x', ' ', '@acme', '\u00ff', '"', '%');
 
-/** Where the token is put, in the client's spelling. */
+/** The header field in which the client sends the token. */
 const place = fc.constantFrom<(token: string, value: string) => HeaderField>(
   (_, value) => ['Impersonate-User', value],
   (_, value) => ['impersonate-uid', value],
@@ -50,7 +50,7 @@ for (const mode of [
   createArktosMode({ systemTenant: 'system', domains: {} }),
   createSharedMode({ domains: {}, reservedNamePrefixes: [] }),
 ])
-  t.test(`in mode ${mode.name}`, async (t) => {
+  t.test(`${mode.name}: a token in an impersonation header field is not logged`, async (t) => {
     let carriedOut = 0;
     const check = async (
       secret: string,
@@ -85,7 +85,7 @@ for (const mode of [
       carriedOut += pipeline.sent.length;
       const text = lines.join('\n');
       const spelled = [secret, secret.toLowerCase()];
-      // In lower case only a token of a known form is still one.
+      // A lower-cased token is recognized only if it has a known form.
       const known = /^(?:gAAAAA|eyJ)/.test(secret);
       return lines.length > 0 && !spelled.some((one, at) => (at === 0 || known) && text.includes(one));
     };
@@ -99,5 +99,5 @@ for (const mode of [
       ),
       { numRuns: 3_000 },
     );
-    t.ok(carriedOut > 100, 'enough of them are carried out');
+    t.ok(carriedOut > 100, 'enough requests are served');
   });

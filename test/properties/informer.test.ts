@@ -1,4 +1,7 @@
-/** Whatever a watch sends (garbage, repeated and reordered events), the index ends as the API server is. */
+/**
+ * Whatever a watch sends (garbage, repeated and reordered events), the index finally equals the state of the
+ * API server.
+ */
 import fc from 'fast-check';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
@@ -21,7 +24,7 @@ const line = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 20 }).map((text) => `${text.replaceAll('\n', '')}\n`) },
 );
 
-t.test('no order of events leaves the index without the next list, or different from it', async (t) => {
+t.test('after events in any order, the index lists again and equals the list', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 15 }), fc.subarray([...NAMES]), async (lines, left) => {
       const api = scriptedAPI();
@@ -33,7 +36,7 @@ t.test('no order of events leaves the index without the next list, or different 
         api.tellRevision(100);
         for (const each of lines) watch.send(each);
         watch.end();
-        // The history is gone: the next watch is refused, and the resource listed.
+        // The API server has compacted its history: it refuses the next watches, so the resource is listed.
         api.refuseWatches(...Array.from({ length: 5 }, () => 410));
         await eventually(() => {
           if (api.clock.untilNext <= 31_000) api.clock.advance(31_000);

@@ -1,6 +1,6 @@
 /**
- * Concurrent users receive their own responses, byte for byte, at any pace: over HTTP/1.1 and HTTP/2, from an
- * API server with and without TLS, while other clients disconnect.
+ * Concurrent users receive their own responses byte for byte, however fast they read, over HTTP/1.1 and
+ * HTTP/2, from an API server with and without TLS, while other clients disconnect.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ import { authority, startListener } from '../support/server/listening.ts';
 
 interface Fetch {
   readonly bytes: number;
-  /** Bytes that the API server writes at once. */
+  /** Bytes per write of the API server. */
   readonly step: number;
   readonly framed: 'length' | 'chunked';
   readonly over: 'HTTP/1.1' | 'HTTP/2';
@@ -29,7 +29,7 @@ interface Fetch {
   readonly leavesAt: number | undefined;
 }
 
-/** Differs for each user and at each position. */
+/** The content differs for each user and at each position. */
 function contentOf(client: number, bytes: number): Buffer {
   const words = new Uint32Array(Math.ceil(bytes / 4));
   let state = 0x9e3779b9 ^ (client + 1);
@@ -108,7 +108,7 @@ async function startSite(secure: boolean) {
   };
 }
 
-/** @returns what was read; undefined for a client that left */
+/** @returns the body; undefined if the client disconnected */
 async function read(stream: NodeJS.ReadableStream & { destroy(): unknown }, plan: Fetch) {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Members of a namespace agree with the decisions of the RBAC index, and say nothing of a namespace
- * to users who may not see it.
+ * The members of a namespace agree with the decisions of the RBAC index. The API tells users who may not see
+ * a namespace nothing about it.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -19,7 +19,7 @@ import { indexOf, question, rbacUser } from '../support/rbac-objects.ts';
 const teams = { groupsOf: () => [], teamsOf: () => [] };
 const CREATE_BINDINGS = { apiGroup: 'rbac.authorization.k8s.io' };
 
-t.test('a member may do in the namespace what the decisions of RBAC say', async () => {
+t.test('the members of a namespace and their rights agree with the decisions of RBAC', async () => {
   fc.assert(
     fc.property(rbacObjects, fc.constantFrom('a', 'b', 'c'), (objects, namespace) => {
       const index = indexOf(...objects);
@@ -29,14 +29,14 @@ t.test('a member may do in the namespace what the decisions of RBAC say', async 
         const { kind, name } = subjectOfKey(key);
         const user = kind === 'user' ? rbacUser(name) : rbacUser('no one', [name]);
         if (owner !== allows(index, user, question('create', 'rolebindings', namespace, CREATE_BINDINGS)))
-          throw new Error(`${key} is wrongly shown as ${owner ? 'an' : 'no'} owner`);
+          throw new Error(`${key} is wrongly listed as ${owner ? 'an' : 'no'} owner`);
         if (grants.length === 0) throw new Error(`${key} has no grant`);
       }
       const shown = new Set(members.map(({ key }) => key));
       for (const name of ['u1', 'u2']) {
         const get = question('get', 'namespaces', namespace, { name: namespace });
         if (allows(index, rbacUser(name), get) && !shown.has(`user:${name}`))
-          throw new Error(`${name} sees the namespace and is no member`);
+          throw new Error(`${name} sees the namespace but is not a member`);
       }
     }),
   );
@@ -76,7 +76,7 @@ t.test('a user who may not get a namespace cannot tell it from one that does not
   );
 });
 
-t.test('two members never have one name, and each is a name of Kubernetes', async () => {
+t.test('different members have different object names, and each is a valid Kubernetes name', async () => {
   const name = fc.record({
     type: fc.constantFrom('User' as const, 'Group' as const, 'Team' as const),
     name: fc.string({ minLength: 1 }),

@@ -1,6 +1,6 @@
 /**
- * No two users share a name: whatever Keystone's free text and an issuer's claims hold, different identities
- * become different Kubernetes users, or are refused.
+ * No two users share a user name: whatever Keystone’s free text and an issuer’s claims contain, different
+ * identities become different Kubernetes users, or are refused.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -11,7 +11,7 @@ import { createSharedMode } from '../../src/tenancy/shared.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { claimIdentity, keystoneIdentity } from '../support/identities.ts';
 
-/** Characters that mean something in a name, and pieces of their escapes. */
+/** Characters with a meaning in user names, and pieces of their escapes. */
 const text = fc.string({
   unit: fc.constantFrom('a', ':', '@', '%', '%3A', '%40', '%25', '3', ' ', '\u0000', 'é', '\ud800', '\udc00'),
   minLength: 0,
@@ -20,7 +20,7 @@ const text = fc.string({
 const domain = fc.oneof(fc.constantFrom('acme', 'globex', 'a', 'oidc', 'system'), text);
 const id = fc.constantFrom('a', 'b');
 
-/** An identity, and a key that is equal for the same user only. */
+/** An identity, and a key that is equal only for the same user. */
 interface Candidate {
   readonly identity: Identity;
   readonly who: string;
@@ -64,7 +64,7 @@ for (const mode of modes) {
       fc.property(anyCandidate, (candidate) => {
         const name = nameOf(mode, candidate);
         if (name === undefined) return true;
-        // As the server reads a header's value: UTF-8, blanks taken off the ends.
+        // As the API server reads the value of a header field: UTF-8, without whitespace at its ends.
         const received = Buffer.from(name, 'utf8').toString('utf8').trim();
         const before = known.get(received) ?? candidate.who;
         known.set(received, candidate.who);
@@ -72,7 +72,7 @@ for (const mode of modes) {
       }),
       { numRuns: 20_000 },
     );
-    t.ok(known.size > 100, 'enough of them have a name');
+    t.ok(known.size > 100, 'enough identities have a user name');
   });
 
   t.test(`${mode.name}: no user becomes one of the cluster's own users`, async (t) => {

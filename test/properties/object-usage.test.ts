@@ -1,6 +1,6 @@
 /**
- * Whatever object a client sends to the webhook, what it asks of a quota is counted without a fault, and
- * never as less than nothing.
+ * The quota usage of any object that a client sends to the webhook is calculated without an error and is
+ * never negative.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -8,7 +8,7 @@ import { objectUsage } from '../../src/features/quota/object-usage.ts';
 import { missingRequests } from '../../src/features/quota/pod-usage.ts';
 import { atLeast, sum } from '../../src/features/quota/usage.ts';
 
-/** Fields that the counting reads, in any place and with any value. */
+/** Fields that affect usage, in any place and with any value. */
 const field = fc.constantFrom(
   ...[
     'spec',
@@ -45,7 +45,7 @@ const { object } = fc.letrec<{ object: unknown; value: unknown }>((tie) => ({
 }));
 const resource = fc.constantFrom('pods', 'services', 'persistentvolumeclaims', 'configmaps', 'widgets');
 
-t.test('an object of any content is counted', async () => {
+t.test('the usage of an object with any content is calculated, and is never negative', async () => {
   fc.assert(
     fc.property(resource, fc.anything(), object, (resource, anything, likely) => {
       for (const one of [anything, likely]) {
@@ -60,7 +60,7 @@ t.test('an object of any content is counted', async () => {
   );
 });
 
-t.test('a container more asks for more of everything, or the same', async () => {
+t.test('another container never lowers the usage of a pod', async () => {
   const resources = fc.dictionary(
     fc.constantFrom('cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi', 'example.com/gpu'),
     fc.nat(9).map(String),

@@ -1,6 +1,7 @@
 /**
- * Whitespace around a header's value makes no difference between HTTP/2 and HTTP/1.1, and an impersonation
- * header is read or refused, never overlooked: the request would be executed as the caller.
+ * Whitespace around the value of a header field makes no difference between HTTP/2 and HTTP/1.1. An
+ * impersonation header field is read or refused, never overlooked: otherwise the request would be executed as
+ * the caller.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -42,7 +43,7 @@ function wishOf(headers: HeaderList): ImpersonationRequest | 'refused' | undefin
   }
 }
 
-t.test('whitespace around a value changes nothing, and hides no impersonation header', async (t) => {
+t.test('whitespace around a value makes no difference and hides no impersonation header field', async (t) => {
   let arrived = (_headers: HeaderList): void => undefined;
   const listening = await listenFor(t, (exchange) => {
     arrived(exchange.headers);
@@ -85,6 +86,6 @@ t.test('whitespace around a value changes nothing, and hides no impersonation he
     },
   );
   await t.resolves(fc.assert(property, { numRuns: 1_000 }));
-  t.ok(read > 20, `${read} impersonation headers can be read`);
+  t.ok(read > 20, `enough impersonation header fields (${read}) are read`);
   for (const socket of [one, two]) socket.destroy();
 });

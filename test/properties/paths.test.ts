@@ -1,8 +1,8 @@
 /**
- * No request line makes the upstream path leave the tenant: whatever a user of the tenant acme sends is
- * either refused, or read by an Arktos API server as acme's, as one of the cluster-scoped resources it guards
- * itself, or as one of the documents that every user may see. The same holds for the one tenant that the
- * path's prefix addresses, for a user whom a policy lets into every tenant.
+ * No request line makes the upstream path leave the tenant: a request of a user of acme is refused, or an
+ * Arktos API server reads it as one of acme, of a cluster-scoped resource that Arktos guards itself, or of a
+ * document that every user may see. The same holds for the one tenant that the prefix of the path addresses,
+ * if a policy lets the user enter every tenant.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -30,7 +30,7 @@ const everyTenant: Policies = {
   admitting: () => [policy],
 };
 
-/** Resources that Arktos keeps outside of tenants; the impersonated user has no right to any. */
+/** Resources that Arktos stores outside of tenants; the impersonated user has no rights to them. */
 const CLUSTER_SCOPED = [
   /^ (nodes|tenants|componentstatuses|storageclusters|datapartitionconfigs|controllerinstances)$/,
   /^(scheduling\.k8s\.io priorityclasses|node\.k8s\.io runtimeclasses|storage\.k8s\.io csi(drivers|nodes))$/,
@@ -43,13 +43,13 @@ const sender = { kind: 'stonegate' } as const;
 
 interface Routed {
   readonly route: Route;
-  /** In which the request is made. */
+  /** The tenant in which the request is made. */
   readonly acting: string;
-  /** Of the path, which is not sent. */
+  /** The prefix of the path, which is not forwarded. */
   readonly prefix: string;
 }
 
-/** @param policies that let users into other tenants */
+/** @param policies that let users enter other tenants */
 async function routeOf(verb: string, target: string, policies?: Policies): Promise<Routed | undefined> {
   try {
     const info = readRequestInfo(verb, target, { readsTenantFromPath: true });
@@ -76,7 +76,7 @@ function staysInside({ route, acting }: Routed): boolean {
   return bareWatch || CLUSTER_SCOPED.some((pattern) => pattern.test(`${reading.group} ${reading.resource}`));
 }
 
-/** However the server splits the query, it finds that tenant on `/apis` and none elsewhere. */
+/** However the server splits the query, it finds this tenant on `/apis` and no tenant elsewhere. */
 function namesOnlyOneTenant({ path, query }: Route, acting: string): boolean {
   const expected = path.startsWith('/apis') ? [acting] : [];
   return [query, query.replaceAll(';', '&')].every((text) => {
@@ -85,7 +85,7 @@ function namesOnlyOneTenant({ path, query }: Route, acting: string): boolean {
   });
 }
 
-t.test('no request line leaves the tenant', async (t) => {
+t.test('no request line reaches outside the tenant', async (t) => {
   let forwarded = 0;
   await fc.assert(
     fc.asyncProperty(method, requestTarget, async (verb, target) => {
@@ -95,15 +95,15 @@ t.test('no request line leaves the tenant', async (t) => {
     }),
     { numRuns: 5_000 },
   );
-  t.ok(forwarded > 200, 'enough of them were well-formed for the property to mean something');
+  t.ok(forwarded > 200, 'enough request lines were well-formed');
 });
 
-/** Of users who address a tenant more often than the others do. */
+/** Paths of guests, which begin with the prefix of a tenant more often than others. */
 const below = fc
   .tuple(fc.constantFrom('/tenants/globex', '/tenants/initech', '', '/tenants/system'), requestTarget)
   .map(([prefix, target]) => `${prefix}${target}`);
 
-t.test('no request line of a guest leaves the tenant that its prefix addresses', async (t) => {
+t.test('no request line of a guest reaches outside the tenant that its prefix addresses', async (t) => {
   let entered = 0;
   await fc.assert(
     fc.asyncProperty(method, below, async (verb, target) => {
@@ -117,7 +117,7 @@ t.test('no request line of a guest leaves the tenant that its prefix addresses',
     }),
     { numRuns: 5_000 },
   );
-  t.ok(entered > 100, 'enough of them entered a tenant');
+  t.ok(entered > 100, 'enough request lines entered a tenant');
 });
 
 t.test('in shared mode no path begins with a tenant', async () => {
@@ -135,7 +135,7 @@ t.test('in shared mode no path begins with a tenant', async () => {
   );
 });
 
-t.test('what goes out is what came in, byte for byte, but for the tenant and the prefix', async (t) => {
+t.test('the target is forwarded byte for byte, except for the tenant and the prefix', async (t) => {
   let rewritten = 0;
   await fc.assert(
     fc.asyncProperty(requestTarget, async (target) => {
@@ -153,5 +153,5 @@ t.test('what goes out is what came in, byte for byte, but for the tenant and the
     }),
     { numRuns: 3_000 },
   );
-  t.ok(rewritten > 100, 'enough of them were rewritten');
+  t.ok(rewritten > 100, 'enough targets were rewritten');
 });

@@ -1,6 +1,6 @@
 /**
- * Whatever a policy allows, the RBAC objects made of it allow. Nothing that can be written in a policy goes
- * beyond what policies may grant, reaches the system tenant, or outlives its removal.
+ * Whatever a policy permits, the RBAC objects compiled from it allow. Nothing that can be written in a policy
+ * goes beyond what policies may grant, reaches the system tenant, or outlives the removal of the policy.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -74,7 +74,7 @@ function stored({ tenant, object }: DesiredPolicyObject): StoredRole | StoredBin
     : clusterRoleBinding(name, roleRef, subjects, tenant);
 }
 
-/** Requests at the edges of what the policies say, most of which one of them permits. */
+/** Requests at the limits of the policies; most of them are permitted by one. */
 function aimed(policies: readonly Policy[]): readonly (readonly [Entry, PolicyAttributes])[] {
   return policies.flatMap(({ subjects, tenants, rules }) =>
     subjects.flatMap(({ tenant: home, user = 'carol', group: held }) =>
@@ -93,7 +93,7 @@ function aimed(policies: readonly Policy[]): readonly (readonly [Entry, PolicyAt
   );
 }
 
-/** Asks RBAC as the guest that the proxy sends. */
+/** Whether RBAC allows the request to the guest that the proxy impersonates. */
 function rbacAllows(world: World, { home, name, tenant }: Entry, policy: string, asked: PolicyAttributes) {
   if (!asked.isResourceRequest) return true;
   const { isResourceRequest: _, ...question } = asked;
@@ -105,7 +105,7 @@ function rbacAllows(world: World, { home, name, tenant }: Entry, policy: string,
   return allows(indexOf(...compiled(world).map(stored)), guest, { ...question, tenant });
 }
 
-t.test('whatever the policies permit, the RBAC objects made of them allow', async (t) => {
+t.test('the RBAC objects compiled from policies allow whatever the policies permit', async (t) => {
   let permits = 0;
   fc.assert(
     fc.property(world, fc.array(fc.tuple(entries, requests)), (world, asked) => {
@@ -120,27 +120,30 @@ t.test('whatever the policies permit, the RBAC objects made of them allow', asyn
     }),
     { numRuns: 1_000 },
   );
-  t.ok(permits > 1_000, `${permits} requests were permitted`);
+  t.ok(permits > 1_000, `enough requests (${permits}) were permitted`);
 });
 
-t.test('nothing is permitted beyond what policies may grant, in the system tenant or at home', async () => {
-  fc.assert(
-    fc.property(world, fc.array(fc.tuple(entries, requests)), ({ policies, granted }, asked) => {
-      const set = createPolicySet(policies);
-      return [...asked, ...aimed(policies)].every(([entry, request]) => {
-        if (set.permits(entry, request, NOW) === undefined) return true;
-        if (!request.isResourceRequest || entry.tenant === 'system' || entry.tenant === entry.home)
-          return false;
-        return (
-          roleAllows({ rules: grantableRules(granted) }, { ...request, tenant: entry.tenant }) &&
-          !['authorization.k8s.io', 'tenancy.stonegate.dev'].includes(request.apiGroup) &&
-          !['bind', 'escalate', 'impersonate'].includes(request.verb)
-        );
-      });
-    }),
-    { numRuns: 2_000 },
-  );
-});
+t.test(
+  'policies permit nothing beyond what they may grant, nor in the system tenant or the home tenant',
+  async () => {
+    fc.assert(
+      fc.property(world, fc.array(fc.tuple(entries, requests)), ({ policies, granted }, asked) => {
+        const set = createPolicySet(policies);
+        return [...asked, ...aimed(policies)].every(([entry, request]) => {
+          if (set.permits(entry, request, NOW) === undefined) return true;
+          if (!request.isResourceRequest || entry.tenant === 'system' || entry.tenant === entry.home)
+            return false;
+          return (
+            roleAllows({ rules: grantableRules(granted) }, { ...request, tenant: entry.tenant }) &&
+            !['authorization.k8s.io', 'tenancy.stonegate.dev'].includes(request.apiGroup) &&
+            !['bind', 'escalate', 'impersonate'].includes(request.verb)
+          );
+        });
+      }),
+      { numRuns: 2_000 },
+    );
+  },
+);
 
 t.test('each rule of a policy is concrete, and no policy enters the system tenant', async () => {
   fc.assert(
@@ -160,7 +163,7 @@ t.test('each rule of a policy is concrete, and no policy enters the system tenan
   );
 });
 
-t.test('a line for every resource permits no secrets, credentials, connections or RBAC kinds', async () => {
+t.test('a line for every resource permits no Secrets, credentials, connections or RBAC kinds', async () => {
   const line = fc
     .tuple(grantable, fc.boolean(), fc.constantFrom('*', '', 'apps', 'example.com'))
     .map(([granted, readonly, apiGroup]) => {
@@ -180,7 +183,7 @@ t.test('a line for every resource permits no secrets, credentials, connections o
 });
 
 t.test(
-  'RBAC objects are written into entered tenants alone, and a role of the system tenant is not bound',
+  'RBAC objects are written only into entered tenants, and the system tenant gets no binding',
   async () => {
     fc.assert(
       fc.property(world, (world) =>
@@ -196,7 +199,7 @@ t.test(
 );
 
 t.test(
-  'an object that no schema was applied to grants nothing or what it says, and stops no other',
+  'a policy that no schema has validated grants nothing unless it is ready, and affects no other',
   async () => {
     fc.assert(
       fc.property(anySpec, (spec) => {
@@ -215,19 +218,22 @@ t.test(
   },
 );
 
-t.test('any text as a policy file is policies or problems with a line, never both', async () => {
-  const mutated = fc
-    .tuple(fc.nat(300), fc.nat(3), fc.string({ unit: 'binary', maxLength: 5 }))
-    .map(([at, length, text]) => `${abacLine().slice(0, at)}${text}${abacLine().slice(at + length)}`);
-  fc.assert(
-    fc.property(fc.oneof(mutated, fc.string({ unit: 'binary' })), (text) => {
-      const { policies, problems } = readAbacFile(text);
-      if (problems.length > 0) return policies.length === 0 && problems.every(({ line = 0 }) => line > 0);
-      return policies.every(
-        ({ tenants, subjects: [subject], rules }) =>
-          !tenants.has(subject?.tenant ?? '') && !tenants.has('system') && rules.length > 0,
-      );
-    }),
-    { numRuns: 20_000 },
-  );
-});
+t.test(
+  'any text of a policy file results in policies or in problems with a line, never in both',
+  async () => {
+    const mutated = fc
+      .tuple(fc.nat(300), fc.nat(3), fc.string({ unit: 'binary', maxLength: 5 }))
+      .map(([at, length, text]) => `${abacLine().slice(0, at)}${text}${abacLine().slice(at + length)}`);
+    fc.assert(
+      fc.property(fc.oneof(mutated, fc.string({ unit: 'binary' })), (text) => {
+        const { policies, problems } = readAbacFile(text);
+        if (problems.length > 0) return policies.length === 0 && problems.every(({ line = 0 }) => line > 0);
+        return policies.every(
+          ({ tenants, subjects: [subject], rules }) =>
+            !tenants.has(subject?.tenant ?? '') && !tenants.has('system') && rules.length > 0,
+        );
+      }),
+      { numRuns: 20_000 },
+    );
+  },
+);

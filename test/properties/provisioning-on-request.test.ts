@@ -1,6 +1,6 @@
 /**
- * Whatever the cluster holds: what is created on a request of a project's user is what a run for all would
- * create, and no other client's objects are changed.
+ * In any cluster, the request of a project’s user creates the same objects as a complete run would, and
+ * changes no objects of other clients.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -82,7 +82,7 @@ t.test("no other client's objects are created, changed or deleted", async () => 
   );
 });
 
-t.test('a run for all finds nothing left to do for that project', async () => {
+t.test('a complete run finds nothing left to do for that project', async () => {
   await fc.assert(
     fc.asyncProperty(enabledKeystone, mode, async (given, of) => {
       const cluster = createMemoryCluster();
@@ -108,7 +108,7 @@ t.test('a second request finds nothing left to provision', async () => {
   );
 });
 
-t.test('no user is bound if another project has the namespace', async () => {
+t.test('no user gets a binding if another project owns the namespace', async () => {
   await fc.assert(
     fc.asyncProperty(enabledKeystone, mode, fc.boolean(), async (given, of, labelled) => {
       const cluster = createMemoryCluster();

@@ -1,6 +1,6 @@
 /**
- * Whatever Keystone says and whatever is in the cluster: provisioning comes to rest, touches nothing that is
- * not its own, and binds no user if Stonegate did not create the namespace for that very project.
+ * For any state of Keystone and of the cluster, provisioning reaches a stable state, changes only its own
+ * objects, and binds users only in namespaces that Stonegate created for the same project.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -66,7 +66,7 @@ function plant(cluster: MemoryCluster, mode: Mode, foreignObjects: Foreign): voi
 const state = (cluster: MemoryCluster) =>
   new Map([...cluster.objects].map(([key, { object }]) => [key, object.metadata.resourceVersion]));
 
-t.test('applying a plan reaches a state for which there is nothing left to do', async () => {
+t.test('after a plan was applied, the next plan is empty', async () => {
   await fc.assert(
     fc.asyncProperty(
       wildKeystone,
@@ -91,7 +91,7 @@ t.test('applying a plan reaches a state for which there is nothing left to do', 
 });
 
 t.test(
-  'only what is its own changes, and users are bound only in the namespace made for their project',
+  'only Stonegate’s own objects change, and users are bound only in the namespace of their project',
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -112,7 +112,8 @@ t.test(
           for (const { object, place } of cluster.objects.values()) {
             if (!('roleRef' in object) || !isManaged(object)) continue;
             if (object.kind === 'ClusterRoleBinding') {
-              if (mode === 'shared' || place.tenant === 'system') throw new Error('it counts everywhere');
+              if (mode === 'shared' || place.tenant === 'system')
+                throw new Error('a cluster role binding applies to every tenant');
               continue;
             }
             const { tenant = '', namespace = '' } = place;
@@ -122,7 +123,7 @@ t.test(
             const [, named] =
               /^keystone:project:([^:]+):/.exec(storedBinding(object).subjects[0]?.name ?? '') ?? [];
             if (madeFor !== project || (named !== undefined && labelValue(named) !== project))
-              throw new Error(`${named} is bound in ${key}, which is of ${madeFor}`);
+              throw new Error(`${named} is bound in ${key}, which was created for ${madeFor}`);
             if (owners.get(key) !== undefined && owners.get(key) !== project)
               throw new Error(`two projects share ${key}`);
             owners.set(key, project);
@@ -135,7 +136,7 @@ t.test(
 );
 
 t.test(
-  'without a word from the operator no more than the configured share of several bindings goes',
+  'unless the operator forces it, no more than the configured share of several bindings is deleted',
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,6 +1,6 @@
 /**
- * Whatever is annotated and whatever tenants have: what is no copy is not changed, a copy carries nothing
- * that binds it to its source, and publishing again changes nothing.
+ * Whatever is annotated and whatever objects tenants have: only copies are changed, a copy contains nothing
+ * that ties it to its source, and a second run changes nothing.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -127,7 +127,7 @@ const isCopy = ({ object }: Stored) => object.metadata.labels?.[PUBLISHED_FROM] 
 const text = (stored: readonly Stored[]) =>
   JSON.stringify(stored.map(({ kind, place, object }) => [kind.resource, place, object]));
 
-t.test('what is no copy is not changed, unless its source says so', async () => {
+t.test('an object of a tenant is not changed unless its source has the policy SystemFirst', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async (world) => {
       const sources = world.sources.filter(({ policy }) => policy !== 'SystemFirst');
@@ -143,7 +143,7 @@ t.test('what is no copy is not changed, unless its source says so', async () => 
   );
 });
 
-t.test('publishing again changes nothing', async () => {
+t.test('a second run changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, async (world) => {
       const site = siteOf(world);
@@ -155,7 +155,7 @@ t.test('publishing again changes nothing', async () => {
 });
 
 t.test(
-  'a copy carries nothing that binds it to its source, and nothing that is never published',
+  'a copy contains nothing that ties it to its source, and nothing that is never published',
   async () => {
     await fc.assert(
       fc.asyncProperty(worlds, async (world) => {
@@ -191,11 +191,11 @@ t.test(
   },
 );
 
-t.test('without a source exactly its copies are gone', async () => {
+t.test('a run after a source was deleted deletes exactly its copies', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, fc.nat(), async (world, choice) => {
       const site = siteOf({ ...world, own: [] });
-      // Bindings depend on roles: only one kind of object goes.
+      // Roles and bindings are left, since bindings depend on roles: copies of only one kind must disappear.
       const removable = site.objects
         .all()
         .filter(

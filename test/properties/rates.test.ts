@@ -1,6 +1,7 @@
 /**
- * Whatever clients and Redis do, all processes together admit at most a burst and what the rate gives, in
- * every period. Each loss and each return of Redis adds at most one burst, when processes notice it.
+ * Whatever clients and Redis do, all processes together admit at most a burst plus what the rate allows, in
+ * every period. Each loss and each return of Redis adds at most one burst, at the time when the processes
+ * notice it.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -14,7 +15,7 @@ const REQUESTS = [
 ] as const;
 const PROCESSES = 3;
 
-/** Every share can pay the dearest request. Some accounts are full again before taken tokens expire. */
+/** Every share can pay for the most expensive request. Some accounts refill before taken tokens expire. */
 const rate = fc
   .record({
     burst: fc.integer({ min: 10 * PROCESSES, max: 200 }),
@@ -29,7 +30,7 @@ const request = fc.record({
   what: fc.nat({ max: REQUESTS.length - 1 }),
   times: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 300 })),
 });
-/** A client that keeps asking: the process takes tokens for it in advance. */
+/** A client that sends requests continuously: the process takes tokens for it in advance. */
 const stream = fc.record({
   kind: fc.constant('stream' as const),
   process: fc.nat({ max: PROCESSES - 1 }),
@@ -59,14 +60,14 @@ interface Admission {
 }
 
 /**
- * Milliseconds: a process notices a break at its first request after it, or, after five commands in a row, a
- * fifth of a second later.
+ * In milliseconds. A process notices a break at its first request after it or, after five commands in a row,
+ * a fifth of a second later.
  */
 const NOTICE = 200;
 
 interface Break {
   readonly at: number;
-  /** By process; undefined if it has had no request since. */
+  /** By process; undefined if it has had no request since the break. */
   readonly noticedAt: (number | undefined)[];
 }
 
@@ -75,12 +76,12 @@ interface Limits {
   readonly perUser: { readonly perSecond: number; readonly burst: number };
 }
 
-/** Runs the steps, each after the responses to those before it as far as they come without time passing. */
+/** Runs each step after the responses to the earlier ones, except those that need time to pass. */
 async function run({ perTenant, perUser }: Limits, steps: readonly Step[]) {
   const rates = { perTenant, perUser };
   const { ask, clock, accounts, processes } = createRatesSite({ rates, processes: PROCESSES, redis: true });
   const admissions: Admission[] = [];
-  /** When Redis was lost, came back or was emptied, and when each process noticed it at the latest. */
+  /** When Redis was lost, came back or was emptied, and the latest time at which each process noticed it. */
   const breaks: Break[] = [];
   const noticed = (process: number): void => {
     for (const { noticedAt } of breaks) noticedAt[process] ??= clock.now() + NOTICE;
@@ -114,12 +115,12 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Whether every process had noticed it before. */
+/** Whether every process had noticed the break before this time. */
 function isOver({ noticedAt }: Break, time: number): boolean {
   return noticedAt.every((at) => at !== undefined && at < time);
 }
 
-/** The first period in which more was admitted than may be; undefined if there is none. */
+/** The first period in which too much was admitted; undefined if there is none. */
 function excess(
   admissions: readonly Admission[],
   breaks: readonly Break[],
@@ -138,7 +139,7 @@ function excess(
 }
 
 function holds(limits: Limits, { admissions, breaks }: Awaited<ReturnType<typeof run>>): void {
-  t.equal(excess(admissions, breaks, limits.perTenant), undefined, 'the tenant');
+  t.equal(excess(admissions, breaks, limits.perTenant), undefined, 'the tenant stays within its rate');
   for (const user of ['alice', 'bob']) {
     const own = admissions.filter((one) => one.user === user);
     t.equal(excess(own, breaks, limits.perUser), undefined, user);
@@ -147,7 +148,7 @@ function holds(limits: Limits, { admissions, breaks }: Awaited<ReturnType<typeof
 
 const limits = fc.record({ perTenant: rate, perUser: rate });
 
-t.test('three processes admit no more than the burst and the rate, in every period', async () => {
+t.test('three processes together admit no more than the burst and the rate, in every period', async () => {
   const steps = fc.array(fc.oneof(request, stream, pass), { minLength: 1, maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(limits, steps, async (given, taken) => holds(given, await run(given, taken))),
@@ -155,7 +156,7 @@ t.test('three processes admit no more than the burst and the rate, in every peri
   );
 });
 
-t.test('each time that Redis is lost, or is back, adds at most one burst', async () => {
+t.test('each loss and each return of Redis adds at most one burst', async () => {
   const steps = fc.array(
     fc.oneof(...[request, stream, pass].map((arbitrary) => ({ arbitrary, weight: 3 })), {
       arbitrary: fault,

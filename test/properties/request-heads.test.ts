@@ -1,6 +1,6 @@
 /**
  * Stonegate sends exactly one request with exactly the given fields, or nothing: a smuggled second request
- * would carry Stonegate's own identity.
+ * would carry Stonegate’s own identity.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ interface Read {
   readonly refused: boolean;
 }
 
-/** Parses the bytes, in one or two pieces, with Node's server. */
+/** Parses the bytes, in one or two pieces, with Node's HTTP server. */
 function readByNode(bytes: Buffer, place: number): Read {
   const requests: http.IncomingMessage[] = [];
   let refused = false;
@@ -115,7 +115,7 @@ function framingOf(asked: string, framing: RequestFraming): string[] {
   return ['POST', 'PUT', 'PATCH'].includes(asked) ? ['content-length', '0'] : [];
 }
 
-t.test('a request head is one request with the given fields, or is refused', async (t) => {
+t.test('a request head is sent as one request with the given fields, or is refused', async (t) => {
   let sent = 0;
   const property = fc.property(
     method,
@@ -147,62 +147,65 @@ t.test('a request head is one request with the given fields, or is refused', asy
   t.ok(sent > 500, 'enough requests were sent');
 });
 
-t.test('a body arrives completely or its request fails, and no part of it is another request', async (t) => {
-  const seen: { url: string | undefined; body: Buffer; whole: boolean }[] = [];
-  const server = http.createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    const entry = { url: request.url, body: Buffer.alloc(0), whole: false };
-    seen.push(entry);
-    request.on('error', () => undefined).on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      entry.body = Buffer.concat(parts);
-      entry.whole = request.complete;
-      response.end('taken');
+t.test(
+  'a body arrives completely or its request fails, and no part of it is read as another request',
+  async (t) => {
+    const seen: { url: string | undefined; body: Buffer; whole: boolean }[] = [];
+    const server = http.createServer(async (request, response) => {
+      const parts: Buffer[] = [];
+      const entry = { url: request.url, body: Buffer.alloc(0), whole: false };
+      seen.push(entry);
+      request.on('error', () => undefined).on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        entry.body = Buffer.concat(parts);
+        entry.whole = request.complete;
+        response.end('taken');
+      });
     });
-  });
-  server.on('clientError', (_error, socket) => socket.destroy());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const { pool, ask } = createTestPool({ server: `http://127.0.0.1:${address.port}` });
-  t.teardown(async () => {
-    await pool.destroy();
-    server.closeAllConnections();
-    server.close();
-  });
+    server.on('clientError', (_error, socket) => socket.destroy());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no port');
+    const { pool, ask } = createTestPool({ server: `http://127.0.0.1:${address.port}` });
+    t.teardown(async () => {
+      await pool.destroy();
+      server.closeAllConnections();
+      server.close();
+    });
 
-  const smuggled = Buffer.from('GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n');
-  const part = fc.oneof(
-    fc.constantFrom(Buffer.alloc(0), smuggled, Buffer.from('0\r\n\r\n'), Buffer.alloc(70_000, 'x')),
-    fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
-  );
-  const promise = fc.constantFrom('chunked', 'exact', 'exact', 'at once', 'more', 'less', 'nothing');
-  const property = fc.asyncProperty(fc.array(part, { maxLength: 6 }), promise, async (parts, promised) => {
-    seen.length = 0;
-    const content = Buffer.concat(parts);
-    const off =
-      promised === 'more' ? 1 : promised === 'less' ? -Math.min(smuggled.length, content.length) : 0;
-    const framed: RequestFraming =
-      promised === 'chunked' ? 'chunked' : promised === 'nothing' ? 'none' : content.length + off;
-    const body = promised === 'at once' ? content : Readable.from(parts);
-    const one = ask({ method: 'POST', target: '/one', framing: framed, body });
-    await one.ended;
-    const next = ask({ target: '/next' });
-    await next.ended;
-    assert.deepEqual([next.status, next.content], [200, 'taken']);
-    const [first] = seen.filter(({ url }) => url === '/one');
-    assert.equal(one.ends, 1);
-    if (off === 0 && promised !== 'nothing') {
-      assert.equal(one.error, undefined);
-      assert.ok(first?.whole && first.body.equals(content));
-    } else if (off < 0) {
-      // The announced bytes may have arrived, and been answered, before the excess.
-      assert.ok(!first?.whole || first.body.equals(content.subarray(0, off)));
-    } else {
-      assert.ok(one.error !== undefined && first?.whole !== true);
-    }
-    assert.ok(seen.every(({ url }) => url === '/one' || url === '/next'));
-  });
-  await t.resolves(fc.assert(property, { numRuns: 200 }));
-});
+    const smuggled = Buffer.from('GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n');
+    const part = fc.oneof(
+      fc.constantFrom(Buffer.alloc(0), smuggled, Buffer.from('0\r\n\r\n'), Buffer.alloc(70_000, 'x')),
+      fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
+    );
+    const promise = fc.constantFrom('chunked', 'exact', 'exact', 'at once', 'more', 'less', 'nothing');
+    const property = fc.asyncProperty(fc.array(part, { maxLength: 6 }), promise, async (parts, promised) => {
+      seen.length = 0;
+      const content = Buffer.concat(parts);
+      const off =
+        promised === 'more' ? 1 : promised === 'less' ? -Math.min(smuggled.length, content.length) : 0;
+      const framed: RequestFraming =
+        promised === 'chunked' ? 'chunked' : promised === 'nothing' ? 'none' : content.length + off;
+      const body = promised === 'at once' ? content : Readable.from(parts);
+      const one = ask({ method: 'POST', target: '/one', framing: framed, body });
+      await one.ended;
+      const next = ask({ target: '/next' });
+      await next.ended;
+      assert.deepEqual([next.status, next.content], [200, 'taken']);
+      const [first] = seen.filter(({ url }) => url === '/one');
+      assert.equal(one.ends, 1);
+      if (off === 0 && promised !== 'nothing') {
+        assert.equal(one.error, undefined);
+        assert.ok(first?.whole && first.body.equals(content));
+      } else if (off < 0) {
+        // The announced bytes may have arrived and received a response before the excess bytes.
+        assert.ok(!first?.whole || first.body.equals(content.subarray(0, off)));
+      } else {
+        assert.ok(one.error !== undefined && first?.whole !== true);
+      }
+      assert.ok(seen.every(({ url }) => url === '/one' || url === '/next'));
+    });
+    await t.resolves(fc.assert(property, { numRuns: 200 }));
+  },
+);

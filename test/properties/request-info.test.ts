@@ -1,6 +1,6 @@
 /**
- * The one parse agrees with the table of a real server and with another reading of the same paths, and
- * nothing on a request line makes it fail otherwise than with a Status.
+ * The parser of request lines agrees with the table of a real server and with a second parser of the same
+ * paths. It refuses a request line only with a Status.
  */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -23,16 +23,16 @@ const rewritten = readFileSync(new URL('../conformance/arktos/paths.tsv', import
 
 const tenantName = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?$/);
 
-/** What a request asks for, wherever its tenant is written. */
+/** What a request asks for, independent of where its tenant is written. */
 function meaning(info: RequestInfo) {
   const { rawPath, rawQuery, ...rest } = info;
   return rest.isResourceRequest ? { ...rest, tenant: '', tenantOffset: 0 } : rest;
 }
 
 t.test(
-  'a full path means what its short path means, for every row of the table and any tenant',
+  'a full path has the same meaning as its short path, for every row of the table and any tenant',
   async (t) => {
-    t.ok(rewritten.length > 30, 'the table is there');
+    t.ok(rewritten.length > 30, 'the table has enough rows');
     fc.assert(
       fc.property(fc.constantFrom(...rewritten), tenantName, ({ method, short, full }, tenant) => {
         const info = parse(method, short);
@@ -45,7 +45,7 @@ t.test(
   },
 );
 
-t.test('the offset of the tenant is where the real server has it, for every row of the table', async (t) => {
+t.test('the offset of the tenant agrees with the real server, for every row of the table', async (t) => {
   for (const { method, short, full } of rewritten) {
     const info = parse(method, short);
     const offset = info.isResourceRequest ? info.tenantOffset : -1;
@@ -53,7 +53,7 @@ t.test('the offset of the tenant is where the real server has it, for every row 
   }
 });
 
-t.test('whatever is not refused is read as Arktos reads it', async (t) => {
+t.test('every path that is not refused is parsed as Arktos parses it', async (t) => {
   let read = 0;
   fc.assert(
     fc.property(requestTarget, (target) => {
@@ -76,10 +76,10 @@ t.test('whatever is not refused is read as Arktos reads it', async (t) => {
     }),
     { numRuns: 5_000 },
   );
-  t.ok(read > 200, 'enough of them named a resource');
+  t.ok(read > 200, 'enough paths named a resource');
 });
 
-/** What separates, escapes and names things in a query, and what could be taken for it. */
+/** Separators, escapes and names in a query, and text that could be mistaken for them. */
 const queryPiece = fc.oneof(
   fc.constantFrom('watch', 'watch=', '=', '&', '1', '0', 'true', 'FALSE', '+', '%', '%26', '%3D', '%77', ';'),
   fc.constantFrom(
@@ -111,10 +111,10 @@ t.test('a list and a watch are distinguished as in Go, or the query is refused',
     }),
     { numRuns: 10_000 },
   );
-  t.ok(watches > 300, 'enough of them were watches');
+  t.ok(watches > 300, 'enough requests were watches');
 });
 
-/** `url.ParseQuery` and the conversion to a boolean, on bytes. */
+/** Go's `url.ParseQuery` and the conversion to a boolean, on bytes. */
 function verbAsInGo(text: string): string {
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=');
@@ -126,7 +126,7 @@ function verbAsInGo(text: string): string {
   return 'list';
 }
 
-/** The bytes, each as one character. */
+/** Unescapes to bytes, each as one character. */
 function unescapeAsGo(text: string): string | undefined {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;
   return text

@@ -1,6 +1,6 @@
 /**
- * The end of a response decides what the next user receives. Any bytes are read alike however they are cut,
- * Node's parser agrees, and bytes after a response belong to no response.
+ * The end of a response decides what the next user receives. Any bytes are parsed alike however they are
+ * split, Node’s parser agrees, and bytes after a response belong to no response.
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -231,7 +231,7 @@ function cutAt(answer: Buffer, places: readonly number[]): Buffer[] {
   return at.slice(1).map((end, index) => answer.subarray(at[index], end));
 }
 
-t.test('however the bytes are split, the response is the same', async (t) => {
+t.test('the parsed response does not depend on how its bytes are split', async (t) => {
   const property = fc.property(
     bytes,
     method,
@@ -245,7 +245,7 @@ t.test('however the bytes are split, the response is the same', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 3_000 }));
 });
 
-t.test('Node’s parser agrees about every accepted response', async (t) => {
+t.test('Node’s parser agrees on every accepted response', async (t) => {
   let accepted = 0;
   const property = fc.asyncProperty(bytes, method, async (answer, asked) => {
     const ours = readByUs([answer], asked);
@@ -273,7 +273,7 @@ t.test('Node’s parser agrees about every accepted response', async (t) => {
   t.ok(accepted > 500, 'enough responses were accepted');
 });
 
-t.test('bytes after a response are part of no response', async (t) => {
+t.test('bytes after a response belong to no response', async (t) => {
   const behind = fc.oneof(
     bytes,
     fc.constantFrom('x', CRLF, '0\r\n\r\n').map((text) => Buffer.from(text)),
@@ -290,7 +290,7 @@ t.test('bytes after a response are part of no response', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 3_000 }));
 });
 
-t.test('an aborted response is never complete, wherever it ends', async (t) => {
+t.test('an aborted response is never reported as complete, wherever it breaks off', async (t) => {
   const property = fc.property(bytes, method, (answer, asked) => {
     const size = sizeByUs(answer, asked);
     if (size === undefined) return;

@@ -1,4 +1,4 @@
-/** Whatever projects, domains and namespaces are called: roles count in their own scope and nowhere else. */
+/** Whatever the names of projects, domains and namespaces, roles count only in their own scope. */
 import fc from 'fast-check';
 import t from 'tap';
 import { rolesInScope } from '../../src/identity/keystone/roles-in-scope.ts';
@@ -34,16 +34,21 @@ const anyRoleScope = fc.record({
   cluster: fc.boolean(),
 });
 
-t.test('no other domain, namespace or project ever counts, and every one that matches does', async () => {
-  fc.assert(
-    fc.property(fc.array(anyAssignment), anyRoleScope, (assignments, roleScope) => {
-      const counting = rolesInScope(assignments, roleScope, rules).map(({ scope }) => JSON.stringify(scope));
-      return assignments.every(
-        ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, roleScope),
-      );
-    }),
-  );
-});
+t.test(
+  'a role counts in every scope that matches it and in no other domain, namespace or project',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(anyAssignment), anyRoleScope, (assignments, roleScope) => {
+        const counting = rolesInScope(assignments, roleScope, rules).map(({ scope }) =>
+          JSON.stringify(scope),
+        );
+        return assignments.every(
+          ({ scope }) => counting.includes(JSON.stringify(scope)) === matches(scope, roleScope),
+        );
+      }),
+    );
+  },
+);
 
 function matches(
   scope: AssignmentScope,

@@ -1,4 +1,4 @@
-/** The secrets that Stonegate issues: their form, their chance, and what a typo does. */
+/** The secrets of access tokens: their form, their randomness, and the detection of typos. */
 import fc from 'fast-check';
 import t from 'tap';
 import { digestOfSecret, idOfSecret, newSecret } from '../../src/identity/secret-token.ts';
@@ -6,7 +6,7 @@ import { digestOfSecret, idOfSecret, newSecret } from '../../src/identity/secret
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const prefix = fc.constantFrom('sgt_' as const, 'sgi_' as const);
 
-/** Bytes of a generator by Numerical Recipes. */
+/** Bytes of the linear congruential generator of Numerical Recipes. */
 function seeded(seed: number) {
   let state = seed;
   return {
@@ -34,7 +34,7 @@ function base62(number: number): string {
   return number < 62 ? (BASE62[number] ?? '') : `${base62(Math.floor(number / 62))}${BASE62[number % 62]}`;
 }
 
-t.test('D431 a secret ends with the CRC-32 of what is before it, in six characters of base62', async (t) => {
+t.test('D431 a secret ends with the CRC-32 of the text before it, in six characters of base62', async (t) => {
   let shorter = 0;
   fc.assert(
     fc.property(prefix, fc.integer(), (kind, seed) => {
@@ -52,7 +52,7 @@ t.test('D431 a secret ends with the CRC-32 of what is before it, in six characte
     }),
     { numRuns: 500, seed: 1 },
   );
-  t.ok(shorter > 0, 'among them are sums with fewer digits');
+  t.ok(shorter > 0, 'some checksums have fewer digits');
 });
 
 t.test('D434 random text in the form of a secret does not pass the checksum', async (t) => {
@@ -62,7 +62,7 @@ t.test('D434 random text in the form of a secret does not pass the checksum', as
   t.same(new Set(made), new Set([undefined]));
 });
 
-t.test('one wrong character, two that are swapped, and another prefix are no secret', async () => {
+t.test('a secret with a wrong character, two swapped characters or another prefix is refused', async () => {
   const character = fc.constantFrom(...BASE62, '_', '-', ' ', 'é');
   fc.assert(
     fc.property(fc.integer(), fc.nat({ max: 49 }), character, (seed, at, wrong) => {
@@ -78,11 +78,11 @@ t.test('one wrong character, two that are swapped, and another prefix are no sec
   );
 });
 
-t.test('bytes that would make some characters likelier than others are not used', async (t) => {
+t.test('random bytes that would make some characters more likely than others are skipped', async (t) => {
   const fills = [255, 0, 255, 0].values();
   const random = { bytes: (size: number) => Buffer.alloc(size, fills.next().value) };
   t.match(newSecret('sgt_', random).text, /^sgt_0{40}/);
-  t.equal(256 % 62, 8, 'bytes from 248');
+  t.equal(256 % 62, 8, 'bytes from 248 on are skipped');
   const counts = new Map<string, number>();
   for (let byte = 0; byte < 248; byte += 1) {
     const { text } = newSecret('sgt_', { bytes: (size) => Buffer.alloc(size, byte) }, 'aaaaaaaa');

@@ -1,7 +1,6 @@
 /**
- * Files that hold secrets go wrong like all others, and what is said of them ends up in terminals, logs and
- * tickets. So whatever such a file holds, however it is broken: no part of a password or token of it stands
- * in a problem.
+ * Problems of files that hold secrets end up in terminals, logs and tickets. However such a file is broken,
+ * no problem quotes any part of a password or token from it.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -15,7 +14,7 @@ import { parseConfiguration } from '../../src/config/parse.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { parseBasicAuthFile, parseTokenFile } from '../../src/config/static-users.ts';
 
-/** Parts of secrets that no sentence of Stonegate's has in it. */
+/** Parts of secrets that occur in no message of Stonegate. */
 const PARTS = ['zqj', '7xk', 'ßÞ', '0451'];
 
 function assertTellsNothing(said: string): void {
@@ -25,28 +24,31 @@ function assertTellsNothing(said: string): void {
 const textOf = (...pieces: string[]) =>
   fc.array(fc.constantFrom(...PARTS, ...pieces), { maxLength: 24 }).map((parts) => parts.join(''));
 
-t.test('a line of a user file, with any mistake in its columns', async () => {
-  const content = textOf(
-    ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
-    ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
-  );
-  const rules = { usernamePrefix: '', groupsPrefix: '', tenantInNames: false, tenantOfOthers: undefined };
-  fc.assert(
-    fc.property(content, (text) => {
-      for (const parse of [parseTokenFile, parseBasicAuthFile])
-        assertTellsNothing(parse(Buffer.from(text), rules).problems.join('\n'));
-    }),
-    { numRuns: 2_000 },
-  );
-});
+t.test(
+  'no problem of a line of a user file quotes its secret, whatever is wrong with its columns',
+  async () => {
+    const content = textOf(
+      ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
+      ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
+    );
+    const rules = { usernamePrefix: '', groupsPrefix: '', tenantInNames: false, tenantOfOthers: undefined };
+    fc.assert(
+      fc.property(content, (text) => {
+        for (const parse of [parseTokenFile, parseBasicAuthFile])
+          assertTellsNothing(parse(Buffer.from(text), rules).problems.join('\n'));
+      }),
+      { numRuns: 2_000 },
+    );
+  },
+);
 
-/** What YAML may take for something else than text. */
+/** Values that YAML may parse as something other than text. */
 const yaml = textOf(
   ...['"', "'", ': ', ':', '- ', '{', '}', '[', ']', ',', '#', '&', '*', '!', '!!', '|', '>', '%', '@', '`'],
   ...['\n', '\n  ', '\n    ', '\t', '\\', '\\x', '---\n', '...\n', '? ', '<<: ', ' '],
 );
 
-/** @param read throws, or returns, what is said */
+/** @param read returns the problem, or throws it */
 async function saidBy(read: () => unknown): Promise<string> {
   try {
     await read();
@@ -56,13 +58,13 @@ async function saidBy(read: () => unknown): Promise<string> {
   }
 }
 
-t.test('a clouds.yaml whose password is no YAML', async (t) => {
+t.test('no problem of a clouds.yaml quotes its password', async (t) => {
   const folder = t.testdir({ 'clouds.yaml': '' });
   await fc.assert(
     fc.asyncProperty(yaml, async (password) => {
       const text = `clouds:\n  acme:\n    auth:\n      password: ${password}\n      username: alice\n`;
       await writeFile(`${folder}/clouds.yaml`, text);
-      // The names of clouds are told, and are none of the secrets.
+      // The problem names the clouds, and their names contain no secret.
       const said = await saidBy(() => readCloud('acme', { env: { HOME: folder }, folder, siteFolders: [] }));
       assertTellsNothing(said.replace(/; there is .*/s, ''));
     }),
@@ -70,7 +72,7 @@ t.test('a clouds.yaml whose password is no YAML', async (t) => {
   );
 });
 
-t.test('a kubeconfig whose token is no YAML', async (t) => {
+t.test('no problem of a kubeconfig quotes its token', async (t) => {
   const folder = t.testdir({ config: '' });
   const entries = { clusters: [], users: [], contexts: [] };
   await fc.assert(
@@ -110,7 +112,7 @@ function withSecrets(secret: unknown): object {
   };
 }
 
-t.test('a secret in place of a reference to one', async () => {
+t.test('no problem quotes a secret that was written in place of its source', async () => {
   const secret = fc.oneof(
     textOf('!', ' ', '@', ':', '#').filter((text) => text !== ''),
     fc.constant(10_451),
@@ -125,7 +127,7 @@ t.test('a secret in place of a reference to one', async () => {
   );
 });
 
-t.test('a configuration that is no YAML', async () => {
+t.test('no problem of a configuration with invalid YAML quotes a secret', async () => {
   fc.assert(
     fc.property(yaml, (secret) => {
       const text = `cache:\n  sealingKeys:\n    - fromEnv: ${secret}\n`;

@@ -1,6 +1,6 @@
 /**
- * No bytes from a client end the process: afterwards the listener answers another client and no connection
- * is left open.
+ * No bytes from a client end the process. Afterwards the listener serves another client, and no connection is
+ * left open.
  */
 import { once } from 'node:events';
 import { connect as connectTCP } from 'node:net';
@@ -108,7 +108,7 @@ const http2 = fc.oneof(
 
 const RUNS = { numRuns: 150 };
 
-t.test('random bytes instead of TLS do no harm', async (t) => {
+t.test('the listener survives random bytes instead of TLS', async (t) => {
   const property = fc.asyncProperty(pieces(noise), async (bytes) => {
     await send(connectTCP(listening.port, '127.0.0.1'), bytes);
     return stillServes();
@@ -116,7 +116,7 @@ t.test('random bytes instead of TLS do no harm', async (t) => {
   await t.resolves(fc.assert(property, RUNS));
 });
 
-t.test('malformed HTTP/1.1 does no harm', async (t) => {
+t.test('the listener survives malformed HTTP/1.1', async (t) => {
   const property = fc.asyncProperty(pieces(http1), async (bytes) => {
     await send(await listening.socket(), bytes);
     return stillServes();
@@ -124,7 +124,7 @@ t.test('malformed HTTP/1.1 does no harm', async (t) => {
   await t.resolves(fc.assert(property, RUNS));
 });
 
-t.test('malformed HTTP/2 does no harm', async (t) => {
+t.test('the listener survives malformed HTTP/2', async (t) => {
   const property = fc.asyncProperty(fc.boolean(), pieces(http2), async (greets, bytes) => {
     const socket = await listening.socket({ ALPNProtocols: ['h2'] });
     await send(socket, greets ? [HELLO, ...bytes] : bytes);

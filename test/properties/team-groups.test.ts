@@ -1,6 +1,6 @@
 /**
- * The groups of a user are those of the teams that name the user, whatever the API server reports in which
- * order.
+ * The groups of a user are those of the teams that name the user, in whatever order the API server reports
+ * changes.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -87,7 +87,7 @@ t.test('the groups of a user are those of the teams that name the user', async (
   );
 });
 
-t.test('a stored object under the name of another team is no team', async (t) => {
+t.test('an object that is stored under the name of another team is ignored', async (t) => {
   const spec = { tenant: 'acme', name: 'web', members: ['acme:bob'], managers: [] };
   const metadata = { uid: 'u', resourceVersion: '1', creationTimestamp: '2026-11-26T12:00:00Z' };
   t.ok(readTeam({ metadata: { ...metadata, name: 'acme.web' }, spec }));

@@ -1,7 +1,7 @@
 /**
  * Requests of several tenants to an API server that responds, refuses, hangs up or is silent, from clients
- * that stay or cancel: in any order of events no tenant has more connections than permits, none waits while a
- * permit is free, every queue keeps its bound, and finally every permit is released.
+ * that stay or cancel. In any order of events no tenant has more connections than permits, no request waits
+ * while a permit is free, no queue exceeds its limit, and finally every permit is released.
  */
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
@@ -22,7 +22,7 @@ import { startRawServer } from '../support/raw-http/raw-server.ts';
 
 const PERMITS_PER_TENANT = 2;
 const PERMITS = 5;
-/** Requests of a tenant. */
+/** The length of a tenant's queue, in requests. */
 const QUEUE = 3;
 const TIMEOUT = 20_000;
 const TENANTS = ['acme', 'globex', 'initech'];
@@ -70,7 +70,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 interface Asker {
   readonly tenant: string;
-  /** Has an effect once the body was requested. */
+  /** Takes effect once the body was requested. */
   breakBody: (fault: Error) => void;
   leave(): void;
   ended: boolean;
@@ -210,7 +210,7 @@ class World {
   }
 }
 
-t.test('permits are released at any end of a request, and given to waiting requests', async (t) => {
+t.test('however a request ends, its permit is released and given to a waiting request', async (t) => {
   let asked = 0;
   let waited = 0;
   const steps = fc.array(step, { minLength: 10, maxLength: 60, size: 'max' });
@@ -242,7 +242,7 @@ t.test('permits are released at any end of a request, and given to waiting reque
       assert.equal(world.limiter.inUse, 0);
       for (const tenant of TENANTS) assert.equal(world.limiter.of(tenant).inUse, 0);
       asked += world.askers.length;
-      // A shared timer is not cancelled with its last entry: it runs once more, and is not armed again.
+      // A shared timer is not cancelled with its last entry: it fires once more and is not rescheduled.
       world.clock.advance(TIMEOUT);
       assert.equal(world.clock.pending, 0);
     } finally {
@@ -251,5 +251,5 @@ t.test('permits are released at any end of a request, and given to waiting reque
     }
   });
   await t.resolves(fc.assert(property, { numRuns: 300 }));
-  t.ok(asked > 1_000 && waited > 100, `enough asked (${asked}) and waited (${waited})`);
+  t.ok(asked > 1_000 && waited > 100, `enough requests were made (${asked}) and waited (${waited})`);
 });

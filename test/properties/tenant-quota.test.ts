@@ -1,6 +1,6 @@
 /**
- * A tenant never has more than its quota, whatever replicas, counters and the API server do, and however late
- * they learn of it; and what is free can be used again.
+ * A tenant never uses more than its quota, whatever replicas, counters and the API server do and however late
+ * they receive changes. Usage that is released becomes available again.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -11,7 +11,7 @@ const RUNS = 150;
 const HARD = { pods: '6', 'requests.cpu': '10' };
 const MAX_PODS = 6;
 const MAX_CPU = 10;
-/** Milliseconds that an API server lets a request last. */
+/** Milliseconds after which the API server ends a request. */
 const REQUEST = 60_000;
 
 const cpu = fc.integer({ min: 0, max: 4 });
@@ -39,7 +39,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart'), on: at }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('elect'), on: at }) },
 );
-/** Long ones: most faults need a full quota first. */
+/** Long sequences, since most faults need a full quota first. */
 const steps = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -58,7 +58,7 @@ class Run {
   created = 0;
   #snapshot = this.world.quota();
 
-  /** The tenant has been counted, by both. */
+  /** Resolves when both counters have counted the tenant. */
   async begin(): Promise<void> {
     for (const counter of this.counters) {
       counter.deliver();
@@ -84,7 +84,7 @@ class Run {
       }
       case 'delete': {
         const uid = this.#podAt(step.pod);
-        // A request that is in progress for the pod would fail.
+        // A request for the pod that is still in progress would fail.
         if (uid !== undefined) this.late = this.late.filter((one) => one.uid !== uid);
         if (uid !== undefined) world.delete(uid);
         return;
@@ -118,7 +118,7 @@ class Run {
     if (what === 'late') this.late.push({ uid, cpu, until: world.clock.now() + REQUEST });
   }
 
-  /** No request lasts longer than the API server lets it. */
+  /** Lets time pass; the API server ends requests that last too long. */
   #elapse(milliseconds: number): void {
     const { clock } = this.world;
     const due = this.late.filter(({ until }) => until <= clock.now() + milliseconds);
@@ -147,7 +147,7 @@ class Run {
     return this.counters[index % 2];
   }
 
-  /** Of pods that are stored and those that are still to be. */
+  /** The usage of stored pods and of admitted ones that are not stored yet. */
   get used(): { readonly pods: number; readonly cpu: number } {
     const all = new Map(this.world.pods);
     for (const { uid, cpu } of this.late) all.set(uid, Math.max(cpu, all.get(uid) ?? 0));
@@ -155,7 +155,7 @@ class Run {
   }
 }
 
-t.test('a tenant never has more than its quota', async (t) => {
+t.test('a tenant never uses more than its quota', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (taken, conflicts) => {
       const run = new Run();
@@ -177,10 +177,10 @@ t.test('a tenant never has more than its quota', async (t) => {
     }),
     { numRuns: RUNS },
   );
-  t.pass(`no sequence of ${RUNS} exceeds it`);
+  t.pass(`none of ${RUNS} sequences exceeds the quota`);
 });
 
-t.test('what is free can be used again, after a minute at the latest', async (t) => {
+t.test('released usage is available again after a minute at the latest', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       const run = new Run();

@@ -1,7 +1,7 @@
 /**
  * Whatever a user of a tenant sends as an access review or a binding: if it is forwarded, an Arktos server
- * that reads it as laxly as Go's JSON decoder can answers about that tenant alone, and binds no role but the
- * one that was reviewed.
+ * that parses it as leniently as Go’s JSON decoder can answers only about that tenant, and binds only the
+ * role that was reviewed.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -17,7 +17,7 @@ import { inspectedRequest } from '../support/inspected.ts';
 const RUNS = { numRuns: 500 };
 const LIMITS = { depth: 64, nodes: 10_000 };
 
-/** A key as it is, or now and then in a spelling that Go takes for it. */
+/** A key as it is, or sometimes in another spelling that Go accepts for it. */
 function spelled(name: string): fc.Arbitrary<string> {
   const others = [name.toUpperCase(), name.replaceAll('k', '\u212a').replaceAll('s', 'ſ')];
   return fc.oneof(
@@ -26,7 +26,7 @@ function spelled(name: string): fc.Arbitrary<string> {
   );
 }
 
-/** The text of an object whose keys may be absent, occur twice or be spelled otherwise. */
+/** The text of an object whose keys may be absent, occur twice or be spelled differently. */
 function objectText(fields: Readonly<Record<string, fc.Arbitrary<string>>>): fc.Arbitrary<string> {
   const members = Object.entries(fields).map(([name, value]) =>
     fc.tuple(spelled(name), value).map(([key, content]) => `${JSON.stringify(key)}:${content}`),
@@ -41,7 +41,7 @@ function objectText(fields: Readonly<Record<string, fc.Arbitrary<string>>>): fc.
 const text = (...values: string[]) => fc.constantFrom(...values).map((value) => JSON.stringify(value));
 const fold = (name: string) => name.toUpperCase().toLowerCase();
 
-/** The field as the laxest decoder reads it: of any spelling, the last. */
+/** The field as the most lenient decoder reads it: the last one, in any spelling. */
 function laxly(object: unknown, name: string): unknown {
   if (!isObject(object)) return undefined;
   const found = Object.entries(object).filter(([key]) => fold(key) === fold(name));
@@ -58,7 +58,7 @@ async function unlessRefused<T>(admit: () => Promise<T>): Promise<T | undefined>
   }
 }
 
-/** Forwarded: chance alone writes a body without any fault too rarely. */
+/** A review that is forwarded; random bodies without a fault are too rare. */
 const ABOUT_CARL = JSON.stringify({
   kind: 'SubjectAccessReview',
   spec: {
@@ -67,7 +67,7 @@ const ABOUT_CARL = JSON.stringify({
   },
 });
 
-t.test('a review that is forwarded is about a user of the tenant in the tenant', async (t) => {
+t.test('a forwarded review asks only about a user of the tenant and about this tenant', async (t) => {
   const attributes = objectText({
     tenant: text('acme', 'globex', 'all', 'system', ''),
     verb: text('list'),
@@ -111,7 +111,7 @@ t.test('a review that is forwarded is about a user of the tenant in the tenant',
     }),
     { ...RUNS, examples: [[ABOUT_CARL]] },
   );
-  t.ok(forwarded > 0, 'some are');
+  t.ok(forwarded > 0, 'some requests are forwarded');
 });
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -130,7 +130,7 @@ function bindings() {
   });
 }
 
-t.test('a binding that is forwarded is to the role that was reviewed', async (t) => {
+t.test('a forwarded binding refers to the role that was reviewed', async (t) => {
   const body = objectText({
     metadata: fc.constant('{"name":"b"}'),
     roleRef,
@@ -151,7 +151,7 @@ t.test('a binding that is forwarded is to the role that was reviewed', async (t)
     }),
     { numRuns: 2000 },
   );
-  t.ok(forwarded > 0, 'some are');
+  t.ok(forwarded > 0, 'some requests are forwarded');
 });
 
 const pointer = fc.constantFrom(
@@ -190,40 +190,43 @@ const patches = fc.oneof(
   ),
 );
 
-t.test('a patch that is forwarded leaves the reviewed role, whatever is stored by then', async (t) => {
-  const stored = (name: string): JsonObject => ({
-    kind: 'RoleBinding',
-    metadata: { name: 'b' },
-    subjects: [],
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
-  });
-  let forwarded = 0;
-  await fc.assert(
-    fc.asyncProperty(
-      patches,
-      fc.constantFrom('mine', 'strong'),
-      fc.constantFrom('mine', 'strong'),
-      async (patch, read, later) => {
-        const [format, sent] = patch;
-        const answer = () => ({ status: 200, content: stored(read) });
-        const request = inspectedRequest({ path: `${PATH}/b`, method: 'PATCH', answer });
-        const content = await unlessRefused(async () => {
-          const body = { format, content: parseStrictJSON(Buffer.from(sent), LIMITS) };
-          return bindings().admit(body, request);
-        });
-        if (content === undefined) return;
-        forwarded += 1;
-        t.equal(read, 'mine');
-        const result = patched(format, stored(later), JSON.stringify(content));
-        if (result === undefined) return;
-        const role = laxly(result, 'roleRef');
-        t.strictSame([laxly(role, 'kind'), laxly(role, 'name')], ['ClusterRole', 'mine']);
-      },
-    ),
-    RUNS,
-  );
-  t.ok(forwarded > 0, 'some are');
-});
+t.test(
+  'a forwarded patch does not change the reviewed role, whatever object is stored by then',
+  async (t) => {
+    const stored = (name: string): JsonObject => ({
+      kind: 'RoleBinding',
+      metadata: { name: 'b' },
+      subjects: [],
+      roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name },
+    });
+    let forwarded = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        patches,
+        fc.constantFrom('mine', 'strong'),
+        fc.constantFrom('mine', 'strong'),
+        async (patch, read, later) => {
+          const [format, sent] = patch;
+          const answer = () => ({ status: 200, content: stored(read) });
+          const request = inspectedRequest({ path: `${PATH}/b`, method: 'PATCH', answer });
+          const content = await unlessRefused(async () => {
+            const body = { format, content: parseStrictJSON(Buffer.from(sent), LIMITS) };
+            return bindings().admit(body, request);
+          });
+          if (content === undefined) return;
+          forwarded += 1;
+          t.equal(read, 'mine');
+          const result = patched(format, stored(later), JSON.stringify(content));
+          if (result === undefined) return;
+          const role = laxly(result, 'roleRef');
+          t.strictSame([laxly(role, 'kind'), laxly(role, 'name')], ['ClusterRole', 'mine']);
+        },
+      ),
+      RUNS,
+    );
+    t.ok(forwarded > 0, 'some requests are forwarded');
+  },
+);
 
 /** @returns undefined if the patch does not apply */
 function patched(format: string, object: JsonObject, patch: string): JsonObject | undefined {

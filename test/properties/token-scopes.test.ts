@@ -1,6 +1,6 @@
 /**
- * Whatever Stonegate itself says of the rights of an access token is what its owner may do and its scope
- * allows.
+ * Whatever Stonegate itself reports about the rights of an access token is what its owner may do and its
+ * scope allows.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -46,7 +46,7 @@ function require(isTrue: boolean, question: object, said: unknown): void {
   if (!isTrue) throw new Error(`${JSON.stringify(question)}: ${JSON.stringify(said)}`);
 }
 
-t.test('a decision about an access token needs both', async () => {
+t.test('a decision allows an access token only what both its owner and its scope allow', async () => {
   everyToken(({ index, subject, may }, asked) => {
     for (const question of asked) {
       const said = allows(index, subjectIn(subject, question.namespace), question);
@@ -55,24 +55,27 @@ t.test('a decision about an access token needs both', async () => {
   });
 });
 
-t.test('the namespaces in which an access token allows something need both', async () => {
-  everyToken(({ index, subject, may }, asked) => {
-    const existing: readonly StoredNamespace[] = [...index.objectsOf('').namespaces.values()];
-    for (const { namespace: _, name, ...rest } of asked) {
-      const question: NamespacesQuestion = { ...rest, name: name === '' ? '' : 'namespace' };
-      const found = namespacesAllowed(index, subject, question);
-      for (const { name: place } of existing) {
-        const expected = may({ ...question, namespace: place, name: name === '' ? '' : place });
-        require(found.includes(place) === expected, { ...question, place }, found);
-        const one = isAllowedIn(index, subjectIn(subject, place), question, place, 'all');
-        require(one === expected, { ...question, place }, one);
+t.test(
+  'the namespaces of an access token are those in which both its owner and its scope allow the request',
+  async () => {
+    everyToken(({ index, subject, may }, asked) => {
+      const existing: readonly StoredNamespace[] = [...index.objectsOf('').namespaces.values()];
+      for (const { namespace: _, name, ...rest } of asked) {
+        const question: NamespacesQuestion = { ...rest, name: name === '' ? '' : 'namespace' };
+        const found = namespacesAllowed(index, subject, question);
+        for (const { name: place } of existing) {
+          const expected = may({ ...question, namespace: place, name: name === '' ? '' : place });
+          require(found.includes(place) === expected, { ...question, place }, found);
+          const one = isAllowedIn(index, subjectIn(subject, place), question, place, 'all');
+          require(one === expected, { ...question, place }, one);
+        }
       }
-    }
-  });
-});
+    });
+  },
+);
 
 t.test(
-  'a document of access rules allows no more, and exactly that unless a wildcard is too wide',
+  'access rules allow a token no more than owner and scope, and exactly that unless a wildcard is too wide',
   async () => {
     everyToken(({ index, subject, may }, asked) => {
       const all = compileAccessRules(index, subject, { verb: '*' });
@@ -91,19 +94,22 @@ t.test(
   },
 );
 
-t.test('the rules in a self review allow no more, and exactly that unless they are incomplete', async () => {
-  everyToken(({ index, subject, may }, asked) => {
-    for (const question of asked) {
-      const { namespace, tenant } = question;
-      const { scope, ...owner } = subjectIn(subject, namespace);
-      if (scope === undefined || owner.groups.includes('system:masters')) return;
-      const granted = [...grantsOf(index.objectsOf(''), owner, namespace, new Set())];
-      const rules = granted.flatMap(({ role }) => role.rules.map((rule) => ({ resources: [], ...rule })));
-      const status = { resourceRules: rules, nonResourceRules: [], incomplete: false };
-      const { resourceRules, incomplete } = scopedRules(status, scope, { namespace, tenant });
-      const said = resourceRules.some((rule) => ruleAllows(rule, question));
-      const expected = may(question);
-      require(said === expected || (expected && incomplete), question, resourceRules);
-    }
-  });
-});
+t.test(
+  'a self review allows a token no more than owner and scope, and exactly that unless it is incomplete',
+  async () => {
+    everyToken(({ index, subject, may }, asked) => {
+      for (const question of asked) {
+        const { namespace, tenant } = question;
+        const { scope, ...owner } = subjectIn(subject, namespace);
+        if (scope === undefined || owner.groups.includes('system:masters')) return;
+        const granted = [...grantsOf(index.objectsOf(''), owner, namespace, new Set())];
+        const rules = granted.flatMap(({ role }) => role.rules.map((rule) => ({ resources: [], ...rule })));
+        const status = { resourceRules: rules, nonResourceRules: [], incomplete: false };
+        const { resourceRules, incomplete } = scopedRules(status, scope, { namespace, tenant });
+        const said = resourceRules.some((rule) => ruleAllows(rule, question));
+        const expected = may(question);
+        require(said === expected || (expected && incomplete), question, resourceRules);
+      }
+    });
+  },
+);

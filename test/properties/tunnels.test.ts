@@ -1,6 +1,6 @@
 /**
- * For any request line and protocol a tunnel is opened only where Kubernetes has one. This test reads the
- * path itself, without the parser that decides.
+ * For any request line and protocol, a tunnel is opened only for paths for which Kubernetes has one. This
+ * test parses the path itself, without the parser under test.
  */
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** An upgrade to any protocol that no Kubernetes API server speaks is refused. */
+/** An upgrade to a protocol that no Kubernetes API server speaks is refused. */
 import fc from 'fast-check';
 import t from 'tap';
 import { checkUpgradeHead } from '../../src/server/http1-head.ts';
@@ -14,14 +14,14 @@ const tempting = fc.constantFrom(
 );
 const protocol = fc.oneof(token, tempting).filter((name) => !KNOWN.has(name.toLowerCase()));
 
-t.test('an upgrade to any other protocol is a 400', async (t) => {
+t.test('an upgrade to any other protocol is refused with a 400', async (t) => {
   const property = fc.property(protocol, (name) => {
     t.throws(() => checkUpgradeHead([['Upgrade', name]]), { code: 'RequestMalformed' });
   });
   t.doesNotThrow(() => fc.assert(property));
 });
 
-t.test('an upgrade to WebSocket or SPDY/3.1 is accepted in any case of letters', async (t) => {
+t.test('an upgrade to WebSocket or SPDY/3.1 is accepted in any letter case', async (t) => {
   for (const name of ['websocket', 'WebSocket', 'SPDY/3.1', 'spdy/3.1'])
     t.doesNotThrow(() => checkUpgradeHead([['Upgrade', name]]));
 });

@@ -1,6 +1,6 @@
 /**
- * Usage records survive what happens to processes and files: whatever is served, killed, rotated, lost and
- * read twice, the sum is that of the records that were written, and what is missing is named.
+ * Usage records survive failures of processes and files: whatever is served, killed, rotated, lost or read
+ * twice, the sum equals that of the written records, and missing lines are reported.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const START = Date.parse('2026-11-26T12:00:00Z');
 const info = infoOf('GET', '/api/v1/namespaces/default/pods');
 
-/** Some requests of a tenant at a process, time that passes, and processes that end and are replaced. */
+/** Requests of a tenant at a process, time that passes, or a process that ends and is replaced. */
 const step = fc.oneof(
   fc.record({ slot: fc.nat(2), tenant: fc.constantFrom('acme', 'globex'), count: fc.nat(5) }),
   fc.record({ seconds: fc.integer({ min: 1, max: 90 }) }),
@@ -27,7 +27,7 @@ interface Served {
   meter: WritingMeter;
 }
 
-/** @returns all lines, and the requests of each tenant that are in them */
+/** @returns all lines, and how many requests of each tenant they contain */
 function serve(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) {
   const clock = createFakeClock(START);
   const written: Record<string, number> = { acme: 0, globex: 0 };
@@ -84,12 +84,12 @@ function sumOf(lines: readonly string[]) {
 }
 
 t.test(
-  'D530 the sum is what was served, but for the last minute of processes that were killed',
+  'D530 the sum contains every served request except those in the last minute of a killed process',
   async (t) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.nat()), (steps, random) => {
         const { lines, written } = serve(steps);
-        // In another order, and some of them again.
+        // In another order, and some lines twice.
         const shuffled = [...lines, ...lines.filter((_, at) => at % 3 === 0)]
           .map((line) => ({ line, at: random.next().value }))
           .sort((one, other) => one.at - other.at);
@@ -99,7 +99,7 @@ t.test(
   },
 );
 
-t.test('lines that are lost are named, all of them and no other', async (t) => {
+t.test('exactly the lost lines are reported as missing', async (t) => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 40 }),
@@ -115,7 +115,7 @@ t.test('lines that are lost are named, all of them and no other', async (t) => {
   );
 });
 
-/** Whether it is the last line of its process: without it the end of the process is not known. */
+/** Whether it is the last line of its process: if it is lost, the process is not known to have ended. */
 function isLastOf(lines: readonly string[], at: number): boolean {
   const next = lines[at + 1];
   return next === undefined || usageLine(next).process !== usageLine(lines[at] ?? '').process;

@@ -1,4 +1,4 @@
-/** Of a watch's lines all but the bookmarks reach the client, wherever the API server's bytes are cut. */
+/** All lines of a watch except bookmarks reach the client, wherever the API server’s bytes are split. */
 import fc from 'fast-check';
 import t from 'tap';
 import { WatchFilter } from '../../src/upstream/watch-filter.ts';
@@ -25,7 +25,7 @@ function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return pieces;
 }
 
-t.test('exactly the lines that are no bookmarks pass, however they are cut', async (t) => {
+t.test('exactly the lines that are not bookmarks pass, however they are split', async (t) => {
   fc.assert(
     fc.property(lines, fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), (given, sizes) => {
       const filter = new WatchFilter();
@@ -38,7 +38,7 @@ t.test('exactly the lines that are no bookmarks pass, however they are cut', asy
   t.pass();
 });
 
-t.test('nothing of a line passes that is no event, however it is cut', async (t) => {
+t.test('no part of a line that is not an event passes, however it is split', async (t) => {
   const noEvent = fc
     .string({ unit: 'grapheme-ascii', minLength: 1 })
     .filter((text) => !'{"type":"'.startsWith(text) && !/^\{"type":"(?:[AMDEB]|$)/.test(text));

@@ -1,7 +1,7 @@
 /**
- * Whatever an API server posts, the webhook answers or refuses in order; whatever names Keystone returns,
- * none of them becomes the cluster's own; and a policy allows exactly what an enumeration of everything it
- * covers holds.
+ * Any body that is posted to the webhook is parsed as a review or refused with a well-formed error; no name
+ * from Keystone becomes one of the cluster’s own; and a policy allows exactly the requests that an
+ * enumeration of its permissions contains.
  */
 import fc from 'fast-check';
 import t from 'tap';
@@ -44,14 +44,14 @@ function written({ not, names }: Pattern): string {
   return `${not ? '!' : ''}${list}`;
 }
 
-/** Every namespace a pattern stands for. */
+/** Every namespace that a pattern matches. */
 function namespacesOf({ not, names }: Pattern): readonly string[] {
   const named = new Set(names.flatMap((name) => (name === '*' ? NAMESPACES.slice(1) : [name])));
   if (not) return NAMESPACES.slice(1).filter((each) => !named.has(each));
   return names.length === 1 && names[0] === '*' ? NAMESPACES : [...named];
 }
 
-/** Every resource and subresource a pattern stands for. */
+/** Every resource and subresource that a pattern matches. */
 function resourcesOf({ not, names }: Pattern): readonly string[] {
   const below = (name: string) => RESOURCES.filter((each) => each.startsWith(`${name}/`));
   const named = names.flatMap((name) => {
@@ -62,7 +62,7 @@ function resourcesOf({ not, names }: Pattern): readonly string[] {
   return not ? RESOURCES.filter((each) => !named.includes(each)) : named;
 }
 
-t.test('C228 C231 C233 a policy of version 2 allows exactly what it covers', async () => {
+t.test('C228 C231 C233 a policy of version 2 allows exactly the requests that it covers', async () => {
   fc.assert(
     fc.property(fc.array(permission, { maxLength: 3 }), question, (permissions, asked) => {
       const covered = new Set(
@@ -92,7 +92,7 @@ t.test('C228 C231 C233 a policy of version 2 allows exactly what it covers', asy
   );
 });
 
-t.test('any policy file is accepted or refused with a message', async () => {
+t.test('any policy file is accepted, or refused with a problem', async () => {
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (content) => {
       const read = readPolicy(content);
@@ -123,7 +123,7 @@ const nearlyReview = fc.record({
   ),
 });
 
-t.test('C243 a body, whatever it is, is a review or a 400', async () => {
+t.test('C243 any body is parsed as a review or refused with a 400', async () => {
   const bodies = fc.oneof(
     fc.uint8Array().map((bytes) => Buffer.from(bytes)),
     fc.json().map((text) => Buffer.from(text)),
@@ -141,19 +141,24 @@ t.test('C243 a body, whatever it is, is a review or a 400', async () => {
   );
 });
 
-t.test('with legacy names no user is one of the cluster’s own, or in another project', async () => {
-  const prefix = fc.constantFrom('', 'system:', 'keystone:', 'stonegate:');
-  const name = fc.tuple(prefix, fc.string({ minLength: 1 })).map((parts) => parts.join(''));
-  const id = fc.stringMatching(/^[0-9a-f]{32}$/);
-  fc.assert(
-    fc.property(name, fc.array(fc.oneof(name, id), { maxLength: 3 }), (userName, groups) => {
-      try {
-        const user = legacyUser(keystoneIdentity(userName), groups, 'own-project');
-        const own = /^(system|keystone|stonegate):|^[0-9a-f]{32}$/;
-        return !/^(system|keystone|stonegate):/.test(user.username) && !user.groups.some((g) => own.test(g));
-      } catch (error) {
-        return error instanceof StatusError && error.code === 'IdentityReserved';
-      }
-    }),
-  );
-});
+t.test(
+  'with legacy names no user becomes one of the cluster’s own or gets the group of another project',
+  async () => {
+    const prefix = fc.constantFrom('', 'system:', 'keystone:', 'stonegate:');
+    const name = fc.tuple(prefix, fc.string({ minLength: 1 })).map((parts) => parts.join(''));
+    const id = fc.stringMatching(/^[0-9a-f]{32}$/);
+    fc.assert(
+      fc.property(name, fc.array(fc.oneof(name, id), { maxLength: 3 }), (userName, groups) => {
+        try {
+          const user = legacyUser(keystoneIdentity(userName), groups, 'own-project');
+          const own = /^(system|keystone|stonegate):|^[0-9a-f]{32}$/;
+          return (
+            !/^(system|keystone|stonegate):/.test(user.username) && !user.groups.some((g) => own.test(g))
+          );
+        } catch (error) {
+          return error instanceof StatusError && error.code === 'IdentityReserved';
+        }
+      }),
+    );
+  },
+);

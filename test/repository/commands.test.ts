@@ -1,9 +1,9 @@
-/** The commands in the documents: a test runs each block of them, or it says why not and was run by hand. */
+/** The commands in the documents: each block is run by a test, or says why not and was run by hand. */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import t from 'tap';
 
-/** Their own tests hold every block of these pages to the marks `run …` and `not run: …`. */
+/** Pages with a test of their own, which checks that every block is marked `run …` or `not run: …`. */
 const FOLLOWED: Readonly<Record<string, string>> = {
   'docs/tutorial.md': 'test/e2e/tutorial.test.ts',
   'docs/tenants.md': 'test/support/tenants-page.ts',
@@ -14,7 +14,7 @@ const NOT_RUN = /^not run: .+$/;
 
 interface Block {
   readonly page: string;
-  /** The comment before it. */
+  /** The comment before the block. */
   readonly mark: string;
   readonly text: string;
 }
@@ -33,13 +33,13 @@ const blocks = pages.filter((page) => !(page in FOLLOWED)).flatMap(blocksOf);
 
 const nameOf = ({ page, text }: Block): string => `${page}: ${text.trim().split('\n')[0]}`;
 
-t.test('each block says which test runs it, or why none does', async (t) => {
+t.test('each block names the test that runs it, or says why no test does', async (t) => {
   t.ok(blocks.length > 20);
   const silent = blocks.filter(({ mark }) => ![RUN, BY_HAND, NOT_RUN].some((form) => form.test(mark)));
   t.same(silent.map(nameOf), []);
 });
 
-t.test('the test that a block names reads the page', async (t) => {
+t.test('the test that a block names reads its page', async (t) => {
   const all = [
     ...blocks.map(({ page, mark }) => [page, RUN.exec(mark)?.[1]] as const),
     ...Object.entries(FOLLOWED),
@@ -50,7 +50,7 @@ t.test('the test that a block names reads the page', async (t) => {
   t.same(wrong, []);
 });
 
-t.test('a block that was run by hand has not changed since', async (t) => {
+t.test('a block that was run by hand has not changed since then', async (t) => {
   const changed = blocks.flatMap((block) => {
     const [, digest] = BY_HAND.exec(block.mark) ?? [];
     const now = createHash('sha256').update(block.text).digest('hex').slice(0, 8);

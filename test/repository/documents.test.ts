@@ -1,6 +1,6 @@
 /**
- * Holds the documents and what is generated to the code: nothing undocumented exists, and nothing documented
- * does not.
+ * Compares the documents and the generated files with the code: everything that exists is documented, and
+ * everything documented exists.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,55 +19,55 @@ import { CODES } from '../../src/errors/codes.ts';
 
 const read = (file: string) => readFileSync(file, 'utf8');
 
-t.test('the JSON Schema is fresh (npm run schema)', async (t) => {
+t.test('the JSON Schema is up to date (npm run schema)', async (t) => {
   t.ok(read(SCHEMA) === jsonSchema());
 });
 
-t.test('docs/reference/configuration.md has a fresh table of every field (npm run schema)', async (t) => {
-  const document = read(DOCUMENT);
-  t.ok(document === withFieldTable(document));
-  t.same(
-    fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
-    [],
-  );
-});
+t.test(
+  'docs/reference/configuration.md has an up-to-date table of every field (npm run schema)',
+  async (t) => {
+    const document = read(DOCUMENT);
+    t.ok(document === withFieldTable(document));
+    t.same(
+      fieldPaths().filter((path) => !document.includes(`\`${path}\``)),
+      [],
+    );
+  },
+);
 
-t.test('docs/reference/api.md has fresh tables (npm run schema)', async (t) => {
+t.test('docs/reference/api.md has up-to-date tables (npm run schema)', async (t) => {
   const document = read(API_DOCUMENT);
   t.ok(document === withAPITables(document));
 });
 
-t.test(
-  'every value that a configuration has if the operator says nothing is in the table of fields',
-  async (t) => {
-    const { configuration } = parseConfiguration(
-      `apiVersion: stonegate.dev/v1alpha1
+t.test('the table of fields has the default of every field that has one', async (t) => {
+  const { configuration } = parseConfiguration(
+    `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }
 upstream: { server: "https://u", credential: { tokenFile: t } }
 tenancy: { mode: arktos }
 authentication: { keystone: { url: "https://keystone/v3" } }
 webhook: { tls: { certFile: c, keyFile: k } }`,
-      '/',
-    );
-    const withDefault = new Set(
-      [...read(DOCUMENT).matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|\s][^|]* \|/gm)].map(([, path = '']) => path),
-    );
-    const missing = leaves(configuration).filter(
-      (path) => fieldPaths().includes(path) && !withDefault.has(path),
-    );
-    t.same(missing, []);
-  },
-);
+    '/',
+  );
+  const withDefault = new Set(
+    [...read(DOCUMENT).matchAll(/^\| `([^`]+)` \| [^|]+ \| [^|\s][^|]* \|/gm)].map(([, path = '']) => path),
+  );
+  const missing = leaves(configuration).filter(
+    (path) => fieldPaths().includes(path) && !withDefault.has(path),
+  );
+  t.same(missing, []);
+});
 
-/** The paths of all scalars. */
+/** The paths of all scalar values. */
 function leaves(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [path];
   if (Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([key, each]) => leaves(each, path === '' ? key : `${path}.${key}`));
 }
 
-t.test('every sample configuration is a good one, but for the files it names', async (t) => {
+t.test('every sample configuration is valid, except for the files that it names', async (t) => {
   const samples = globSync('config/samples/*.yaml');
   t.ok(samples.length > 0);
   for (const sample of samples) {
@@ -76,7 +76,7 @@ t.test('every sample configuration is a good one, but for the files it names', a
   }
 });
 
-t.test('samples that name another tenancy mode are good in that one too', async (t) => {
+t.test('samples that mention another tenancy mode are also valid in that mode', async (t) => {
   const samples = globSync('config/samples/*.yaml').flatMap((sample) => {
     const other = read(sample).replace(/^( {2}mode: )arktos # .*: (?=shared$)/m, '$1');
     return other === read(sample) ? [] : [[sample, other] as const];
@@ -86,7 +86,7 @@ t.test('samples that name another tenancy mode are good in that one too', async 
     t.same(parseConfiguration(other, dirname(sample)).problems.map(formatProblem), [], sample);
 });
 
-t.test('every whole configuration in the documents is a good one', async (t) => {
+t.test('every complete configuration in the documents is valid', async (t) => {
   for (const document of ['README.md', ...globSync('docs/**/*.md')]) {
     for (const [, yaml = ''] of read(document).matchAll(/```yaml\n(.*?)```/gs)) {
       if (!yaml.includes('kind: StonegateConfiguration')) continue;
@@ -97,7 +97,7 @@ t.test('every whole configuration in the documents is a good one', async (t) => 
 });
 
 t.test(
-  'the AuthenticationConfiguration in the documents is a good one, with the tenants beside it',
+  'the AuthenticationConfiguration in the documents is valid together with the tenants beside it',
   async (t) => {
     const fences = [...read('docs/authentication.md').matchAll(/```yaml\n(.*?)```/gs)].map(
       ([, yaml = '']) => yaml,
@@ -116,7 +116,7 @@ ${own}`;
   },
 );
 
-t.test('docs/reference/errors.md has every error code with its HTTP status, and no other', async (t) => {
+t.test('docs/reference/errors.md has exactly the error codes and their HTTP statuses', async (t) => {
   const documented = [...read('docs/reference/errors.md').matchAll(/^\| `(\w+)` \| (\d{3}) /gm)].map(
     ([, code, http]) => `${code} ${http}`,
   );
@@ -128,7 +128,7 @@ t.test('docs/reference/errors.md has every error code with its HTTP status, and 
   );
 });
 
-t.test('links between the documents lead somewhere', async (t) => {
+t.test('links between the documents have an existing target', async (t) => {
   const broken = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...globSync('docs/**/*.md')].flatMap(
     (document) =>
       [...read(document).matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)]
@@ -139,7 +139,7 @@ t.test('links between the documents lead somewhere', async (t) => {
   t.same(broken, []);
 });
 
-t.test('every threat in SECURITY.md names tests that exist', async (t) => {
+t.test('every threat in SECURITY.md names existing tests', async (t) => {
   const tests = [...read('SECURITY.md').matchAll(/`(test\/[^`]+\.test\.ts)`/g)].map(([, file = '']) => file);
   t.ok(tests.length > 0);
   t.same(
@@ -148,7 +148,7 @@ t.test('every threat in SECURITY.md names tests that exist', async (t) => {
   );
 });
 
-t.test('nothing speaks of a place outside the repository', async (t) => {
+t.test('no file mentions a place outside the repository', async (t) => {
   const files = globSync(['*', '.ci/*', '{src,test,docs,config,scripts,demo}/**'], {
     exclude: ['node_modules', 'dist', 'coverage'],
     withFileTypes: true,
@@ -174,12 +174,12 @@ t.test('TLS verification is never turned off', async (t) => {
   t.same(offences, []);
 });
 
-t.test('the lock file names no registry', async (t) => {
+t.test('the lock file contains no registry URL', async (t) => {
   t.notMatch(read('package-lock.json'), /"resolved": "http/);
 });
 
 t.test(
-  'the lock file knows the packages of every platform: without one of them npm ci refuses to install',
+  'the lock file has the packages of every platform: without one of them npm ci refuses to install',
   async (t) => {
     const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
       read('package-lock.json'),

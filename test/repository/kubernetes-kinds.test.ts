@@ -1,11 +1,11 @@
-/** The data file of built-in kinds is what its program prints. */
+/** The data file of built-in kinds equals the output of the program that generates it. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { kinds, missing } from '../support/kubernetes/programs.ts';
 
 t.test(
-  'src/kubernetes/kubernetes-kinds.json is that of `npm run kinds`',
+  'src/kubernetes/kubernetes-kinds.json is the output of `npm run kinds`',
   { skip: missing(kinds()) },
   async (t) => {
     t.equal(

@@ -1,12 +1,13 @@
 /**
- * Holds the architecture: who may import whom, where each package lives, and that no file outgrows its idea.
+ * Checks the architecture: which layers may import each other, where each package may be imported, and the
+ * size and names of files.
  */
 import t from 'tap';
 import { findCycle, layerOf, packageOf, readSources } from './source.ts';
 
 const files = readSources();
 
-/** Layer → what it may import beside itself. */
+/** Layer → the other layers that it may import. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   cel: ['lib'],
@@ -20,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'upstream/http1': ['lib'],
   tenancy: ['lib', 'errors', 'kubernetes'],
   rbac: ['lib', 'errors', 'kubernetes'],
-  // The rules between sections know the names that tenancy reserves.
+  // The rules that span sections use the names that tenancy reserves.
   config: ['lib', 'errors', 'limits', 'kubernetes', 'tenancy'],
   identity: ['lib', 'cel', 'errors', 'limits', 'kubernetes', 'cache', 'tenancy'],
   proxy: [
@@ -33,18 +34,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: ['lib', 'errors', 'kubernetes', 'config', 'identity', 'rbac', 'tenancy'],
 };
 
-/** What features may import beside other features. */
+/** The layers that features may import besides other features. */
 const BELOW_FEATURES = [
   ...['lib', 'cel', 'errors', 'limits', 'kubernetes', 'cache', 'observability', 'upstream'],
   ...['config', 'tenancy', 'rbac', 'identity', 'proxy'],
 ];
 
-/** What a feature shows to other features, and what all of them share. */
+/** The files that a feature exports to other features, and those that all features share. */
 const SHOWN =
   /^features\/([a-z-]+\.ts|[a-z-]+\/(feature|access-matrix|[a-z0-9-]+-v1(alpha|beta)1|[a-z-]+-configuration)\.ts)$/;
 /** The schemas and the formats of files from which the configuration is composed. */
 const OF_CONFIGURATION = /-(configuration|file)\.ts$/;
-/** What commands print: API types, manifests, rights and how access rules are shown. */
+/** The files that commands print from: API types, manifests, rights and the display of access rules. */
 const OF_COMMANDS =
   /(-v1(alpha|beta)1|-configuration|-manifests|\/rights|\/access-matrix|\/enabled-policies|\/reviewed-writes|\/manifests\/[a-z-]+)\.ts$/;
 
@@ -62,7 +63,7 @@ function mayImport(path: string, target: string, typeOnly: boolean): boolean {
 /** The composition root and the file that starts it may import every layer. No layer may import them. */
 const FREE = ['app', ''];
 
-/** Package → where alone it is imported, as a folder or a file. */
+/** Package → the only folders or files that may import it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['cache/redis.ts'],
   'lru-cache': ['cache/', 'features/', 'identity/', 'kubernetes/', 'lib/', 'limits/', 'proxy/'],
@@ -75,16 +76,16 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pino: ['observability/'],
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
-  // A cloud's file is no configuration of Stonegate's.
+  // A clouds.yaml is not part of Stonegate's configuration.
   yaml: ['config/', 'cli/', 'features/portal/kubeconfig.ts', 'proxy/request/body-yaml.ts'],
   re2js: ['cel/functions-patterns.ts'],
   '@bufbuild/protobuf': ['kubernetes/kubernetes-protobuf.ts'],
-  // Each layer has the schemas of what it reads.
+  // Each layer has the schemas of the data that it parses.
   zod: [''],
   'ipaddr.js': ['proxy/request/client-address.ts', 'lib/schema-fields.ts', 'lib/source-key.ts'],
 };
 
-t.test('every layer imports only what it may', async (t) => {
+t.test('every layer imports only the layers that it may import', async (t) => {
   const offences = files.flatMap(({ path, imports }) =>
     FREE.includes(layerOf(path))
       ? []
@@ -98,14 +99,14 @@ t.test('every layer imports only what it may', async (t) => {
   t.same(offences, []);
 });
 
-t.test('src/ holds main.ts and folders', async (t) => {
+t.test('src/ contains only main.ts and folders', async (t) => {
   t.same(
     files.map(({ path }) => path).filter((path) => !path.includes('/')),
     ['main.ts'],
   );
 });
 
-t.test('every layer stands in the table', async (t) => {
+t.test('every layer is in the table', async (t) => {
   const layers = new Set(files.map(({ path }) => layerOf(path)));
   t.same(
     [...layers].filter(
@@ -115,11 +116,11 @@ t.test('every layer stands in the table', async (t) => {
   );
 });
 
-t.test('there is no cycle, not of types either', async (t) => {
+t.test('no imports form a cycle, not even imports of types', async (t) => {
   t.equal(findCycle(files)?.join(' → '), undefined);
 });
 
-t.test('each package is imported in its home alone', async (t) => {
+t.test('each package is imported only where it may be', async (t) => {
   const offences = files.flatMap(({ path, imports }) =>
     imports
       .filter(({ own, target }) => !own && !target.startsWith('node:'))
@@ -133,7 +134,7 @@ t.test('each package is imported in its home alone', async (t) => {
   t.same(offences, []);
 });
 
-t.test('imports name the file, with its ending', async (t) => {
+t.test('imports name a file with its extension', async (t) => {
   const offences = files.flatMap(({ path, imports }) =>
     imports
       .filter(({ own, target, typeOnly }) => own && !typeOnly && !/\.(ts|json)$/.test(target))
@@ -142,7 +143,7 @@ t.test('imports name the file, with its ending', async (t) => {
   t.same(offences, []);
 });
 
-t.test('each file opens with a comment on what and why', async (t) => {
+t.test('each file begins with a comment about its purpose', async (t) => {
   const silent = files.filter(({ text }) => !/^(#!.*\n)?\/\*\*\n \* \S/.test(text));
   t.same(
     silent.map(({ path }) => path),
@@ -150,7 +151,7 @@ t.test('each file opens with a comment on what and why', async (t) => {
   );
 });
 
-t.test('no file is over 300 lines', async (t) => {
+t.test('no file is longer than 300 lines', async (t) => {
   const long = files.filter(({ lines }) => lines > 300);
   t.same(
     long.map(({ path, lines }) => `${path}: ${lines}`),
@@ -158,7 +159,7 @@ t.test('no file is over 300 lines', async (t) => {
   );
 });
 
-t.test('names are the words of the field, in kebab case', async (t) => {
+t.test('file names are in kebab case and not vague', async (t) => {
   const vague = /(^|[/-])(utils?|manager|helpers?|common|misc)([-./]|$)/;
   const odd = files.filter(({ path }) => vague.test(path) || !/^[a-z0-9/.-]+\.ts$/.test(path));
   t.same(

@@ -1,4 +1,7 @@
-/** The code's bounds of memory, their sum in SECURITY.md, and the limits of the chart and the overlays. */
+/**
+ * The limits on memory in the code, their sum in SECURITY.md, and the memory limits of the chart and the
+ * overlays.
+ */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -25,10 +28,10 @@ function sumOf(counted: typeof rows): number {
   return counted.reduce((sum, { mebibytes }) => sum + mebibytes, 0);
 }
 
-/** A head, the body twice with what is on its way, and the response. */
+/** A head, two copies of the body with the data in transit, and the response. */
 const UNDER_WAY = (64 + 2 * 64 + 256) * KIBIBYTE + 2 * bounds.STREAM_WINDOW;
 
-/** The beginning of a row → what the code allows. */
+/** The beginning of a row → the limit in the code. */
 const BOUNDED: Readonly<Record<string, number>> = {
   'Request heads': bounds.MAX_UNFINISHED_HEADS * 256 * KIBIBYTE,
   'Requests of tenants that wait': (bounds.TENANT_QUEUES + bounds.GUEST_QUEUES) * bounds.TENANT_QUEUE_BYTES,
@@ -46,11 +49,11 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'Audit lines': bounds.AUDIT_BYTES,
 };
 
-t.test("SECURITY.md has the code's bounds", async (t) => {
+t.test('SECURITY.md has the limits of the code', async (t) => {
   for (const [what, bytes] of Object.entries(BOUNDED)) t.equal(atMost(what), bytes / MEBIBYTE, what);
 });
 
-t.test('its sums are those of its rows', async (t) => {
+t.test('the sums in SECURITY.md are those of its rows', async (t) => {
   const sum = sumOf(table);
   const twice = sumOf(table.filter(({ what }) => what.endsWith(' *')));
   t.ok(table.length > 15);
@@ -59,7 +62,7 @@ t.test('its sums are those of its rows', async (t) => {
   t.match(document, `adds ${twice} MiB`);
 });
 
-t.test('the memory limit of the chart and of the overlays holds all of it during a reload', async (t) => {
+t.test('the memory limits of the chart and of the overlays suffice during a reload', async (t) => {
   const limits: readonly string[] = [
     parse(readFileSync('config/charts/stonegate/values.yaml', 'utf8')).resources.limits.memory,
     parse(readFileSync('config/kubernetes/base/deployment.yaml', 'utf8')).spec.template.spec.containers[0]

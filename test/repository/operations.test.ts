@@ -1,4 +1,4 @@
-/** The runbook and the alerts belong together. */
+/** The runbook matches the alerts. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { CODES } from '../../src/errors/codes.ts';
@@ -6,18 +6,15 @@ import { alerts } from '../support/prometheus/rules.ts';
 
 const runbook = readFileSync('docs/operations.md', 'utf8');
 
-t.test(
-  'docs/operations.md has a section for each alert in the order of the rules, and no other',
-  async (t) => {
-    const [, section = ''] = runbook.split('\n## Alerts\n');
-    t.same(
-      [...section.matchAll(/^### (\S+)$/gm)].map(([, name]) => name),
-      alerts().map(({ alert }) => alert),
-    );
-  },
-);
+t.test('docs/operations.md has exactly one section for each alert, in the order of the rules', async (t) => {
+  const [, section = ''] = runbook.split('\n## Alerts\n');
+  t.same(
+    [...section.matchAll(/^### (\S+)$/gm)].map(([, name]) => name),
+    alerts().map(({ alert }) => alert),
+  );
+});
 
-t.test('each section says what fires, why, and what to do', async (t) => {
+t.test('each section says when the alert fires, why, and what to do', async (t) => {
   const sections = runbook.split(/^### /m).slice(1);
   for (const section of sections)
     t.match(
@@ -38,7 +35,7 @@ t.test('the error codes in alerts exist', async (t) => {
   );
 });
 
-t.test('it begins with five commands', async (t) => {
+t.test('the runbook begins with five commands', async (t) => {
   const [, commands = ''] = /^## Five commands\n.*?```sh\n(.*?)```/ms.exec(runbook) ?? [];
   t.equal(commands.match(/^# \d\. /gm)?.length, 5);
   t.ok(runbook.indexOf('## Five commands') < runbook.indexOf('## Alerts'));

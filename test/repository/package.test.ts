@@ -1,6 +1,4 @@
-/**
- * The package as a user installs it: packed, unpacked elsewhere, with the dependencies of production alone.
- */
+/** The package as a user installs it: packed, unpacked elsewhere, with only its production dependencies. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,7 +8,7 @@ import t from 'tap';
 const manifest: { version: string; dependencies: Record<string, string>; bin: { stonegate: string } } =
   JSON.parse(readFileSync('package.json', 'utf8'));
 
-/** Runs a program as it runs elsewhere: tap puts its own loader into NODE_OPTIONS of every child. */
+/** Runs a program as it runs outside of tap, which adds its loader to NODE_OPTIONS of every child process. */
 function run(command: string, args: readonly string[], cwd: string): string {
   const clean = ['-u', 'NODE_OPTIONS', '-u', 'NODE_V8_COVERAGE', command, ...args];
   return execFileSync('env', clean, { encoding: 'utf8', cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -34,7 +32,7 @@ function install(folder: string): string {
   return unpacked;
 }
 
-t.test('packed and installed elsewhere, stonegate runs', async (t) => {
+t.test('stonegate runs when it is packed and installed elsewhere', async (t) => {
   const program = join(install(t.testdir()), manifest.bin.stonegate);
   const stonegate = (...args: string[]) => run(process.execPath, [program, ...args], '/');
   t.match(stonegate('--version'), manifest.version);
@@ -44,7 +42,7 @@ t.test('packed and installed elsewhere, stonegate runs', async (t) => {
   t.match(readFileSync(program, 'utf8'), /^#!\/usr\/bin\/env node\n/);
 });
 
-t.test('the image pins its base by digest and runs no script of a package while it is built', async (t) => {
+t.test('the image pins its base by digest, and its build runs no scripts of packages', async (t) => {
   const file = readFileSync('Dockerfile', 'utf8');
   const stages = [...file.matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, stage]) => stage);
   const bases = [...file.matchAll(/^FROM (\S+)/gm)].map(([, base = '']) => base);
@@ -59,10 +57,10 @@ t.test('the image pins its base by digest and runs no script of a package while 
   );
 });
 
-t.test('the package is the same byte by byte, wherever it is packed, whatever the umask', async (t) => {
+t.test('the package is the same byte for byte, wherever it is packed and whatever the umask', async (t) => {
   const elsewhere = t.testdir({ clone: {}, one: {}, other: {} });
   const clone = join(elsewhere, 'clone');
-  // As it is committed, and with changes that are not.
+  // The committed files, and changes that are not committed yet.
   const files = run('git', ['ls-files', '--cached', '--others', '--exclude-standard'], '.');
   writeFileSync(join(elsewhere, 'files'), files);
   run('sh', ['-c', `umask 077 && tar -cf - -T ${elsewhere}/files | tar -xf - -C ${clone}`], '.');
@@ -80,38 +78,35 @@ interface Component {
   }[];
 }
 
-/** Licences that ask for no more than their text and the copyright lines. */
+/** Licences that require no more than their text and the copyright notices. */
 const PERMISSIVE = new Set(['MIT', 'ISC', 'Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0']);
-/** The binaries of a package for each platform: the lock file names the licence of this platform’s alone. */
+/** Binaries of a package for each platform: only the one for this platform has a licence in the lock file. */
 const BINARIES = /^@node-rs\/bcrypt-/;
 
-t.test(
-  'the bill of materials lists every package of production, each with a permissive licence',
-  async (t) => {
-    run('npm', ['run', '-s', 'sbom'], '.');
-    const { components }: { components: readonly Component[] } = JSON.parse(
-      readFileSync('dist/sbom.cdx.json', 'utf8'),
+t.test('the bill of materials lists every production package, each with a permissive licence', async (t) => {
+  run('npm', ['run', '-s', 'sbom'], '.');
+  const { components }: { components: readonly Component[] } = JSON.parse(
+    readFileSync('dist/sbom.cdx.json', 'utf8'),
+  );
+  const nameOf = ({ group, name }: Component) => (group === undefined ? name : `${group}/${name}`);
+  const licencesOf = ({ licenses = [] }: Component) =>
+    licenses.flatMap(
+      ({ license, expression = '' }) => license?.id ?? expression.replace(/[()]/g, '').split(' AND '),
     );
-    const nameOf = ({ group, name }: Component) => (group === undefined ? name : `${group}/${name}`);
-    const licencesOf = ({ licenses = [] }: Component) =>
-      licenses.flatMap(
-        ({ license, expression = '' }) => license?.id ?? expression.replace(/[()]/g, '').split(' AND '),
-      );
-    const names = new Set(components.map(nameOf));
-    t.same(
-      Object.keys(manifest.dependencies).filter((name) => !names.has(name)),
-      [],
-    );
-    const refused = components.filter((component) => {
-      const licences = licencesOf(component);
-      if (licences.length === 0) return !BINARIES.test(nameOf(component));
-      return !licences.every((licence) => PERMISSIVE.has(licence));
-    });
-    t.same(refused, []);
-  },
-);
+  const names = new Set(components.map(nameOf));
+  t.same(
+    Object.keys(manifest.dependencies).filter((name) => !names.has(name)),
+    [],
+  );
+  const refused = components.filter((component) => {
+    const licences = licencesOf(component);
+    if (licences.length === 0) return !BINARIES.test(nameOf(component));
+    return !licences.every((licence) => PERMISSIVE.has(licence));
+  });
+  t.same(refused, []);
+});
 
-t.test('the Node binary for development is the published one', async (t) => {
+t.test('the Node binary for development has the published checksum', async (t) => {
   const known: Readonly<Record<string, string>> = JSON.parse(
     readFileSync('test/repository/node-binaries.json', 'utf8'),
   );

@@ -1,4 +1,4 @@
-/** The workflows of `.github`, and what the scripts of a release build. docs/release.md describes them. */
+/** The workflows in `.github`, and what the release scripts build. docs/release.md describes them. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
@@ -28,7 +28,7 @@ t.test('actionlint finds nothing wrong in the workflows', { skip: missing(action
   t.equal(status, 0, stdout);
 });
 
-t.test('every job names its permissions, and every action is pinned by commit and version', async (t) => {
+t.test('every job declares its permissions, and every action is pinned by commit and version', async (t) => {
   t.ok(jobs.length > 5);
   for (const { name, workflow, job } of jobs) {
     t.same(workflow.permissions, {}, name);
@@ -41,20 +41,20 @@ t.test('every job names its permissions, and every action is pinned by commit an
   );
 });
 
-t.test('a step is one line, and every script of a release has one', async (t) => {
+t.test('each step is one line, and every release script is called', async (t) => {
   const steps = jobs.flatMap(({ job }) => job.steps?.flatMap(({ run }) => run ?? []) ?? []);
   t.same(
     steps.filter((run) => run.includes('\n')),
     [],
   );
   const scripts = globSync('scripts/release/*').sort();
-  // `publish-files` and `check-tag` call it.
+  // `publish-files` and `check-tag` call `changes`.
   const called = ['scripts/release/changes', ...steps.flatMap((run) => run.match(/^scripts\/\S+/) ?? [])];
   t.same([...new Set(called)].sort(), scripts);
 });
 
 t.test(
-  'the files of a release name where it is, and match their checksums',
+  'the files of a release name its repository and match their checksums',
   { skip: missing(helm()) },
   async (t) => {
     const folder = t.testdir({ clone: {}, bin: {} });

@@ -1,18 +1,16 @@
-/**
- * The files of `src/` and what each imports, for the tests that hold the architecture.
- */
+/** The files of `src/` and the imports of each, for the tests of the architecture. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 interface Import {
-  /** As written for a package (`node:fs`, `jose`), else the file's path from `src/`. */
+  /** For a package, the specifier (`node:fs`, `jose`); otherwise the path of the file, relative to `src/`. */
   readonly target: string;
   readonly own: boolean;
   readonly typeOnly: boolean;
 }
 
 export interface SourceFile {
-  /** From `src/`: `config/load.ts`. */
+  /** Relative to `src/`: `config/load.ts`. */
   readonly path: string;
   readonly text: string;
   readonly lines: number;
@@ -55,7 +53,7 @@ export function packageOf(target: string): string {
   return (target.startsWith('@') ? parts.slice(0, 2) : parts.slice(0, 1)).join('/');
 }
 
-/** The first cycle among the files, as its path; undefined where there is none. */
+/** The paths of the first cycle among the files; undefined if there is none. */
 export function findCycle(files: readonly SourceFile[]): string[] | undefined {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const done = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Holds the language rules of CONTRIBUTING.md as far as a machine can: words that are metaphors or name no
- * actor, and comment lines that are too long.
+ * Checks the language rules of CONTRIBUTING.md as far as a program can: rejected words, which are metaphors
+ * or name no actor, and comment lines that are too long.
  */
 import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -29,12 +29,12 @@ const REJECTED = new RegExp(`(?<![\\w-])(?:${Object.keys(WORDS).join('|')})(?![\
 
 const COLUMNS = 110;
 const COMMENT = /^ *(?:\/\/|\*|\/\*\*)/;
-/** An address cannot be broken. */
+/** A URL cannot be broken into lines. */
 const ADDRESS_ALONE = /^ *(?:\/\/|\*) https:\/\/\S+$/;
 
-/** Text of others, which is quoted as it is. */
+/** Files that quote text of others unchanged. */
 const QUOTED: readonly RegExp[] = [
-  // Cases of other projects.
+  // Test cases of other projects.
   /^docs\/reference\/conformance\.md$/,
   /^test\/(?:conformance|contracts)\/(?:recorded|cases)/,
   // This table.
@@ -94,7 +94,7 @@ function offencesIn(file: string): string[] {
     });
 }
 
-t.test('no rejected words and no comment lines over 110 columns', async (t) => {
+t.test('no file has rejected words or comment lines over 110 columns', async (t) => {
   const files = globSync([
     '{src,test,demo,scripts}/**/*.ts',
     'docs/**/*.md',

@@ -1,4 +1,4 @@
-/** An RBAC index as the features see it, made from objects; its state is set by the test. */
+/** An RBAC index as features use it, built from objects; the test sets its state. */
 
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { AccessIndex, STALE_AFTER } from '../../src/rbac/access-index.ts';
@@ -8,19 +8,19 @@ import { indexOf, listInto, nextRevision } from './rbac-objects.ts';
 
 export type AccessIndexSite = ReturnType<typeof siteOf>;
 
-/** Synced and current. */
+/** An index that is synced and current. */
 export function accessIndexOf(...objects: readonly StoredObject[]): AccessIndexSite {
   return siteOf(indexOf(...objects));
 }
 
-/** The same, with a bound in bytes. */
+/** A synced index whose size is limited to `maxBytes`. */
 export function boundedAccessIndexOf(maxBytes: number, ...objects: readonly StoredObject[]): AccessIndexSite {
   const index = new RBACIndex({ maxBytes });
   listInto(index, objects);
   return siteOf(index);
 }
 
-/** No resource has been listed. */
+/** An index that has listed no resource yet. */
 export function unsyncedAccessIndex(): AccessIndexSite {
   return siteOf(new RBACIndex());
 }
@@ -29,7 +29,7 @@ function siteOf(index: RBACIndex) {
   const clock = createFakeClock();
   const provenAt = new Map<IndexedResource, number>();
   const access = new AccessIndex({ index, provenAt: (resource) => provenAt.get(resource), clock });
-  /** Resources are known to be complete now. */
+  /** Marks resources as complete at the current time. */
   const prove = (resources: readonly IndexedResource[] = INDEXED_RESOURCES) => {
     for (const resource of resources) provenAt.set(resource, clock.now());
   };
@@ -55,7 +55,7 @@ function siteOf(index: RBACIndex) {
       index.delete({ ...object, revision });
       progress(revision);
     },
-    /** Nothing is heard of the API server for too long. */
+    /** Lets so much time pass without news from the API server that the index is stale. */
     becomeStale: () => clock.advance(STALE_AFTER + 1),
   };
 }

@@ -33,7 +33,7 @@ export function admissionRequest(changes: Partial<AdmissionRequest> = {}): Admis
   };
 }
 
-/** As it is posted. */
+/** An AdmissionReview as an API server posts it. */
 export function admissionReview(request: AdmissionRequest, version = 'v1'): object {
   const { group, version: of, resource, subresource, user, object, oldObject, ...rest } = request;
   const gvr = { group, version: of, resource };
@@ -72,7 +72,7 @@ function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): TenantAdmi
   return mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts);
 }
 
-/** With the defaults of the configuration, and publishing. */
+/** The decision function with the defaults of the configuration, and with publishing. */
 export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
   const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
   return createReviewDecision({
@@ -93,7 +93,7 @@ export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRe
 export const CALLER = { source: '192.0.2.1', signal: new AbortController().signal };
 
 export interface ReviewerOptions extends DecisionOptions {
-  /** Whether the user has the right; rejects if it cannot be told. Without it nothing is held. */
+  /** Whether the user has the right; rejects if that is unknown. By default users have no rights. */
   readonly holds?: (asked: AskedRight, signal: AbortSignal) => boolean | Promise<boolean>;
 }
 
@@ -102,7 +102,7 @@ export interface AskedRight extends Right {
   readonly tenant: string | undefined;
 }
 
-/** Reads posted bodies and decides, as the webhook does. */
+/** Parses posted bodies and decides as the webhook does. */
 export function reviewerOf(options: ReviewerOptions = {}) {
   return createAdmissionReviewer({
     decide: decisionOf(options),
@@ -112,7 +112,7 @@ export function reviewerOf(options: ReviewerOptions = {}) {
   });
 }
 
-/** The response to a request, and the rights of its user that were asked for. */
+/** The response to a request, and the rights of its user that were reviewed. */
 export async function verdictOn(
   request: AdmissionRequest,
   holds: (right: AskedRight) => boolean,
@@ -132,7 +132,7 @@ export async function verdictOn(
   return { asked, allowed, message: status?.message };
 }
 
-/** The fields of all violations that refuse the request. */
+/** The paths of the fields for which the request is refused. */
 export function refusedPaths({ violations }: ReviewDecision): string[] {
   return violations.map(({ path }) => path);
 }

@@ -1,4 +1,4 @@
-/** The admission webhook as `stonegate serve --only admission` runs it, in the test's own process. */
+/** The admission webhook as `stonegate serve --only admission` runs it, in the process of the test. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -14,7 +14,7 @@ export type AdmissionWebhook = Awaited<ReturnType<typeof startAdmissionWebhook>>
 /**
  * Ends with the test.
  *
- * @param sections of the configuration besides, and the files beside it that they name
+ * @param sections additional sections of the configuration, and the files that they name
  */
 export async function startAdmissionWebhook(
   t: Pick<Test, 'testdir' | 'teardown'>,
@@ -63,13 +63,13 @@ export async function startAdmissionWebhook(
     authority,
     configFile,
     caFile: join(folder, 'ca.crt'),
-    /** What it logged so far, a line each. */
+    /** The lines that it has logged so far. */
     logged,
     get app() {
       return app;
     },
     stop: () => app.close(),
-    /** At the same address. */
+    /** Starts it again at the same address. */
     async start() {
       app = await start();
     },

@@ -1,4 +1,4 @@
-/** Requests to all namespaces, in front of an API server that lists and watches single namespaces. */
+/** Requests to all namespaces, in front of an API server that lists and watches only single namespaces. */
 
 import {
   type AllNamespacesOptions,
@@ -25,10 +25,10 @@ import { outgoingOf } from './outgoing.ts';
 import { clusterRole, namespace, roleBinding, user } from './rbac-objects.ts';
 
 export type Asked = Pick<UpstreamRequest, 'target' | 'headers' | 'sender' | 'account'>;
-/** What a namespace answers instead of its list. */
+/** The response of a namespace in place of its list. */
 export type Fault = Error | { readonly status: number; readonly body?: string };
 
-/** Of the user `acme:alice`: `list` and `watch` on pods in the namespaces. */
+/** Roles and bindings that let `acme:alice` list and watch pods in the namespaces. */
 export function podReader(names: readonly string[], tenant = '', name = 'acme:alice'): StoredObject[] {
   const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
   return [
@@ -46,7 +46,7 @@ const RESOURCES: Readonly<Record<string, boolean>> = { pods: true, widgets: true
 
 interface SiteOptions {
   readonly objects?: readonly StoredObject[];
-  /** In place of one of the objects. */
+  /** Used in place of an index of the objects. */
   readonly index?: AccessIndexSite;
   readonly contents?: Contents;
   readonly mode?: TenancyMode;
@@ -127,7 +127,7 @@ export function allNamespacesSite({
   return {
     ...index,
     options,
-    /** As after a reload. */
+    /** Ends requests as a reload does. */
     replace: () => replaced.abort(),
     asked,
     faults,

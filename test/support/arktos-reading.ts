@@ -1,11 +1,10 @@
 /**
- * How an Arktos API server reads the path of a request that reached it, written down once more and in another
- * way than the code under test: decode first, trim, split, then walk. What the two make of one path must
- * agree.
+ * How an Arktos API server parses the path of a request, written independently of the code under test and in
+ * another way: decode first, trim, split, then walk. Both must agree on every path.
  */
 
 export interface Reading {
-  /** Empty where the path names none, and the server takes the impersonator's. */
+  /** Empty if the path names none; the server then uses the tenant of the impersonator. */
   readonly tenant: string;
   readonly namespace: string;
   readonly group: string;
@@ -14,7 +13,7 @@ export interface Reading {
   readonly subresource: string;
 }
 
-/** @returns undefined for a path Go cannot decode, or that names no resource */
+/** @returns undefined for a path that Go cannot decode or that names no resource */
 export function readAsArktos(path: string): Reading | undefined {
   const decoded = unescapeLikeGo(path);
   if (decoded === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Runs a command that asks a Stonegate, which gives recorded responses. */
+/** Runs a command that sends requests to a Stonegate, which returns recorded responses. */
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { CommandIO } from '../../src/cli/command.ts';

@@ -1,6 +1,4 @@
-/**
- * What a call to the API server shares with others, for tests of one part: a single pool, and no queues.
- */
+/** The shared context of a call to the API server, for tests of one part: a single pool, and no queues. */
 import { InFlightCounter } from '../../src/lib/in-flight.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { noTelemetry } from '../../src/lib/telemetry.ts';

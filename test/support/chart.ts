@@ -7,7 +7,7 @@ import { helm } from './kubernetes/programs.ts';
 
 export const CHART = 'config/charts/stonegate';
 
-/** Every sample of values, by its name without `.yaml`. */
+/** Every sample of values, by its file name without `.yaml`. */
 export const SAMPLES: ReadonlyMap<string, string> = new Map(
   globSync(`${CHART}/ci/*.yaml`)
     .sort()
@@ -29,7 +29,7 @@ export interface ManifestObject {
   readonly spec?: WorkloadSpec;
 }
 
-/** What the tests read of a Deployment, or of the pod that Helm starts as a test. */
+/** The fields that tests read of a Deployment or of Helm's test pod. */
 interface WorkloadSpec {
   readonly containers?: readonly { readonly command: readonly string[] }[];
   readonly template?: { readonly metadata: object; readonly spec: PodSpec };
@@ -80,7 +80,7 @@ export function render(
   return objectsOf(stdout);
 }
 
-/** JSON that every YAML parser reads alike. */
+/** JSON that every YAML parser reads in the same way. */
 function asciiOf(values: object): string {
   return JSON.stringify(values).replace(
     /[\u007f-\ud7ff\ue000-\uffff]/g,

@@ -1,15 +1,15 @@
-/** Debian's Chromium without a screen, for tests that want a real browser. */
+/** Debian’s headless Chromium, for tests that need a real browser. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
-/** For a test that is skipped where no Chromium is: how to get one. */
+/** Why a test that needs Chromium is skipped, and how to install it. */
 export const NO_CHROMIUM = 'chromium is not installed: apt-get install chromium';
 
 export const hasChromium = (): boolean => existsSync(EXECUTABLE);
 
-/** Nothing of it may ask anybody but the pages that the test opens. */
+/** Chromium may send no requests except those of the pages that the test opens. */
 const FLAGS = [
   '--disable-gpu',
   '--disable-quic',
@@ -19,7 +19,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** The caller closes it. Chromium's own sandbox does not work in containers, and the pages are ours. */
+/**
+ * The caller closes it. Chromium's sandbox is off: it does not work in containers, and the pages are ours.
+ */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, chromiumSandbox: false, args: FLAGS });
 }

@@ -1,4 +1,4 @@
-/** Parses a small configuration with other sections, for tests of what the operator is told about it. */
+/** Parses a small configuration with other sections, for tests of the problems that the operator sees. */
 import { parseConfiguration } from '../../src/config/parse.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 
@@ -13,8 +13,8 @@ const SECTIONS = {
 };
 
 /**
- * @param sections as YAML, each on a line of its own: instead of the usual ones, or after them
- * @param rest YAML behind the sections
+ * @param sections YAML of one line each, which replace the usual sections or are added to them
+ * @param rest YAML after the sections
  */
 export function configurationText(sections: Readonly<Record<string, string>>, rest = ''): string {
   const lines = Object.entries({ ...SECTIONS, ...sections }).map(([name, value]) => `${name}: ${value}\n`);

@@ -1,4 +1,4 @@
-/** Discovery of a small cluster, by path: the core group, `apps` and a custom group in two versions. */
+/** Discovery of a small cluster, by path: the core group, `apps`, and a custom group in two versions. */
 
 const resources = (...list: readonly object[]) => ({ kind: 'APIResourceList', resources: list });
 

@@ -1,6 +1,6 @@
 /**
- * Access across tenants in a testbed: an Arktos with the custom resources of Stonegate and its admission
- * webhook registered, and Stonegate with the rights that its own manifests print, nothing more.
+ * Access across tenants in a testbed: an Arktos in which Stonegate’s custom resources and admission webhook
+ * are registered, and a Stonegate with only the rights that its own manifests print.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,20 +12,20 @@ import type { Testbed } from './testbed.ts';
 const PROVISIONER_TOKEN = 'provisioner-token';
 
 export interface CrossTenantOptions {
-  /** Lines of `authorization.abacPolicyFile`; no file without it. */
+  /** The lines of `authorization.abacPolicyFile`; by default there is no file. */
   readonly abac?: readonly AbacLine[];
-  /** Besides the file. */
+  /** The section `authorization`, besides the file. */
   readonly authorization?: object;
   /** Merged over the configuration, member by member. */
   readonly configuration?: Record<string, object>;
 }
 
-/** One line; `*` in the fields that are not given. */
+/** One line of the file; absent fields are `*`. */
 export interface AbacLine {
   readonly name: string;
-  /** Of the users. */
+  /** The tenant of the users. */
   readonly tenant: string;
-  /** Entered. */
+  /** The tenant that they enter. */
   readonly space: string;
   readonly user?: string;
   readonly group?: string;
@@ -43,7 +43,7 @@ type TenancyResource = 'crosstenantpolicies' | 'tenantadministrations';
 const TENANCY = 'tenancy.stonegate.dev/v1alpha1';
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** Before Stonegate is started. */
+/** Prepares the testbed before Stonegate is started. */
 export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantOptions) {
   const { apiServer, configFile } = testbed;
   const { seed, cluster } = apiServer;
@@ -53,11 +53,11 @@ export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantO
   await applyManifests(testbed, ['crds']);
   registerWebhook(testbed);
 
-  /** Writes the policy file anew, and nothing else. */
+  /** Replaces the policy file, and nothing else. */
   const writePolicyFile = (lines: readonly AbacLine[]): Promise<void> =>
     writeFile(join(folder, 'policies.jsonl'), lines.map(lineOf).join(''));
 
-  /** Writes the configuration and the policy file anew, and gives Stonegate the rights for it. */
+  /** Replaces the configuration and the policy file, and gives Stonegate the rights that it needs. */
   async function configure({
     abac,
     authorization = {},
@@ -89,15 +89,15 @@ export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantO
   return {
     configure,
     writePolicyFile,
-    /** A CrossTenantPolicy of the tenant, as an administrator there created it; created anew if it exists. */
+    /** Creates a CrossTenantPolicy as an administrator of the tenant would, in place of an existing one. */
     policy: (tenant: string, name: string, spec: object) =>
       create('CrossTenantPolicy', 'crosstenantpolicies', tenant, name, spec),
-    /** A TenantAdministration of the system tenant. */
+    /** Creates a TenantAdministration of the system tenant. */
     administration: (name: string, spec: object) =>
       create('TenantAdministration', 'tenantadministrations', 'system', name, spec),
     remove: (resource: TenancyResource, tenant: string, name: string) =>
       void cluster.remove(locationOf(resource, tenant, name)),
-    /** The object of a tenant as it is stored; undefined if there is none. */
+    /** The stored object of a tenant; undefined if there is none. */
     object: (
       resource: RbacResource | TenancyResource,
       tenant: string,
@@ -118,8 +118,8 @@ function lineOf(line: AbacLine): string {
 }
 
 /**
- * Registers the webhook that the configuration's section `admission` serves, in place of one that only looks
- * registered: the API server asks it about each write.
+ * Registers the webhook that the section `admission` serves, in place of a registration without a server. The
+ * API server calls it for each write.
  */
 export async function registerServedWebhook(testbed: Testbed, port: number): Promise<void> {
   const { configFile } = testbed;
@@ -128,7 +128,7 @@ export async function registerServedWebhook(testbed: Testbed, port: number): Pro
   await applyManifests(testbed, ['admission', ...files, '--url', url, '--user', 'stonegate'], LONG_AGO);
 }
 
-/** Policies that were created since have been checked. */
+/** A registration so old that the webhook has checked all policies. */
 const LONG_AGO = { creationTimestamp: '2026-01-01T00:00:00Z' };
 
 const applyManifests = async ({ apiServer }: Testbed, argv: readonly string[], marks: JsonObject = {}) =>

@@ -1,4 +1,4 @@
-/** Discovery documents before an API server that a test plays, cached in one process. */
+/** A cache of discovery documents, in one process, in front of an API server that the test plays. */
 import { createDocumentCache } from '../../src/cache/document-cache.ts';
 import { DocumentChanges } from '../../src/cache/document-changes.ts';
 import { createProcessCache } from '../../src/cache/process-cache.ts';

@@ -1,5 +1,5 @@
 /**
- * The reference evaluation of access rules: what a service does with them. docs/reference/
+ * The reference evaluation of access rules, as a service does it. docs/reference/
  * access-rules-search.md has the same in SQL.
  */
 import type { AccessRule, AccessRules } from '../../src/features/access-rules/access-rules-v1alpha1.ts';

@@ -1,10 +1,10 @@
 /**
- * Waits for a condition instead of for a time: a test asks again every few milliseconds until it is so, and
- * the runner's own time limit ends what never comes.
+ * Waits for a condition instead of a fixed time: the condition is evaluated every few milliseconds, and the
+ * time limit of the test runner ends a wait that is in vain.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** An error thrown by `condition` counts as "not yet". */
+/** An error that `condition` throws counts as "not yet". */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (;;) {
     try {

@@ -1,6 +1,4 @@
-/**
- * Metrics of a process in which everything that they count has happened once.
- */
+/** The metrics of a process in which every counted event has happened once. */
 import { createMetrics, type Metrics } from '../../src/observability/metrics.ts';
 
 export function everyMetric(now: () => number): Metrics {

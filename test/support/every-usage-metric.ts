@@ -1,4 +1,4 @@
-/** `/metrics/usage` of a process in which everything that is measured has happened once. */
+/** `/metrics/usage` of a process in which every measured event has happened once. */
 import { UsageExposition } from '../../src/features/usage/usage-metrics.ts';
 import { MEASURES } from '../../src/features/usage/usage-v1alpha1.ts';
 

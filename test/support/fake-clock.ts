@@ -1,18 +1,16 @@
-/**
- * A clock whose hands the test turns: timers run when their time is passed, in order.
- */
+/** A clock that the test advances: timers run in order when their time has come. */
 import type { Clock, Timer } from '../../src/lib/clock.ts';
 
 export interface FakeClock extends Clock {
   advance(milliseconds: number): void;
-  /** Timers not yet run or cancelled. */
+  /** The number of timers that have neither run nor been cancelled. */
   readonly pending: number;
-  /** Milliseconds until the next timer; Infinity where there is none. */
+  /** Milliseconds until the next timer; Infinity if there is none. */
   readonly untilNext: number;
 }
 
 /**
- * @param start milliseconds since the epoch; by default the time of day, for tokens that real issuers sign
+ * @param start milliseconds since the epoch; by default the current time, for tokens that real issuers sign
  */
 export function createFakeClock(start: number = Date.now()): FakeClock {
   let now = start;

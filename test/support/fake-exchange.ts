@@ -1,6 +1,4 @@
-/**
- * An exchange without a socket: what a listener would hand to the pipeline, and what it got back.
- */
+/** An exchange without a socket: what a listener passes to the pipeline, and the response it receives. */
 import { Readable } from 'node:stream';
 import type { Exchange, ResponseWriter, Upgrade } from '../../src/lib/exchange.ts';
 import { type HeaderField, type HeaderList, headerValue } from '../../src/lib/header-list.ts';
@@ -11,13 +9,13 @@ export interface FakeResponse extends ResponseWriter {
   readonly headers: HeaderList;
   readonly text: string;
   readonly destroyed: boolean;
-  /** The body as JSON. */
+  /** The body, parsed as JSON. */
   json(): unknown;
 }
 
 export interface FakeExchange extends Exchange {
   readonly response: FakeResponse;
-  /** As if the client left. */
+  /** Simulates a client that disconnects. */
   leave(): void;
 }
 
@@ -48,7 +46,7 @@ export function fakeExchange(options: FakeOptions = {}): FakeExchange {
   };
 }
 
-/** What authorizers are shown of a request. */
+/** The facts about a request that authorizers receive. */
 export function askedExchange(method = 'GET', protocol?: string): ExchangeFacts {
   return {
     method,
@@ -95,7 +93,7 @@ function fakeResponse(clientIsGone: () => boolean): FakeResponse {
       status = code;
       headers = [...list];
     },
-    // Like a listener: the last byte of a declared length completes the response.
+    // As in a listener, the last byte of a declared length completes the response.
     write(chunk) {
       chunks.push(Buffer.from(chunk));
       const length = headerValue(headers, 'content-length');

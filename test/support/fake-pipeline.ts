@@ -1,6 +1,6 @@
 /**
- * A pipeline whose neighbours are simple enough to see through: one tenant, one user, an API server that
- * answers what the test says and remembers what it was sent.
+ * A pipeline with minimal dependencies: one tenant, one user, and an API server that responds as the test
+ * says and records what it receives.
  */
 
 import type { StatusResponse } from '../../src/errors/to-status.ts';
@@ -45,7 +45,7 @@ function tenantName(name: string): TenantName {
 
 const acme = tenantName('acme');
 
-/** Everything goes on as it is. */
+/** Forwards everything unchanged. */
 export const openMode: TenancyMode = {
   name: 'open',
   readsTenantFromPath: false,
@@ -81,7 +81,7 @@ const allowingReviewer: AccessReviewer = {
 export interface Seen {
   readonly sent: UpstreamRequest[];
   readonly tunnelled: UpstreamRequest[];
-  /** `received ID`, `started ID`, `complete ID`, each with the record as it was then. */
+  /** `received ID`, `started ID`, `complete ID`, each with the record at that time. */
   readonly events: { readonly stage: string; readonly record: ObservedRequest }[];
 }
 

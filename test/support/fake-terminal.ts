@@ -1,24 +1,22 @@
-/**
- * The user in front of a login, played by the test.
- */
+/** The user in front of a login, played by the test. */
 import { LoginError, type Terminal } from '../../src/cli/login/credential-source.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
 export interface FakeTerminal extends Terminal {
   readonly clock: FakeClock;
-  /** What was said so far, a line each. */
+  /** The lines that the user has seen so far. */
   readonly said: string[];
-  /** The pages opened so far. */
+  /** The pages that were opened so far. */
   readonly opened: string[];
-  /** As Ctrl-C does. */
+  /** Interrupts the login as Ctrl-C does. */
   interrupt(): void;
 }
 
 export interface FakeTerminalOptions {
   readonly interactive?: boolean;
-  /** What the user does in the browser; without it there is none. */
+  /** What the user does in the browser; by default there is no browser. */
   readonly browser?: (url: string) => unknown;
-  /** Called with each line that is said. */
+  /** Called with each line that is shown. */
   readonly onSay?: (line: string) => void;
 }
 

@@ -1,16 +1,16 @@
-/** What a program prints while it runs: a test waits for it, and fails if the program ends before. */
+/** The output of a running program. A test can wait for text, and fails if the program ends first. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface FollowedOutput {
-  /** Resolves once it is so of everything on standard output; rejects if the program ends before. */
+  /** Resolves once `isReached` is true for the whole output so far; rejects if the program ends first. */
   until(isReached: (printed: string) => boolean): Promise<void>;
-  /** Everything on standard output so far. */
+  /** The whole standard output so far. */
   readonly printed: string;
   stop(): Promise<void>;
 }
 
-/** @param child just started */
+/** @param child a process that was just started */
 export function followOutput(child: ChildProcess): FollowedOutput {
   let printed = '';
   let complaint = '';

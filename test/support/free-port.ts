@@ -1,23 +1,23 @@
 /**
- * A free loopback port, for programs that must be told their port before they start. Chosen below the range
- * from which the system takes the ports of outgoing connections: one of those could be taken a moment later
- * by any connection of ours.
+ * A free loopback port, for programs that must know their port before they start. It is below the range from
+ * which the system chooses ports of outgoing connections, since any of our connections could take one of
+ * those a moment later.
  */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * https://www.rfc-editor.org/rfc/rfc6335#section-6, less what Linux uses for outgoing connections (32768 and
- * above).
+ * https://www.rfc-editor.org/rfc/rfc6335#section-6, without the ports that Linux uses for outgoing
+ * connections (32768 and above).
  */
 const LOWEST = 10_240;
 const LIMIT = 32_768;
 const TRIES = 100;
-/** None is given twice: the first program may not listen on it yet. */
+/** No port is returned twice, since the first program may not listen on it yet. */
 const given = new Set<number>();
 
-/** @param wanted is taken where it is free */
+/** @param wanted is returned if it is free */
 export async function freePort(wanted: number = randomPort()): Promise<number> {
   let port = wanted;
   for (let tries = 0; tries < TRIES; tries += 1) {

@@ -1,6 +1,6 @@
 /**
- * A pipeline in front of an Arktos API server that lets users of other tenants in by policies. It remembers
- * everything that it was sent.
+ * A pipeline in front of an Arktos API server, in which policies let users of other tenants in. It records
+ * everything that the API server receives.
  */
 
 import { unauthorized } from '../../src/errors/status-error.ts';
@@ -31,7 +31,7 @@ import { tokenScope } from './token-scope.ts';
 
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
 
-/** By bearer token. */
+/** Bearer token → user. */
 const USERS: Readonly<Record<string, Identity>> = {
   alice: keystoneIdentity('alice', {
     ...EXPIRY,
@@ -72,7 +72,7 @@ export interface Review {
   readonly attributes: AccessAttributes;
 }
 
-/** @param policies in force; `none` if the feature is not configured */
+/** @param policies the policies in force; `none` if the feature is not configured */
 export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()], isAllowed = true) {
   const inForce = createPoliciesInForce();
   inForce.replace(createPolicySet(policies === 'none' ? [] : policies));

@@ -1,4 +1,4 @@
-/** Requests over HTTPS as a test writes them: a credential, a path, and the whole response. */
+/** Requests over HTTPS as a test writes them: a credential, a path, and the complete response. */
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
@@ -32,7 +32,7 @@ export interface HttpsClientOptions {
   readonly certificate?: KeyPair | undefined;
 }
 
-/** Keeps its connections. */
+/** A client that reuses its connections. */
 export function createHttpsClient({ port, ca, certificate }: HttpsClientOptions): HttpsClient {
   const agent = new Agent({ ca, ...certificate, keepAlive: true });
   const open: HttpsClient['open'] = (token, path, { method = 'GET', headers = {}, body } = {}) =>

@@ -1,11 +1,9 @@
-/**
- * Identities for tests, of Keystone and of an issuer.
- */
+/** Identities of Keystone and of an issuer, for tests. */
 import type { Identity, Subject } from '../../src/tenancy/identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
 
-/** A Keystone user at home in `home`, whose token is scoped to `scope`. */
+/** A Keystone user of the tenant `home` whose token is scoped to `scope`. */
 export function keystoneIdentity(
   userName: string,
   {
@@ -35,7 +33,7 @@ export function keystoneIdentity(
   };
 }
 
-/** @param name the issuer's prefix and the claim */
+/** @param name the prefix of the issuer followed by the claim */
 export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Identity> = {}): Identity {
   return {
     authenticator: 'jwt',
@@ -50,7 +48,7 @@ export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Id
   };
 }
 
-/** Whom the API server itself vouches for. */
+/** A user whom the API server authenticated in a token review. */
 export function upstreamIdentity(
   username: string,
   tenant = 'acme',

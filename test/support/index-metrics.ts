@@ -1,4 +1,4 @@
-/** The RBAC index of a running Stonegate, as its metrics show it. */
+/** The state of the RBAC index of a running Stonegate, from its metrics. */
 
 import type { App } from '../../src/app/app.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';

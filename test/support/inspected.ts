@@ -1,4 +1,4 @@
-/** A request as a body admission sees it, with an API server that answers what the test says. */
+/** A request as a body admission receives it, with an API server that responds as the test says. */
 import type { InspectedRequest, UserResponse } from '../../src/proxy/body-rule.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
@@ -13,7 +13,7 @@ export interface InspectedOptions {
   /** The tenant's full path. */
   readonly path: string;
   readonly username?: string;
-  /** Without it, `acme`. */
+  /** By default `acme`. */
   readonly tenant?: string;
   readonly answer?: (asked: Asked) => UserResponse;
 }

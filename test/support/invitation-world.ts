@@ -1,6 +1,4 @@
-/**
- * Invitations on several replicas with one API server in memory, which gives what an inviter may give.
- */
+/** Invitations on several replicas with one API server in memory, which grants what an inviter may grant. */
 
 import { StatusError } from '../../src/errors/status-error.ts';
 import { readInvitation } from '../../src/features/members/invitation-store.ts';
@@ -20,7 +18,7 @@ export const REQUEST = {
 };
 const PLACE = { namespace: 'stonegate' };
 
-/** What was given, and by whom. */
+/** What was granted, and by which inviter. */
 export interface Gift {
   readonly inviter: string;
   readonly target: Target;
@@ -35,13 +33,13 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
   const objects = createMemoryObjects();
   const gifts: Gift[] = [];
   const disabled = new Set<string>();
-  /** Who lost the right to give. */
+  /** Users who lost the right to grant. */
   const powerless = new Set<string>();
   const world = {
     ...{ clock, objects, gifts, disabled, powerless },
-    /** Whether the API server does not answer, before it has given anything or after it. */
+    /** Set if the API server does not respond, either before or after it has granted the right. */
     outage: undefined as 'before' | 'after' | undefined,
-    /** Whether the tenant has too many requests. */
+    /** Whether the tenant has reached its limit of requests. */
     busy: false,
     stored: () =>
       objects.all().flatMap(({ object }) => {

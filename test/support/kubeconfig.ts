@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import type { KeyPair } from './tls/authority.ts';
 
-/** Who makes a request: a client certificate, a token, or neither. */
+/** The credential of a request: a client certificate, a token, or neither. */
 export interface Credential {
   readonly certificate?: KeyPair;
   readonly token?: string;
@@ -26,7 +26,7 @@ export function kubeconfigOf(server: Server, { token, certificate }: Credential)
   });
 }
 
-/** In JSON, which is YAML too. */
+/** A kubeconfig in JSON, which is also YAML. */
 export function kubeconfigFor({ url, ca }: Server, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -38,7 +38,7 @@ export function kubeconfigFor({ url, ca }: Server, user: object): string {
   });
 }
 
-/** @param tokens context → the token that it sends; the first context is the current one */
+/** @param tokens context → its token; the first context is the current one */
 export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
   const names = Object.keys(tokens);
   const cluster = { server: url, 'certificate-authority-data': base64(ca) };

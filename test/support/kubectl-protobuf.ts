@@ -1,14 +1,14 @@
 /**
- * What kubectl 1.33 sends in protobuf, recorded: other releases of the machine may send JSON.
+ * Protobuf bodies that were recorded from kubectl 1.33, since other versions on this machine may send JSON.
  */
 import { readFileSync } from 'node:fs';
 
 interface RecordedRequest {
   readonly command: string;
-  /** It was a POST. */
+  /** The path of the request, which was a POST. */
   readonly path: string;
   readonly body: Buffer;
-  /** As kubectl prints it with `--dry-run=client -o json` if the command has that option. */
+  /** The object as kubectl prints it with `--dry-run=client -o json`, if the command has that option. */
   readonly object: object;
 }
 
@@ -21,7 +21,7 @@ export const KUBECTL_REQUESTS: readonly RecordedRequest[] = readFileSync(
   .map((line) => JSON.parse(line))
   .map((request) => ({ ...request, body: Buffer.from(request.body, 'base64') }));
 
-/** Go reads `null` as it reads an absent field. */
+/** Removes fields that are `null`, which Go reads as absent. */
 export function asGoReads(object: unknown): unknown {
   return JSON.parse(JSON.stringify(object), (_, value) => value ?? undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * kubectl for the testbed's users: each has its own kubeconfig and cache, and nothing of it
- * knows that Stonegate is in between.
+ * kubectl for the users of the testbed: each has its own kubeconfig and cache, and does not know that
+ * Stonegate is in between.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,9 +14,9 @@ export interface KubectlUsers {
   readonly stonegate: RunningStonegate;
   /** A kubectl with the token. */
   as(binary: string, token: string, environment?: Readonly<Record<string, string>>): Kubectl;
-  /** The next request to the API server of which `matches` is true. */
+  /** The next request to the API server that matches. */
   next(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
-  /** A token of a user of acme who holds no role and no binding, but what a test gives them. */
+  /** A token of a user of acme who has only the roles and bindings that a test gives them. */
   newcomer(name: string): string;
 }
 
@@ -51,7 +51,7 @@ export async function startForKubectl(
   };
 }
 
-/** Runs to a good end. @returns what it printed */
+/** Asserts that the command succeeds. @returns its output */
 export async function succeeds(
   t: Test,
   kubectl: Kubectl,
@@ -63,15 +63,15 @@ export async function succeeds(
   return stdout;
 }
 
-/** `kubectl create` of any version in JSON, whatever its own typed clients would send. */
+/** `kubectl create` with JSON, in any version, whatever its own typed clients would send. */
 export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]): Promise<string> {
   const manifest = await succeeds(t, kubectl, ['create', ...words, '--dry-run=client', '-o', 'json']);
-  // The stand-in's OpenAPI document does not say of this field that it may be null.
+  // In the stand-in's OpenAPI document this field may not be null.
   const given = manifest.replace(/"creationTimestamp": null,?/g, '').replace(/,(\s*\})/g, '$1');
   return succeeds(t, kubectl, ['create', '-f', '-'], given);
 }
 
-/** Runs to a bad end. @returns what it complained of */
+/** Asserts that the command fails. @returns its error output */
 export async function fails(
   t: Test,
   kubectl: Kubectl,
@@ -83,7 +83,7 @@ export async function fails(
   return stderr;
 }
 
-/** What a running kubectl prints, up to where it matches; fails where kubectl ends first. */
+/** Waits until the output of a running kubectl matches; fails if kubectl ends first. */
 export async function prints(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   const { stdout } = child;
   if (stdout === null) throw new Error('kubectl has no standard output');

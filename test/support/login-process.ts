@@ -1,6 +1,6 @@
 /**
- * `stonegate login` as a process of its own, as kubectl starts it: with the environment that the test gives
- * and no other, or on a terminal. And a kubeconfig whose user it is.
+ * `stonegate login` as a separate process, as kubectl starts it, with only the environment that the test
+ * gives, or on a terminal; and a kubeconfig that uses it.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ export interface LoginResult {
   readonly stderr: string;
 }
 
-/** Without a terminal; standard input is open and silent, so that a question would hang. */
+/** Runs without a terminal; standard input is open and silent, so that a prompt would hang. */
 export function runLogin(
   words: readonly string[],
   env: Environment,
@@ -37,21 +37,21 @@ export function runLogin(
 }
 
 export interface TerminalLogin {
-  /** What the user sees so far. */
+  /** The text that the user has seen so far. */
   readonly screen: string;
   sees(text: string): Promise<void>;
   type(text: string): void;
   readonly ended: Promise<number | null>;
 }
 
-/** For a test that is skipped where no terminal can be had. */
+/** Why a test that needs a terminal is skipped. */
 export const NO_TERMINAL = 'script is not installed: apt-get install bsdutils';
 
 export function hasTerminal(): boolean {
   return spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
-/** On a pseudo-terminal. @param stdout the file to which standard output goes, as it goes to kubectl */
+/** Runs on a pseudo-terminal. @param stdout the file for standard output, which otherwise kubectl reads */
 export function runLoginOnTerminal(
   words: readonly string[],
   env: Environment,
@@ -89,7 +89,7 @@ export interface LoginKubeconfig {
   readonly apiVersion?: string;
 }
 
-/** The kubeconfig of a user whose kubectl logs in by itself. */
+/** A kubeconfig with which kubectl logs in by itself. */
 export function loginKubeconfig(options: LoginKubeconfig): string {
   const { server, ca, words, env, apiVersion = 'client.authentication.k8s.io/v1' } = options;
   const exec = {

@@ -1,4 +1,4 @@
-/** What `stonegate manifests` prints: as objects, and in the stand-in's store. */
+/** The output of `stonegate manifests`, as objects and in the store of the stand-in. */
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../src/cli/manifests.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
@@ -19,7 +19,7 @@ export async function printedManifests(...argv: readonly string[]): Promise<Json
   return manifestsIn(stdout);
 }
 
-/** @param marks of their metadata, besides name and labels */
+/** @param marks members of their metadata besides name and labels */
 export function seedManifests(
   seed: Seed,
   objects: readonly JsonObject[],

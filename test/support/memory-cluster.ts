@@ -1,6 +1,4 @@
-/**
- * The API server in memory for tests of provisioning: objects are found by their kind.
- */
+/** An API server in memory for tests of provisioning, in which objects are found by their kind. */
 import {
   KINDS,
   type KubernetesObject,
@@ -17,15 +15,15 @@ export interface ObjectReference extends Place {
 }
 
 export interface MemoryCluster extends Objects {
-  /** Everything, by `Kind/tenant/namespace/name`. */
+  /** All objects by `Kind/tenant/namespace/name`. */
   readonly objects: ReadonlyMap<string, { readonly object: StoredObject; readonly place: Place }>;
-  /** Creates an object anew, as another client would. */
+  /** Creates an object, as another client would; an existing one is deleted first. */
   put(object: KubernetesObject | StoredObject, place: Place): void;
-  /** Takes it away, with a namespace what is in it. */
+  /** Deletes an object and, for a namespace, everything in it. */
   drop(reference: ObjectReference): void;
-  /** Called before each call, with its verb; what it throws, the call throws. */
+  /** Called with the verb before each call; an error that it throws makes the call fail. */
   before: (verb: string, reference: ObjectReference) => void;
-  /** Writes so far: `create namespaces …`. */
+  /** The writes so far: `create namespaces …`. */
   readonly writes: string[];
 }
 

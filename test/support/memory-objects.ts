@@ -1,6 +1,6 @@
 /**
- * An API server in memory behind the port of controllers: uids, resource versions and preconditions as an API
- * server has them, and a place to step in between two calls.
+ * An API server in memory behind the interface of controllers: uids, resource versions and preconditions as
+ * in an API server, and a hook before each call.
  */
 import {
   objectKey,
@@ -19,16 +19,16 @@ export interface Stored {
 }
 
 export interface MemoryObjects extends Objects {
-  /** Every object. */
+  /** All objects. */
   all(): readonly Stored[];
   /** Creates or replaces an object, as another client would; a new object gets a new uid. */
   put(kind: ResourceKind, place: Place, object: object): void;
-  /** Deletes it, with a namespace what is in it. */
+  /** Deletes an object and, for a namespace, everything in it. */
   drop(kind: ResourceKind, place: Place, name: string): void;
   find(kind: ResourceKind, place: Place, name: string): StoredObject | undefined;
-  /** Called before each call; what it throws, the call throws. */
+  /** Called before each call; an error that it throws makes the call fail. */
   before: (verb: string, kind: ResourceKind, place: Place, name: string) => void;
-  /** Writes so far: `create secrets acme/shared/registry`. */
+  /** The writes so far: `create secrets acme/shared/registry`. */
   readonly writes: string[];
 }
 

@@ -27,7 +27,7 @@ export function kindOf(resource: string): PublishedKind {
 export const TENANTS = KINDS.Tenant;
 const NAMESPACES = KINDS.Namespace;
 
-/** One run: its plan, and what became of it. */
+/** One run of publishing: its plan and the result. */
 export async function publish(site: PublishingSite, withdraw = false) {
   const { objects, rules } = site;
   const { signal } = new AbortController();
@@ -42,7 +42,7 @@ export interface SiteOptions {
   readonly configuration?: Partial<PublishingConfiguration>;
 }
 
-/** Two tenants, acme and globex, and the namespace `shared` whose objects are published. */
+/** The tenants acme and globex, and the namespace `shared` whose objects are published. */
 export function publishingSite({ mode = 'arktos', configuration }: SiteOptions = {}) {
   const objects = createMemoryObjects();
   const system: Place = mode === 'arktos' ? { tenant: 'system' } : {};
@@ -65,7 +65,7 @@ export function publishingSite({ mode = 'arktos', configuration }: SiteOptions =
       interval: 300_000,
       ...configuration,
     },
-    /** Puts an annotated object into the namespace `shared`, or into none. */
+    /** Creates an annotated object in the namespace `shared`, or outside of namespaces. */
     publish(resource: string, name: string, fields: object, annotation = 'all', more: object = {}) {
       const kind = kindOf(resource);
       objects.put(kind, kind.namespaced ? home : system, {
@@ -73,14 +73,16 @@ export function publishingSite({ mode = 'arktos', configuration }: SiteOptions =
         metadata: { name, ...more, annotations: { [PUBLISHED]: annotation, ...annotationsIn(more) } },
       });
     },
-    /** Of a copy in a tenant (arktos) or its namespace (shared), both called so. */
+    /**
+     * The copy in the tenant (arktos) or in the namespace of the tenant (shared), which have the same name.
+     */
     copy(resource: string, name: string, tenant: string): StoredObject | undefined {
       const kind = kindOf(resource);
       const namespace = mode === 'arktos' ? 'shared' : tenant;
       const place = { ...(mode === 'arktos' && { tenant }), ...(kind.namespaced && { namespace }) };
       return objects.find(kind, place, name);
     },
-    /** Makes a tenant, with its namespace in shared mode. */
+    /** Creates a tenant and, in shared mode, its namespace. */
     tenant(name: string, labels: Readonly<Record<string, string>> = {}) {
       if (mode === 'arktos') objects.put(TENANTS, {}, { metadata: { name, labels } });
       else {

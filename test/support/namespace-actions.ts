@@ -1,4 +1,4 @@
-/** Random changes of namespaces and of what a user may see, and replicas that learn of them. */
+/** Random changes of namespaces and of the rights of a user, and replicas that receive them. */
 import fc from 'fast-check';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { unsyncedAccessIndex } from './access-index.ts';
@@ -35,7 +35,7 @@ export interface Event {
   readonly object: StoredObject;
 }
 
-/** The events of a cluster in which these things are done, each with a higher revision. */
+/** The events that result from the actions, each with a higher revision. */
 export function eventsOf(actions: readonly Action[]): Event[] {
   const there = new Map<string, StoredObject>();
   return actions.flatMap((one): Event[] => {
@@ -71,9 +71,9 @@ function objectOf(one: Action): StoredObject {
 const FIRST = nextRevision();
 
 /**
- * A replica that has seen nothing yet.
+ * A replica that has received no events yet.
  *
- * @param nextTurn in which decisions for watches are made
+ * @param nextTurn schedules the decisions for watches
  */
 export function replica(nextTurn?: (action: () => void) => void): NamespacesSite {
   const site = unsyncedAccessIndex();

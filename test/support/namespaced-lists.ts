@@ -1,4 +1,4 @@
-/** Lists of single namespaces as an API server gives them, with `limit` and `continue`. */
+/** Lists of single namespaces as an API server returns them, with `limit` and `continue`. */
 import type { PartRequest } from '../../src/features/all-namespaces/collect-page.ts';
 
 /** Namespace → the names of its objects. */

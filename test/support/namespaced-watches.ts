@@ -1,4 +1,4 @@
-/** Watches of single namespaces at an API server, and a client that reads a merged one. */
+/** Watches of single namespaces on an API server, and a client that reads a merged watch. */
 import { PassThrough } from 'node:stream';
 import type { UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
@@ -81,9 +81,9 @@ export interface WatchClient {
   readonly ended: boolean;
   /** `ADDED a/p1`, `BOOKMARK 5`, `ERROR 410`. */
   readonly events: readonly string[];
-  /** To read slowly. */
+  /** The stream, for a test that reads slowly. */
   readonly stream: ReadStream;
-  /** As if the client left. */
+  /** Simulates a client that disconnects. */
   leave(): void;
   until(events: readonly string[]): Promise<void>;
 }

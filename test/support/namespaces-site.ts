@@ -49,14 +49,14 @@ export interface WatchedEvent {
 }
 
 export interface NamespacesWatch {
-  /** As `ADDED a`; those since the last call. */
+  /** The events since the last call, as `ADDED a`. */
   read(): Promise<string[]>;
   /** All events. */
   readonly events: readonly WatchedEvent[];
   readonly lines: readonly string[];
   readonly ended: boolean;
   close(): void;
-  /** To read slowly. */
+  /** The stream, for a test that reads slowly. */
   readonly stream: ReadStream;
 }
 
@@ -64,7 +64,7 @@ export interface NamespacesSite extends AccessIndexSite {
   outgoing(user: string | Identity, target: string, headers?: HeaderList, method?: string): Outgoing;
   /** @returns undefined if the request is forwarded */
   get(user: string | Identity, query?: string, headers?: HeaderList): Promise<NamespacesReply | undefined>;
-  /** Rejects if it is refused or forwarded. */
+  /** Rejects if the request is refused or forwarded. */
   watch(
     user: string | Identity,
     query?: string,
@@ -78,7 +78,7 @@ export interface NamespacesSiteOptions extends Partial<FilteredNamespacesOptions
   readonly tenancy?: TenancyMode;
 }
 
-/** @param nextTurn in which decisions for watches are made */
+/** @param nextTurn schedules the decisions for watches */
 export function namespacesMemory(
   { index, clock }: AccessIndexSite,
   nextTurn?: (action: () => void) => void,

@@ -1,6 +1,6 @@
 /**
- * A request as its observers see it when it ends: of a tenant's user with a project, and with bytes that the
- * test may let grow.
+ * A request as observers receive it when it ends: of a user of a tenant with a project, and with a byte count
+ * that the test can increase.
  */
 import type { RequestInfo } from '../../src/kubernetes/request-info.ts';
 import type { ObservedRequest } from '../../src/observability/request-observer.ts';
@@ -8,18 +8,18 @@ import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 import { alice } from './fake-pipeline.ts';
 
 export interface ObservedFacts {
-  /** None without it. */
+  /** The tenant; by default there is none. */
   readonly tenant?: string;
-  /** Keystone's id; the credential has no project without it. */
+  /** Keystone's project id; by default the credential has no project. */
   readonly project?: string;
-  /** Undefined for a request that cannot be read. */
+  /** Undefined for a request that cannot be parsed. */
   readonly info?: RequestInfo;
   readonly received?: number;
   readonly sent?: number;
   readonly outcome?: ObservedRequest['outcome'];
 }
 
-/** `exchange` counts on. */
+/** The byte counts of `exchange` can be increased. */
 export function observedRequest(facts: ObservedFacts): ObservedRequest & {
   readonly exchange: { bytesReceived: number; readonly response: { bytesSent: number } };
 } {

@@ -1,5 +1,6 @@
 /**
- * A connection into a pod, as its bytes: opened by an upgrade whose head is read, and then left alone.
+ * A raw connection into a pod: it sends an upgrade, reads the head of the response, and leaves the rest to
+ * the test.
  */
 import { once } from 'node:events';
 import { connect as connectTLS, type TLSSocket } from 'node:tls';

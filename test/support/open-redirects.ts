@@ -1,7 +1,6 @@
 /**
- * Ways to make "go back to where you came from" lead elsewhere, put together from what has worked somewhere:
- * other spellings of slashes, what browsers drop or take for a slash, schemes, user parts, and hosts in odd
- * notations.
+ * Return addresses that lead to another site, collected from known attacks: other spellings of slashes,
+ * characters that browsers drop or treat as slashes, schemes, user parts, and hosts in odd notations.
  */
 
 const BEGINNINGS = [
@@ -101,7 +100,7 @@ const HOSTS = [
 
 const ENDS = ['', '/', '/%2f..', '/..;/', '?next=/', '#/'];
 
-/** Each as it is, and URL-decoded where that is something else. */
+/** Each address as it is and, if that differs, URL-decoded. */
 export function openRedirects(): string[] {
   const all = BEGINNINGS.flatMap((beginning) =>
     HOSTS.flatMap((host) => ENDS.map((end) => `${beginning}${host}${end}`)),

@@ -1,6 +1,6 @@
 /**
- * A request whose response a test reads as it arrives, and that it can break off. Each has a TLS connection
- * of its own, so that a disconnect affects no other request.
+ * A request whose response a test reads as it arrives, and that the test can break off. Each request has its
+ * own TLS connection, so that a disconnect affects no other request.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -11,10 +11,10 @@ export interface Destination {
   readonly port: number;
   /** PEM. */
   readonly ca: string;
-  /** What the client shows, PEM. */
+  /** The client certificate, PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** The address to come from; the system's choice without it. */
+  /** The local address; by default the system chooses it. */
   readonly from?: string;
 }
 
@@ -29,30 +29,30 @@ export interface RequestOptions {
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** The body as far as it arrived. */
+  /** The part of the body that arrived. */
   readonly body: string;
   /** False if the connection broke before the response was complete. */
   readonly complete: boolean;
-  /** Stonegate's own code in a Status, or undefined. */
+  /** Stonegate's own code in a Status; undefined for other responses. */
   readonly code: string | undefined;
 }
 
 export interface OpenRequest {
-  /** The head of the answer. */
+  /** The head of the response. */
   readonly head: Promise<IncomingMessage>;
   /** The response once it has ended or broken off; rejects if there was none. */
   readonly answered: Promise<Answered>;
   /** Resolves when the text so far contains `part`; rejects if the response ends without it. */
   until(part: string): Promise<string>;
-  /** Where the test writes the body. */
+  /** The body, which the test writes. */
   readonly body: Writable;
-  /** Breaks the connection off. */
+  /** Breaks the connection. */
   leave(): void;
-  /** Sends no more, as a client does that has shut down its half. */
+  /** Shuts down the sending half of the connection. */
   halfClose(): void;
 }
 
-/** @param token sent as bearer token; none without it */
+/** @param token sent as bearer token, if given */
 export function openRequest(
   { from, ...destination }: Destination,
   token: string | undefined,
@@ -112,7 +112,7 @@ export function openRequest(
   };
 }
 
-/** One request, answered to its end. */
+/** Sends one request and reads the whole response. */
 export function askOnce(
   destination: Destination,
   token: string | undefined,

@@ -1,6 +1,4 @@
-/**
- * A request at the last stage, for what Stonegate answers itself: parsed and routed as the pipeline does.
- */
+/** A request at the last stage, for responses of Stonegate’s own: parsed and routed as the pipeline does. */
 
 import { impersonationHeaders } from '../../src/kubernetes/impersonation-headers.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
@@ -48,7 +46,7 @@ export function outgoingOf(
 
 type Asked = Parameters<UpstreamFetcher['fetch']>[0];
 
-/** An API server that answers what the test says and remembers what it was asked. */
+/** An API server that responds as the test says and records its requests. */
 export function fakeFetcher(
   answer: (asked: Asked) => { status: number; body: unknown; type?: string } | Error,
 ) {

@@ -1,6 +1,4 @@
-/**
- * Stonegate's own API with the resources of the product.
- */
+/** Stonegate’s own API with the resources of all features. */
 import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,

@@ -1,10 +1,11 @@
 /**
- * Tells requests for clients from what Stonegate asks the API server for itself, which a test does not count.
+ * Distinguishes requests for clients from Stonegate’s own requests to the API server, which a test does not
+ * count.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { OWN_TOKEN } from './testbed.ts';
 
-/** Whether it is neither the question for the version nor the one for Stonegate's own rights. */
+/** Whether it is neither a request for the version nor a review of Stonegate's own rights. */
 export function isForClient({ url = '', headers }: Asked): boolean {
   if (url === '/version') return false;
   const own = headers.authorization === `Bearer ${OWN_TOKEN}` && !('impersonate-user' in headers);

@@ -1,6 +1,6 @@
 /**
- * The commands of a page in docs/, as a reader types them, and the output that the page promises. A comment
- * before a block says how it is run; a block of YAML whose comment is `file: NAME` is that file.
+ * The commands on a page in docs/, as readers type them, and the output that the page shows. A comment before
+ * a block says how it is run; a YAML block with the comment `file: NAME` is that file.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,14 +8,14 @@ import { dirname, join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 export interface Block {
-  /** The comment before it; empty without one. */
+  /** The comment before the block; empty if there is none. */
   readonly mark: string;
   readonly commands: string;
-  /** Lines of the output; `…` stands for anything. */
+  /** The lines of the output; `…` matches any text. */
   readonly promised: readonly string[];
 }
 
-/** The blocks of shell commands, each with the text behind it. */
+/** The blocks of shell commands, each with the output after it. */
 export function readBlocks(page: string): Block[] {
   const fences = /(?:<!-- ([^\n]*) -->\n)?```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs;
   return [...readFileSync(page, 'utf8').matchAll(fences)].map(
@@ -36,9 +36,9 @@ export function readFiles(page: string): Map<string, string> {
 }
 
 /**
- * The lines must come in their order, but others may stand between. Any number of blanks counts as one.
+ * The lines must occur in this order, but other lines may be between them. Several spaces count as one.
  *
- * @returns the first line that the output does not have
+ * @returns the first line that is missing in the output
  */
 export function missingLine(output: string, promised: readonly string[]): string | undefined {
   const lines = output.split('\n');
@@ -55,14 +55,14 @@ function literally(part: string): string {
   return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
 }
 
-/** A command on the reader's PATH. */
+/** Creates a command on the reader's PATH. */
 export function makeCommand(file: string, script: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `#!/bin/sh\n${script}\n`);
   chmodSync(file, 0o700);
 }
 
-/** A folder in which commands find `stonegate`, and what they have in their environment. */
+/** A folder whose commands can call `stonegate`, and the environment of the commands. */
 export function readersShell(folder: string): { folder: string; env: Record<string, string> } {
   const bin = join(folder, 'bin');
   makeCommand(join(bin, 'stonegate'), `exec '${process.execPath}' '${resolve('src/main.ts')}' "$@"`);
@@ -76,7 +76,7 @@ export function readersShell(folder: string): { folder: string; env: Record<stri
   };
 }
 
-/** Runs the script by bash, which ends at the first command that fails. The output has both streams. */
+/** Runs the script with bash, which ends at the first command that fails. The output has both streams. */
 export async function runShell(
   { folder, env }: ReturnType<typeof readersShell>,
   script: string,
@@ -88,8 +88,8 @@ export async function runShell(
 }
 
 /**
- * The commands of each block of the page with the comment `run by TEST`. Of a block that shows output too,
- * what stands behind `$ `.
+ * The commands of each block of the page with the comment `run by TEST`. In a block that also shows output,
+ * commands are the lines after `$ `.
  */
 export function commandsRunBy(test: string, page: string): string[] {
   const fences = /^( *)<!-- run by (\S+) -->\n\1```(sh|console)\n(.*?)^\1```/gms;

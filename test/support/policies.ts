@@ -1,4 +1,4 @@
-/** Policies, the facts and settings from which they follow, and requests of guests. */
+/** Policies, the facts and settings from which they are resolved, and requests of guests. */
 
 import { parseAbacFile } from '../../src/features/cross-tenant/abac-file.ts';
 import type { Policy, PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
@@ -20,7 +20,7 @@ import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 export const NOW = Date.UTC(2026, 6, 1);
 export const HOUR = 3_600_000;
 
-/** As `stonegate manifests admission` registers it for CrossTenantPolicies. */
+/** The webhook that `stonegate manifests admission` registers for CrossTenantPolicies. */
 export const POLICY_WEBHOOK = {
   name: 'policies.admission.stonegate.dev',
   failurePolicy: 'Fail',
@@ -34,7 +34,7 @@ export const POLICY_WEBHOOK = {
   ],
 };
 
-/** A spec of the ABAC file: alice of acme reads pods of globex. */
+/** The spec of a line of the ABAC file: alice of acme may read pods of globex. */
 export const ALICE_READS_PODS = {
   name: 'alice-pods',
   tenant: 'acme',
@@ -72,7 +72,7 @@ export const POD_READER: CrossTenantRule = {
   verbs: ['get', 'list', 'watch'],
 };
 
-/** Of globex, created after the webhook was registered: users of acme in the group devs read pods. */
+/** A policy of globex, newer than the webhook's registration: members of devs in acme may read pods. */
 export function crossTenantPolicy(
   spec: Partial<CrossTenantPolicy['spec']> = {},
   metadata: Partial<CrossTenantPolicy['metadata']> = {},
@@ -90,7 +90,7 @@ export function crossTenantPolicy(
   };
 }
 
-/** Of the system tenant: its group support edits in globex. */
+/** A TenantAdministration of the system tenant: its group support may edit in globex. */
 export function administration(
   spec: Partial<TenantAdministration['spec']> = {},
   name = 'support',
@@ -120,7 +120,7 @@ export function policyFacts(facts: Partial<PolicyFacts> = {}): PolicyFacts {
   };
 }
 
-/** Two Keystone domains have a tenant of another name. */
+/** Keystone domains whose tenants have other names. */
 const DOMAINS: Readonly<Record<string, string>> = { Default: 'acme', Partner: 'globex' };
 
 const POLICY_SETTINGS: PolicySettings = {
@@ -139,7 +139,7 @@ export function resolvedPolicies(
   return resolve({ abac: [], administrations: [], facts: policyFacts(), ...written }, now);
 }
 
-/** A user of acme in globex. */
+/** A user of acme who enters globex. */
 export function entry(
   name: string,
   {
@@ -153,7 +153,7 @@ export function entry(
   return { home: toTenantName(home), tenant: toTenantName(tenant), name, groups };
 }
 
-/** `get pods/log` in a namespace. */
+/** The attributes of `get pods/log` in a namespace. */
 export function attributes(
   verb: string,
   full: string,

@@ -1,4 +1,4 @@
-/** A browser's part at the portal, without a browser: cookies, forms, and where a form comes from. */
+/** What a browser does at the portal, without a browser: cookies, forms, and the origin of forms. */
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ export interface PortalVisitor {
   get(path: string): Promise<PortalPage>;
   /** Posts the form of the last page that had one, with its hidden token. */
   post(path: string, fields?: Readonly<Record<string, string>>): Promise<PortalPage>;
-  /** alice, with Keystone. */
+  /** Signs in as alice with Keystone. */
   signIn(): Promise<PortalPage>;
   /** The same browser at another replica of the portal. */
   at(port: number): PortalVisitor;
@@ -21,7 +21,7 @@ export interface PortalVisitor {
 export interface PortalVisitorOptions {
   /** PEM. */
   readonly ca: string;
-  /** Of the portal's public URL, which each replica is visited under. */
+  /** The port of the portal's public URL, which is used for each replica. */
   readonly publicPort: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The portal without sockets and with everything around it made up: what browsers would send, and what they
- * would keep.
+ * The portal without sockets and with fake dependencies: the requests that browsers send, and the cookies
+ * that they store.
  */
 
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -23,7 +23,7 @@ export const ACME = 'acme';
 export interface Ask {
   readonly form?: Readonly<Record<string, string>>;
   readonly headers?: readonly (readonly [string, string])[];
-  /** Where the form comes from; by default from the portal. */
+  /** The origin of the form; by default the portal. */
   readonly origin?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface FakeBrowser {
   readonly cookies: Map<string, string>;
   get(path: string, ask?: Ask): Promise<FakeResponse>;
   post(path: string, form: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
-  /** The hidden token of the last page's form: to sign in, else to sign out. */
+  /** The hidden token of the last page's form for signing in, or for signing out. */
   readonly formToken: string;
   /** Switches to another project, with the form of the last page that had one. */
   switchTo(project: string, changes?: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
@@ -42,14 +42,14 @@ export interface FakeBrowser {
 export interface FakePortal {
   readonly clock: FakeClock;
   readonly logged: { readonly message: string; readonly fields: LogFields }[];
-  /** What Keystone was asked. */
+  /** The sign-ins that Keystone received. */
   readonly asked: PasswordSignIn[];
-  /** The exchanges of tokens that Keystone was asked for. */
+  /** The exchanges of tokens that Keystone received. */
   readonly exchanged: { readonly token: string; readonly projectID: string }[];
-  /** To be changed by tests. */
+  /** State that tests may change. */
   readonly world: {
     password: PasswordResult;
-    /** The token of another project; undefined if Keystone refuses it. */
+    /** The token for another project; undefined if Keystone refuses it. */
     rescoped: string | undefined;
     oidc: OIDCResult | Error;
     identity: Identity | StatusError;
@@ -145,7 +145,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
   return { clock, logged, asked, exchanged, world, sessions, serve, browser: () => createBrowser(serve) };
 }
 
-/** An issuer that sends browsers back with the state `the-state`. */
+/** An issuer that redirects browsers back with the state `the-state`. */
 export function createFakeProvider(name: string, finish: OIDCLogin['finish']): Provider {
   const issuer = `https://${name}.example.com`;
   return {
@@ -167,7 +167,7 @@ export function createFakeProvider(name: string, finish: OIDCLogin['finish']): P
   };
 }
 
-/** A form's action and its hidden token. */
+/** The action and the hidden token of a form. */
 const FORM = /<form[^>]* action="([^"]*)"[^>]*>(?:(?!<\/form>).)*?name="token" value="([^"]*)"/gs;
 
 function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
@@ -233,7 +233,7 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
   return self;
 }
 
-/** A page of the portal as a signed-in user gets it. */
+/** A page of the portal for a signed-in user. */
 export async function pageOf(path: string, options: Partial<PortalOptions>): Promise<FakeResponse> {
   const browser = createFakePortal(options).browser();
   await browser.signIn();

@@ -1,4 +1,4 @@
-/** What a command prints, by stream. */
+/** The output of a command, by stream. */
 import type { CommandIO } from '../../src/cli/command.ts';
 
 export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr: string } } {
@@ -16,7 +16,7 @@ export function printedIO(): { io: CommandIO; printed: { stdout: string; stderr:
   };
 }
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export async function printedBy<Rest extends unknown[]>(
   command: (argv: readonly string[], io: CommandIO, ...rest: Rest) => Promise<number>,
   argv: readonly string[],

@@ -4,7 +4,7 @@
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 
-/** A message is a list of its fields, of which each may occur often. */
+/** A message as the list of its fields, each of which may occur more than once. */
 export type Message = readonly (readonly [
   number: number,
   value: string | number | bigint | Uint8Array | Message,

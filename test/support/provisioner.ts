@@ -1,6 +1,6 @@
 /**
- * Lets Stonegate provision in a testbed: with the rights that `stonegate manifests rbac --provisioner` prints
- * and the service credential that Keystone's lists need; and runs `stonegate sync`.
+ * Lets Stonegate provision a testbed with the rights that `stonegate manifests rbac --provisioner` prints and
+ * the service credential that Keystone’s lists need, and runs `stonegate sync`.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,7 @@ export interface Provisioner {
   sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Runs `stonegate check`. */
   check(): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Writes what is under `bindings` anew. */
+  /** Replaces the section `bindings`. */
   configureBindings(bindings: object): Promise<void>;
 }
 
@@ -26,9 +26,9 @@ const TOKEN = 'provisioner-token';
 export interface ProvisionerOptions {
   readonly mode: Mode;
   readonly bindings?: object;
-  /** What the configuration's roles become. */
+  /** The targets of the roles in the configuration. */
   readonly targets?: readonly RoleTarget[];
-  /** Further sections of the configuration: the quotas of projects are provisioned. */
+  /** Additional sections of the configuration, with which quotas of projects are provisioned. */
   readonly withQuotas?: Record<string, object>;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Small Keystones and what they come to, for tests of provisioning.
- */
+/** Small Keystones and the plans that result from them, for tests of provisioning. */
 
 import type { BindingsConfiguration } from '../../src/config/configuration.ts';
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
@@ -25,7 +23,7 @@ export function smallKeystone(changes: Partial<KeystoneState> = {}): KeystoneSta
   return { domains: [acme], projects: [web], holders, ...changes };
 }
 
-/** Alice's role on the project `web`. */
+/** A role of alice on the project `web`. */
 export function onWeb(roleName: string, user = alice): RoleAssignment {
   const project = { id: web.id, name: web.name, domain: alice.domain };
   return { user, role: { id: `r-${roleName}`, name: roleName }, scope: { kind: 'project', project } };
@@ -38,7 +36,7 @@ export function asUsers(
   return { kind: 'users', assignments, disabledUserIDs: new Set(disabled) };
 }
 
-/** What is configured under `bindings`, with its defaults. */
+/** The section `bindings` with its defaults. */
 export function bindingRules(configured: object = {}): BindingsConfiguration {
   return bindingsSchema.parse(configured);
 }
@@ -58,12 +56,12 @@ export function factsOf(mode: Mode): TenancyFacts {
   };
 }
 
-/** Each project may have so many pods. */
+/** The limit of pods for each project. */
 export function podLimits(pods: string): ReadProjectLimits {
   return async () => ({ ofProject: () => ({ pods }), refusals: [] });
 }
 
-/** The port, answered from what is at hand. */
+/** The directory interface, with the data of this state. */
 export function directoryOf({ domains, projects, holders }: KeystoneState): KeystoneDirectory {
   const users = holders.kind === 'users' ? holders : asUsers([]);
   const all = users.kind === 'users' ? users.assignments : [];
@@ -82,7 +80,7 @@ export function directoryOf({ domains, projects, holders }: KeystoneState): Keys
   };
 }
 
-/** `subjects` follows from what the Keystone holds. */
+/** `subjects` is derived from the state of Keystone. */
 export async function planFor(
   cluster: MemoryCluster,
   keystone: KeystoneState,
@@ -105,7 +103,7 @@ export async function planFor(
   );
 }
 
-/** Carries a plan out, however much it deletes unless `force` is false. */
+/** Applies a plan, however much it deletes unless `force` is false. */
 export function carryOut(cluster: MemoryCluster, plan: Plan, force = true) {
   return applyPlan(plan, {
     objects: cluster,

@@ -18,7 +18,7 @@ export async function admitPublisher(
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   await writeFile(join(dirname(configFile), 'provisioner-token'), TOKEN);
   const bindings = { credential: { tokenFile: 'provisioner-token' } };
-  /** Writes the configuration anew; undefined: without the section. */
+  /** Replaces the section `publishing`; undefined removes it. */
   const configurePublishing = (section: object | undefined) =>
     configure({ bindings, ...(section && { publishing: section }) });
   await configurePublishing(publishing);

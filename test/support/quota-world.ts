@@ -1,6 +1,6 @@
 /**
- * A cluster of one tenant with a quota, in memory: replicas that reserve, an API server that stores what was
- * admitted, late, or not at all, and counters that see its events late.
+ * A cluster in memory with one tenant that has a quota: replicas that reserve usage, an API server that
+ * stores admitted objects at once, late or never, and counters that receive its events late.
  */
 
 import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
@@ -21,7 +21,7 @@ const PLACE: Place = { namespace: 'stonegate' };
 const TENANT = 'acme';
 const NAMESPACE = 'web';
 
-/** A pod by what it requests, in CPUs. */
+/** The usage of a pod that requests this many CPUs. */
 function podOf(cpu: number): Usage {
   return new Map([
     ['pods', ONE],
@@ -31,7 +31,7 @@ function podOf(cpu: number): Usage {
 
 interface PodEvent {
   readonly uid: string;
-  /** Undefined: it was deleted. */
+  /** Undefined if the pod was deleted. */
   readonly cpu: number | undefined;
   readonly revision: number;
 }
@@ -39,11 +39,11 @@ interface PodEvent {
 export type QuotaWorld = ReturnType<typeof createQuotaWorld>;
 export type Counter = ReturnType<QuotaWorld['counter']>;
 
-/** @param hard as a TenantQuota has it */
+/** @param hard the limits as in a TenantQuota */
 export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
   const clock = createFakeClock(1_000_000);
   const objects = createMemoryObjects();
-  /** CPUs of the pods that are stored. */
+  /** The CPUs of the stored pods. */
   const pods = new Map<string, number>();
   const events: PodEvent[] = [];
   objects.put(TENANT_QUOTAS, PLACE, { kind: 'TenantQuota', metadata: { name: TENANT }, spec: { hard } });
@@ -71,13 +71,13 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
       else store.put(object);
     };
     return {
-      /** Shows the counter so many further events; all without a number. */
+      /** Delivers this many further events to the counter; by default all of them. */
       deliver(count = events.length - seen) {
         for (const event of events.slice(seen, seen + count)) show(event);
         seen = Math.min(events.length, seen + count);
         if (seen === events.length) provenAt = clock.now();
       },
-      /** Writes the status as a leader does. */
+      /** Writes the status, as the leader does. */
       async write(stored: StoredObject = quota()) {
         const read = readTenantQuota(stored);
         const status = read && provenAt > 0 ? statuses.next(read, provenAt) : undefined;
@@ -106,7 +106,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
       });
       return verdict.kind;
     },
-    /** Stores a pod, or its new size. */
+    /** Stores a pod or its new size. */
     store(uid: string, cpu: number) {
       pods.set(uid, cpu);
       happened(uid, cpu);
@@ -114,7 +114,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
     delete(uid: string) {
       if (pods.delete(uid)) happened(uid, undefined);
     },
-    /** How many reservations are open. */
+    /** The number of open reservations. */
     get reserved() {
       return readTenantQuota(quota())?.status.reservations?.length ?? 0;
     },

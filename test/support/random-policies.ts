@@ -1,4 +1,4 @@
-/** Random policies of all forms and requests of guests, from few names, so that they meet. */
+/** Random policies of all forms and requests of guests, with so few names that they match. */
 import fc from 'fast-check';
 import type { AdministrationConfiguration } from '../../src/features/cross-tenant/authorization-configuration.ts';
 import type { PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
@@ -24,7 +24,7 @@ import {
 } from './policies.ts';
 
 const TENANTS = ['acme', 'globex', 'initech', 'system'];
-/** Tenants as an attacker would write them. */
+/** Names of tenants that an attacker may try. */
 const ODD_TENANTS = ['all', '*', 'Acme', 'a:b', ''];
 const USERS = ['alice', 'bob', '*'];
 const ODD_USERS = ['system:admin', 'guest:acme:bob', ''];
@@ -52,7 +52,7 @@ const RESOURCES: readonly (readonly [group: string, full: string])[] = [
 const API_GROUPS = [...new Set(RESOURCES.map(([group]) => group))];
 const FULL_NAMES = [...new Set(RESOURCES.map(([, full]) => full))];
 
-/** Mostly of the first; one in ten of the others. */
+/** Mostly one of `usual`; one in ten is from `odd`. */
 function mostly<T>(usual: readonly T[], odd: readonly T[]): fc.Arbitrary<T> {
   return fc.oneof(
     { arbitrary: fc.constantFrom(...usual), weight: 9 },
@@ -68,7 +68,7 @@ const tenant = mostly(TENANTS, ODD_TENANTS);
 const policyName = fc.constantFrom('p1', 'p2', 'p3', 'p4', 'p5');
 const end = fc.constantFrom(...[NOW - 1, NOW, NOW + HOUR].map((at) => new Date(at).toISOString()));
 
-/** Of `access.grantable`. */
+/** Values of `access.grantable`. */
 export const grantable: fc.Arbitrary<readonly PolicyRule[]> = fc.constantFrom<readonly PolicyRule[]>(
   [],
   [{ apiGroups: ['example.com'], resources: ['widgets', 'secrets'], verbs: ['get', 'list', 'use'] }],
@@ -96,7 +96,7 @@ const rule: fc.Arbitrary<CrossTenantRule> = fc
 
 const places = fc.oneof(fc.constant(['*']), some(fc.constantFrom(...NAMESPACES), 2));
 
-/** Lines of the policy file; those that are refused are left out. */
+/** Lines of the policy file, without those that are refused. */
 export function abacFile(granted: readonly PolicyRule[]) {
   const spec = fc.record(
     {
@@ -212,7 +212,7 @@ export const requests: fc.Arbitrary<PolicyAttributes> = fc
   })
   .map(({ verb, resource: [apiGroup, full], ...place }) => attributes(verb, full, { apiGroup, ...place }));
 
-/** A spec as a tenant may store it if nothing holds it to a schema. */
+/** A spec as a tenant may store it if no schema is enforced. */
 export const anySpec: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything({ withNullPrototype: true, maxDepth: 3 }),
   fc.record({

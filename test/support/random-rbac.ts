@@ -1,4 +1,7 @@
-/** Random RBAC objects, subjects and questions from few names, so that rules, bindings and questions meet. */
+/**
+ * Random RBAC objects, subjects and access questions, with so few names that rules, bindings and questions
+ * match.
+ */
 import fc from 'fast-check';
 import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
@@ -27,7 +30,7 @@ const VERBS = ['get', 'list', 'delete'];
 const API_GROUPS = ['', 'apps'];
 const RESOURCES = ['pods', 'deployments', 'namespaces'];
 const SUBRESOURCES = ['', '', 'scale', 'log'];
-/** What escalates. */
+/** Resources whose use escalates rights. */
 const ESCALATING = ['secrets', 'pods/exec'];
 const NAMES = ['x', 'y', 'a'];
 
@@ -75,7 +78,7 @@ const binding: fc.Arbitrary<StoredBinding> = fc.oneof(
   ),
 );
 
-/** No two of one resource have the same namespace and name. Some bindings refer to no role. */
+/** No two objects of one resource have the same namespace and name. Some bindings refer to no role. */
 export const rbacObjects: fc.Arbitrary<(StoredRole | StoredBinding | ReturnType<typeof namespace>)[]> = fc
   .tuple(
     fc.uniqueArray(roleObject, { maxLength: 10, selector: keyOf }),
@@ -90,7 +93,7 @@ function keyOf({ resource, namespace: where, name }: StoredRole | StoredBinding)
 const userName = fc.constantFrom(...USERS, 'u3');
 const groups = fc.oneof(some([...GROUPS, 'g4']), some([...GROUPS, 'system:masters'], 1));
 
-/** Half of them are the same user everywhere; the others have groups by namespace. */
+/** Half of the subjects are the same user in every namespace; the others have groups by namespace. */
 export const subjects: fc.Arbitrary<SubjectByNamespace> = fc
   .tuple(userName, groups, groups, fc.array(fc.tuple(place, groups), { maxLength: 2 }), fc.boolean())
   .map(([name, forCluster, forOther, forNamespaces, isUniform]) => {
@@ -113,7 +116,7 @@ export const questions: fc.Arbitrary<ResourceQuestion> = fc.record({
   tenant: fc.constant(''),
 });
 
-/** Places and names of all objects that questions can be about, and some that no rule names. */
+/** Namespaces and names of all objects that questions can be about, and some that no rule names. */
 export const objectKinds = {
   apiGroups: [...API_GROUPS, 'batch'],
   resources: [...RESOURCES, 'jobs'],
@@ -135,7 +138,7 @@ const scopeRule = fc
     ...(resourceNames.length > 0 && { resourceNames: [...resourceNames] }),
   }));
 
-/** Of access tokens: levels in some places, rules, and words for what escalates. */
+/** Scopes of access tokens: levels in some places, rules, and words for escalating rights. */
 export const scopes: fc.Arbitrary<TokenScope> = fc
   .tuple(
     fc.array(scopeText, { maxLength: 2 }),

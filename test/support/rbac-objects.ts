@@ -1,4 +1,4 @@
-/** Namespaces, roles and bindings as the RBAC index stores them, numbered by a revision that counts up. */
+/** Namespaces, roles and bindings as the RBAC index stores them, numbered by an increasing revision. */
 
 import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
@@ -15,7 +15,7 @@ import { RBACIndex } from '../../src/rbac/rbac-index.ts';
 
 let last = 100;
 
-/** A revision above all before. */
+/** A revision above all previous ones. */
 export function nextRevision(): number {
   last += 1;
   return last;
@@ -132,7 +132,7 @@ export function rbacUser(username: string, groups: readonly string[] = [], tenan
   return { tenant, username, groups };
 }
 
-/** `get pods/log` in a namespace, of the core group. */
+/** A question such as `get pods/log` in a namespace, by default of the core group. */
 export function question(
   verb: string,
   resource: string,
@@ -150,7 +150,7 @@ export function indexOf(...objects: readonly (StoredNamespace | StoredRole | Sto
   return index;
 }
 
-/** The index lists these objects, and no others. */
+/** Makes the index list exactly these objects. */
 export function listInto(index: RBACIndex, objects: readonly StoredObject[]): void {
   const revision = nextRevision();
   for (const resource of [

@@ -1,4 +1,4 @@
-/** An HTTP server on loopback that gives fixed JSON responses and records what it was asked. */
+/** An HTTP server on loopback that returns fixed JSON responses and records its requests. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -22,7 +22,7 @@ export interface RecordedResponse {
   readonly body: unknown;
 }
 
-/** @param respond undefined is a 404 Status */
+/** @param respond returns the response; undefined results in a 404 Status */
 export async function startRecordedServer(
   t: { teardown(close: () => unknown): unknown },
   respond: (request: { readonly path: string; readonly accept: string }) => RecordedResponse | undefined,

@@ -1,6 +1,4 @@
-/**
- * Request targets with which a user would try to leave their tenant.
- */
+/** Request targets with which a user may try to reach outside of their tenant. */
 import fc from 'fast-check';
 
 const WORDS = [
@@ -67,7 +65,7 @@ const segment = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 6 }) },
 );
 const start = fc.constantFrom('/api/v1/', '/apis/apps/v1/', '/api/v1/watch/', '/apis/', '/', '', '//');
-/** Before the path: mostly none. */
+/** The prefix of the path; mostly none. */
 const prefix = fc.oneof(
   { weight: 6, arbitrary: fc.constant('') },
   {
@@ -98,7 +96,7 @@ const query = fc.constantFrom(
   '?watch=true&fieldSelector=metadata.name%3Dx',
 );
 
-/** Of a user who tries nothing: enough of these are forwarded, whatever else is drawn. */
+/** Targets of honest requests, so that enough are forwarded. */
 const USUAL = [
   '/api/v1/pods',
   '/api/v1/namespaces/ns/pods/p1',
@@ -114,7 +112,7 @@ const usual = fc
   .tuple(prefix, fc.constantFrom(...USUAL), query)
   .map(([before, path, last]) => `${before}${path}${last}`);
 
-/** Mostly paths an API server knows, spiced with traps; now and then anything at all. */
+/** Mostly paths that an API server knows, with traps; sometimes arbitrary text. */
 export const requestTarget: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 9,

@@ -1,14 +1,14 @@
-/** The client's end of a streamed answer: it reads everything, until the test says that it stops reading. */
+/** The client’s end of a streamed response: it reads everything until the test says that it stops reading. */
 import type { ResponseStream, StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 
 export interface ReadStream {
   readonly text: string;
   readonly lines: readonly string[];
   readonly ended: boolean;
-  /** As if the client read no longer: what is written then is still part of `text`. */
+  /** Simulates a client that stops reading; data that is written then is still part of `text`. */
   pause(): void;
   resume(): void;
-  /** Reads once, and then no longer: what a client does that reads slowly. */
+  /** Reads once and then stops again, as a slow client does. */
   readOnce(): void;
   leave(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Stonegate in a testbed where the projects `web` and `api` of acme have namespaces of their names, `erin` is
- * a member of web, roles are looked up for a second, and the service user may ask everything.
+ * Stonegate in a testbed in which the projects `web` and `api` of acme have namespaces of the same names,
+ * `erin` is a member of web, roles are cached for a second, and the service user may list everything.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }
 
 export interface RoleSiteOptions {
   readonly mode?: Mode;
-  /** Of `authentication.keystone`. */
+  /** Members of `authentication.keystone`. */
   readonly keystone?: Record<string, unknown>;
-  /** Members of the configuration beside it. */
+  /** Other members of the configuration. */
   readonly configuration?: Record<string, object>;
 }
 

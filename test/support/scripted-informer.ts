@@ -1,6 +1,6 @@
 /**
- * An API server of one resource as the test writes it, in front of an informer with a clock of the
- * test's: it stores objects, answers lists, and holds watches open until the test ends them.
+ * An API server with one resource and an informer, both controlled by the test and its clock: it stores
+ * objects, responds to lists, and holds watches open until the test ends them.
  */
 
 import { storeOf } from '../../src/features/rbac-index/rbac-informers.ts';
@@ -63,11 +63,11 @@ export function scriptedAPI() {
   const { listWith, refuseWatches, watch } = scripted;
   return {
     ...{ clock, index, watches, lists, log, counted, listWith, refuseWatches, watch },
-    /** Milliseconds since the namespaces were known to be complete. */
+    /** Milliseconds since the namespaces were last known to be complete. */
     get age() {
       return clock.now() - (informer.provenAt ?? 0);
     },
-    /** The revision that the next probes tell; without one, that of the index. */
+    /** Sets the revision that the next probes return; by default that of the index. */
     tellRevision(revision: number) {
       told = revision;
     },
@@ -86,7 +86,7 @@ export function scriptedAPI() {
   };
 }
 
-/** A namespace as in a list. */
+/** A namespace as it occurs in a list. */
 export function ns(name: string, revision: number, more: object = {}): object {
   return {
     metadata: { name, uid: `uid-${name}`, resourceVersion: String(revision), ...more },

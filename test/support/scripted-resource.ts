@@ -1,6 +1,6 @@
 /**
- * One resource of an API server as the test writes it, in front of what lists and watches it: lists are
- * answered in turn, and watches stay open until the test ends them.
+ * One resource of an API server, controlled by the test: lists get the given responses in order, and watches
+ * stay open until the test ends them.
  */
 import { PassThrough } from 'node:stream';
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -51,15 +51,15 @@ export function scriptedResource() {
     upstream,
     lists,
     watches,
-    /** What the next lists are answered with, one after the other; then the last one again. */
+    /** Sets the responses to the next lists, in order; the last one is repeated. */
     listWith(...responses: readonly (ListResponse | Promise<ListResponse>)[]) {
       script = responses;
     },
-    /** What the next watches are answered with before they are opened; then they are opened. */
+    /** Sets the refusals of the next watches, in order; later watches are opened. */
     refuseWatches(...responses: readonly (number | Error)[]) {
       refusals = [...responses];
     },
-    /** The watch with this number, counted from 1, once it is open. */
+    /** The watch with this number, counting from 1, once it is open. */
     async watch(number: number) {
       await eventually(() => watches.length >= number);
       const found = watches[number - 1];
@@ -74,13 +74,13 @@ function openWatch(target: string, body: PassThrough) {
     target,
     query: new URLSearchParams(target.slice(target.indexOf('?'))),
     body,
-    /** Whether the client has ended it. */
+    /** Whether the client has closed it. */
     get isClosed() {
       return body.destroyed;
     },
     send: (event: object | string) =>
       body.write(typeof event === 'string' ? event : `${JSON.stringify(event)}\n`),
-    /** Ends it in good order. */
+    /** Ends it cleanly. */
     end: () => body.end(),
     breakOff: () => body.destroy(DOWN),
   };

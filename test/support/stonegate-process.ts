@@ -1,12 +1,12 @@
 /**
- * The `stonegate` command as a process of its own, for what only a process can show: signals, exit codes,
- * workers.
+ * The `stonegate` command as a separate process, for behaviour that only a process can show: signals, exit
+ * codes, workers.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.ts';
 
-/** Of this version. */
+/** The program of this version. */
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export interface Ended {
@@ -18,30 +18,30 @@ export interface Ended {
 
 export interface StonegateProcess {
   readonly pid: number;
-  /** Where clients connect. */
+  /** The port to which clients connect. */
   readonly port: number;
   readonly adminPort: number;
   /** 0 without a portal. */
   readonly portalPort: number;
-  /** What it logged so far. */
+  /** The lines that it has logged so far. */
   readonly logged: readonly LogLine[];
   admin(path: string): Promise<{ readonly status: number; readonly text: string }>;
   signal(name: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
-  /** Ends it, gently, where it has not ended yet. */
+  /** Ends the process gracefully if it has not ended yet. */
   stop(): Promise<void>;
 }
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** Runs a command to its end. */
+/** Runs a command until it ends. */
 export function runStonegate(...words: readonly string[]): Promise<Ended> {
   return start(words).ended;
 }
 
 const SEVERAL_CALLS = fileURLToPath(new URL('programs/several-calls.ts', import.meta.url));
 
-/** Runs commands that end by themselves, all in one process: a process for each costs half a second. */
+/** Runs commands that end by themselves in one process, since each process takes half a second to start. */
 export async function runStonegateCalls(calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
   const { code, stdout, stderr } = await start([JSON.stringify(calls)], SEVERAL_CALLS).ended;
   if (code !== 0) throw new Error(`the calls ended with ${code}: ${stderr}`);
@@ -50,7 +50,7 @@ export async function runStonegateCalls(calls: readonly (readonly string[])[]): 
 }
 
 /**
- * `stonegate serve`; resolves when it serves, rejects where it ends before.
+ * Runs `stonegate serve`; resolves when it serves, rejects if it ends first.
  *
  * @param main the program, if it is not that of this version
  */
@@ -59,17 +59,17 @@ export function serveStonegate(configFile: string, main: string = MAIN): Promise
 }
 
 export interface BegunStonegate {
-  /** Resolves when it serves, rejects where it ends before. */
+  /** Resolves when it serves, rejects if it ends first. */
   readonly serving: Promise<StonegateProcess>;
-  /** Ends it, serving or not, where it has not ended yet. */
+  /** Ends the process, serving or not, if it has not ended yet. */
   stop(): Promise<void>;
 }
 
-/** `stonegate serve`, for who wants it while it starts. */
+/** Runs `stonegate serve`, for tests that use it while it starts. */
 export function beginStonegate(configFile: string, main: string = MAIN): BegunStonegate {
   const started = start(['serve', '--config', configFile], main);
   const serving = served(started);
-  // Who stops it before it serves does not wait for that.
+  // A test that stops it before it serves does not await this promise.
   serving.catch(() => undefined);
   return { serving, stop: () => stop(started) };
 }
@@ -133,7 +133,7 @@ function start(words: readonly string[], main: string = MAIN): Started {
   return { child, output, ended };
 }
 
-/** Nothing for what is no JSON, such as a warning of Node's. */
+/** Empty for text that is not JSON, such as a warning of Node. */
 function parseLine(text: string): LogLine[] {
   if (!text.startsWith('{') || !text.endsWith('}')) return [];
   const line: unknown = JSON.parse(text);

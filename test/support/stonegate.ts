@@ -1,6 +1,4 @@
-/**
- * Stonegate in the test's own process, put together as `stonegate serve` does it, with a testbed around it.
- */
+/** Stonegate in the process of the test, assembled as in `stonegate serve`, with a testbed around it. */
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -20,22 +18,22 @@ export type { Ask, Reply } from './https-client.ts';
 export interface RunningStonegate extends Testbed {
   readonly app: App;
   readonly url: string;
-  /** Where clients connect, and whom they trust. */
+  /** The port to which clients connect, and the CA that they trust. */
   readonly destination: { readonly port: number; readonly ca: string };
-  /** What it logged so far, a line each. */
+  /** The lines that it has logged so far. */
   readonly logged: string[];
   ask(token: string | undefined, path: string, options?: Ask): Promise<Reply>;
   /** The head of the response; the caller reads or destroys it. */
   open(token: string | undefined, path: string, options?: Ask): Promise<IncomingMessage>;
-  /** The audit log of what was answered so far. */
+  /** The audit events of all requests that have ended so far. */
   audited(): Promise<AuditEvent[]>;
   close(): Promise<void>;
 }
 
 /**
- * Stonegate with a testbed in the test's folder, or in one given; both end with the test.
+ * Starts Stonegate with a testbed in the test's folder or in a given one; both end with the test.
  *
- * @param options with `keep` as `stonegate serve --keep`
+ * @param options `keep` has the meaning of `stonegate serve --keep`
  */
 export async function startStonegate(
   t: Pick<Test, 'testdir' | 'teardown'>,
@@ -45,7 +43,7 @@ export async function startStonegate(
   return serveTestbed(t, await createTestbed({ ...options, folder }), { keep });
 }
 
-/** One more Stonegate with the testbed's configuration. The testbed stays if this one is closed. */
+/** Starts another Stonegate with the testbed's configuration. Closing it does not close the testbed. */
 export function startReplica(
   t: Pick<Test, 'teardown'>,
   testbed: Testbed,
@@ -54,7 +52,7 @@ export function startReplica(
   return serveTestbed(t, { ...testbed, close: async () => {} }, { env });
 }
 
-/** Starts Stonegate with the testbed's configuration. Both end with the test, if not before. */
+/** Starts Stonegate with the testbed's configuration. Both end with the test at the latest. */
 export async function serveTestbed(
   t: Pick<Test, 'teardown'>,
   testbed: Testbed,
@@ -79,7 +77,7 @@ export async function serveTestbed(
 
   async function readAudit(): Promise<AuditEvent[]> {
     const lines = await readFile(join(dirname(testbed.configFile), 'audit.log'), 'utf8');
-    // What is behind the last line feed is still being written.
+    // Text after the last line feed is still being written.
     return lines
       .split('\n')
       .slice(0, -1)
@@ -96,7 +94,8 @@ export async function serveTestbed(
     ask,
     open,
     async audited() {
-      // Lines are gathered and written in their order: once this request's is there, so are all before it.
+      // Lines are buffered and written in order: once this request's line is written, so are all earlier
+      // ones.
       const mark = `/marks-the-audit-log/${randomUUID()}`;
       await ask(undefined, mark);
       await eventually(async () => (await readAudit()).some(({ requestURI }) => requestURI === mark));

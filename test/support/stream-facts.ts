@@ -1,6 +1,4 @@
-/**
- * What a long-running request is opened with, for tests of streams.
- */
+/** The facts with which a long-running request is opened, for tests of streams. */
 import type { LongRunning } from '../../src/kubernetes/request-info.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import type { StreamFacts } from '../../src/proxy/streams/open-stream.ts';
@@ -45,7 +43,7 @@ export function streamFacts({
   };
 }
 
-/** Added to the facts of a stream in another tenant. */
+/** Additional facts of a stream in another tenant. */
 export const GUEST = {
   home: toTenantName('acme'),
   name: 'alice',

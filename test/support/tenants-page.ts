@@ -1,5 +1,6 @@
 /**
- * docs/tenants.md: which of its commands run in which tenancy mode, and running them as its readers do.
+ * docs/tenants.md: which of its commands run in which tenancy mode, and a runner for them as its readers
+ * would.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,18 +10,18 @@ import { missingLine, readBlocks, readersShell, readFiles, runShell } from './pa
 
 export const PAGE = 'docs/tenants.md';
 
-/** The comment before a block: in which mode it runs, whether it is repeated until it is so, and fails. */
+/** The comment before a block: its mode, whether it is repeated until it succeeds, and whether it fails. */
 export const MARK = /^run in (shared|arktos)(, eventually)?(, fails)?$/;
 
 export interface Reader {
   readonly mode: 'shared' | 'arktos';
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What the page says → what it is here, such as the address of the server. */
+  /** Text of the page → its replacement here, such as the address of the server. */
   readonly replace?: Readonly<Record<string, string>>;
 }
 
-/** Runs the page's blocks of the mode in their order, each in a shell of its own. */
+/** Runs the page's blocks for the mode in order, each in a separate shell. */
 export async function followPage(t: Test, { mode, folder, env, replace = {} }: Reader): Promise<void> {
   const local = (text: string): string =>
     Object.entries(replace).reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);

@@ -1,7 +1,7 @@
 /**
  * Everything around Stonegate, on loopback: a multi-tenant API server, a Keystone, an OIDC provider, two
- * tenants with users and objects in them, and Stonegate's configuration for it. Tests start Stonegate in
- * their own process, the demo as a user would.
+ * tenants with users and objects, and a configuration of Stonegate for it. Tests start Stonegate in their own
+ * process, the demo as a user would.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -21,20 +21,20 @@ import { type Authority, createAuthority } from './tls/authority.ts';
 export type Mode = 'arktos' | 'shared';
 
 export interface TestbedOptions {
-  /** Where certificates and the configuration are written. */
+  /** The folder for certificates and the configuration. */
   readonly folder: string;
   readonly mode?: Mode;
   /** Merged over the configuration, member by member. */
   readonly configuration?: Record<string, object>;
   /** Merged over `authentication.keystone`. */
   readonly keystoneConfiguration?: object;
-  /** Stonegate's portal, on a port that is free; none without it. */
+  /** Stonegate's portal on a free port; by default there is none. */
   readonly portal?: { readonly port: number };
-  /** How long tokens live, in seconds; an hour without it. */
+  /** The lifetime of tokens in seconds; by default an hour. */
   readonly tokenLife?: number;
-  /** The API server's version; that of the recordings without it. */
+  /** The API server's version; by default that of the recordings. */
   readonly gitVersion?: string;
-  /** The API server's, by which it calls webhooks no more often than Arktos does it. */
+  /** The clock with which the API server limits how often it calls webhooks, as Arktos does. */
   readonly apiServerClock?: Clock;
   /** Called with each request that reaches the API server. */
   readonly onRequest?: (request: LoggedRequest) => void;
@@ -46,9 +46,9 @@ export interface Testbed {
   readonly keystone: KeystoneStandIn;
   readonly provider: OidcProvider;
   readonly configFile: string;
-  /** Of the pod `web` in acme's namespace `default`. */
+  /** The log of the pod `web` in acme's namespace `default`. */
   readonly log: PodLog;
-  /** Writes the configuration anew, with these members merged over it. */
+  /** Replaces the configuration, with these members merged over it. */
   configure(changes: Record<string, object>): Promise<void>;
   /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
   keystoneToken(name: 'alice' | 'bob'): string;
@@ -58,7 +58,7 @@ export interface Testbed {
 const DOMAINS = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
 export const OWN_TOKEN = 'stonegate-own-token';
-/** The portal at the provider. */
+/** The portal as a client of the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
 export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
@@ -155,7 +155,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   };
 }
 
-/** A `clouds.yaml` with a cloud for each user, by the name of its domain. */
+/** A `clouds.yaml` with a cloud for each user, named for the user's domain. */
 function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
   const clouds = Object.entries(DOMAINS).map(([name, domain]) => {
     const { password } = directory.user(domain, name);
@@ -172,7 +172,7 @@ function configurationOf(
   provider: OidcProvider,
   { mode = 'arktos', keystoneConfiguration = {} }: TestbedOptions,
 ): Record<string, object> {
-  // The timeouts are those of a busy machine. A test of a timeout sets a shorter one.
+  // The timeouts suit a busy machine. A test of a timeout sets a shorter one.
   return {
     server: {
       bind: '127.0.0.1:0',
@@ -205,7 +205,7 @@ function configurationOf(
   };
 }
 
-/** Under another host name than the API, which users reach at 127.0.0.1. */
+/** The portal has another host name than the API, which users reach at 127.0.0.1. */
 function portalOf(provider: OidcProvider, port: number): object {
   return {
     bind: `127.0.0.1:${port}`,
@@ -225,7 +225,7 @@ function portalOf(provider: OidcProvider, port: number): object {
   };
 }
 
-/** What `stonegate manifests rbac` prints is all that Stonegate is given. */
+/** Gives Stonegate only what `stonegate manifests rbac` prints. */
 function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   const manifests = rbacManifests(
     {
@@ -250,7 +250,7 @@ function seedKeystone({ directory }: KeystoneStandIn): void {
 
 const WORK = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
 
-/** The same names in both tenants, so that nothing but the tenant tells them apart. */
+/** Creates objects of the same names in both tenants, so that only the tenant distinguishes them. */
 function seedTenants(seed: Seed): PodLog {
   const subjects: Record<string, Subject[]> = {
     acme: ['user:acme:alice', 'group:oidc:developers'],
@@ -266,7 +266,7 @@ function seedTenants(seed: Seed): PodLog {
   return seed.pod('web', { tenant: 'acme' });
 }
 
-/** One namespace a tenant, as an operator of an ordinary cluster would bind them. */
+/** Creates a namespace for each tenant with bindings, as an operator of an ordinary cluster would. */
 function seedNamespaces(seed: Seed): PodLog {
   seed.clusterRole('worker', WORK);
   for (const tenant of Object.values(DOMAINS)) {

@@ -1,4 +1,4 @@
-/** A user's access tokens, by Stonegate's own API. */
+/** The access tokens of a user, through Stonegate’s own API. */
 import { readJSON } from '../../src/lib/json-object.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
 import type { Ask, HttpsClient, Reply } from './https-client.ts';
@@ -6,7 +6,7 @@ import type { Ask, HttpsClient, Reply } from './https-client.ts';
 export const TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const ROTATIONS = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
-/** Stonegate's own at Keystone. */
+/** Stonegate's own credential for Keystone. */
 export const BRIDGE = {
   password: {
     userName: 'bridge',
@@ -22,7 +22,7 @@ export interface MadeToken {
 }
 
 export interface TokenClient {
-  /** Posts an AccessToken; an hour long if the spec does not say it. */
+  /** Posts an AccessToken, which by default is valid for an hour. */
   post(credential: string, spec: object): Promise<Reply>;
   make(credential: string, ...scopes: readonly string[]): Promise<MadeToken>;
   rotate(credential: string, spec: object): Promise<Reply>;

@@ -1,8 +1,8 @@
-/** The scope of an access token, as the tokens feature makes it. */
+/** The scope of an access token, as the feature creates it. */
 import type { TokenRule } from '../../src/features/tokens/access-token-v1alpha1.ts';
 import { createTokenScope } from '../../src/features/tokens/scope.ts';
 
-/** @param scopes `namespace/web/read +secrets` */
+/** @param scopes separated by spaces: `namespace/web/read +secrets` */
 export function tokenScope(scopes: string, rules: readonly TokenRule[] = [], home = '') {
   const texts = scopes.split(' ').filter((text) => text !== '');
   return createTokenScope('abcd1234', { scopes: texts, rules: [...rules] }, home);

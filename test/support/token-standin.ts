@@ -1,6 +1,6 @@
 /**
  * Stonegate with access tokens in front of the stand-in Arktos, whose users alice (acme) and carol (of the
- * issuer, in acme too) may do everything in their tenant. Stonegate has the rights that its manifests print.
+ * issuer, also in acme) may do everything in their tenant. Stonegate has the rights that its manifests print.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,18 +13,18 @@ import { BRIDGE, createTokenClient, type TokenClient } from './token-client.ts';
 export interface TokenStandInOptions {
   readonly tokens?: object;
   readonly configuration?: Record<string, object>;
-  /** Of `authentication.keystone`. */
+  /** Members of `authentication.keystone`. */
   readonly keystone?: object;
-  /** Who may enter other tenants. */
+  /** The users who may enter other tenants. */
   readonly abac?: readonly AbacLine[];
   /** Called before Stonegate starts. */
   readonly prepare?: (testbed: Testbed) => Promise<unknown>;
 }
 
 export interface TokenStandIn extends RunningStonegate, TokenClient {
-  /** What was configured at the start, besides the testbed's own. */
+  /** The members of the configuration at the start, besides those of the testbed. */
   readonly base: Readonly<Record<string, object>>;
-  /** Members of the configuration instead of those at the start, in force when it resolves. */
+  /** Replaces members of the configuration; they are in force when it resolves. */
   reconfigure(changes: Record<string, object>): Promise<void>;
 }
 

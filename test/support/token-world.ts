@@ -1,6 +1,6 @@
 /**
- * Access tokens in memory: an API server, replicas that learn of its objects when they are delivered, a
- * Keystone and an issuer whose users come and go, and a model of what each secret may do.
+ * Access tokens in memory: an API server, replicas that receive its objects when they are delivered, a
+ * Keystone and an issuer with changing users, and a model of what each secret may do.
  */
 
 import { StatusError } from '../../src/errors/status-error.ts';
@@ -24,20 +24,20 @@ import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
 export const HOUR = 3_600_000;
 const SIGN_IN_MAX_AGE = 5 * HOUR;
-/** Milliseconds that a token may live beyond the maximum: the API server's clock is another one. */
+/** Milliseconds that a token may outlive the maximum, since the API server has another clock. */
 const CLOCK_DIFFERENCE = 60_000;
 const PLACE = { namespace: 'stonegate' };
 export const OWNERS = ['alice', 'carol'] as const;
 export type Owner = (typeof OWNERS)[number];
 
-/** What a secret is good for, from what its makers asked for. */
+/** What a secret may do, derived from the requests of its creators. */
 interface Secret {
   readonly text: string;
   readonly owner: Owner;
   readonly token: string;
-  /** When the token ends by which it was made. */
+  /** The end of the token with which it was created. */
   readonly endsAt: number;
-  /** When it ends by a rotation. */
+  /** The end that a rotation has set. */
   until: number;
 }
 
@@ -45,7 +45,7 @@ interface Made {
   readonly owner: Owner;
   readonly tenant: string;
   readonly uid: string;
-  /** Its scopes, and those of the tokens that made it. */
+  /** Its scopes, and those of the tokens with which it was created. */
   readonly scopes: readonly (readonly string[])[];
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -67,10 +67,10 @@ export function createTokenWorld() {
         signal,
       ),
   };
-  /** As Keystone has them. */
+  /** The users in Keystone. */
   const alice = { id: 'a1', name: 'alice', isEnabled: true, isDeleted: false };
   const carol = { groups: ['dev'], signedInAt: clock.now(), issuers: new Set(['https://issuer']) };
-  /** The groups that may still count: those of the last sign-in, and before it is delivered, older ones. */
+  /** The groups that may still apply: those of the last sign-in and, until it is delivered, older ones. */
   let groups: string[][] = [['dev']];
   let domains: Record<string, string> = {};
   let longest = '24h';
@@ -90,7 +90,7 @@ export function createTokenWorld() {
   };
 
   function createReplica() {
-    /** When the API server was last heard of. */
+    /** When the last news from the API server arrived. */
     const news = { isFailing: false, provenAt: Number.POSITIVE_INFINITY };
     const store = new TokenStore({ clock, onEnded: () => {} });
     const upkeep = () =>
@@ -128,9 +128,9 @@ export function createTokenWorld() {
       news,
       parts: parts(),
       upkeep: running,
-      /** Of tokens that were revoked when their objects were delivered. */
+      /** Tokens whose delivered objects were revoked. */
       revoked: new Set<string>(),
-      /** When secrets end, as was known then. */
+      /** The ends of secrets that were known at the last delivery. */
       untils: new Map<string, number>(),
       reload() {
         this.parts = parts();
@@ -150,7 +150,7 @@ export function createTokenWorld() {
   const replicas = [createReplica(), createReplica()];
   const replica = (at: number) => replicas[at % replicas.length] ?? createReplica();
 
-  /** At a replica, which has known the tokens of carol for a moment. */
+  /** Signs in at a replica, which has known the tokens of carol for a moment. */
   function signIn(owner: Owner, at: number): Identity {
     // Times are stored in seconds.
     clock.advance(1_000);
@@ -219,7 +219,7 @@ export function createTokenWorld() {
       }
       if (!replica(at).knows(secret.token)) return undefined;
       const identity = await authenticate(at, secret.text);
-      // As the scope authorizer asks it.
+      // The scope authorizer makes the same check.
       return identity?.accessToken?.allows(CREATE_TOKENS) ? identity : undefined;
     },
     note(identity: Identity, name: string, scopes: readonly string[], seconds: number): void {
@@ -236,7 +236,7 @@ export function createTokenWorld() {
         isRevoked: false,
       });
     },
-    /** Time goes on, and what falls due is done. */
+    /** Lets time pass, and runs the tasks that are due. */
     async pass(milliseconds: number): Promise<void> {
       clock.advance(milliseconds);
       await flush();
@@ -250,8 +250,8 @@ export function createTokenWorld() {
       for (const one of replicas) one.reload();
     },
     /**
-     * What was written is delivered, and what became known is written. A token that was made by a token in
-     * the moment of a sign-in has the groups before it, until the next one: carol signs in once more.
+     * Delivers what was written, and writes what became known. A token that was created with a token just as
+     * carol signed in has her previous groups until her next sign-in, so she signs in once more.
      */
     async settle(): Promise<void> {
       await flush();
@@ -260,7 +260,7 @@ export function createTokenWorld() {
       await flush();
       groups = groups.slice(-1);
     },
-    /** Why the identity is more than the secret may be; undefined if it is not. */
+    /** In what the identity exceeds the secret; undefined if it does not. */
     excess(at: number, { token: id, text, endsAt }: Secret, identity: Identity): string | undefined {
       const now = clock.now();
       const token = made.get(id);

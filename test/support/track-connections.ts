@@ -1,10 +1,10 @@
 /**
- * Ends every connection of a server, also those whose TLS handshake is not over: Node's closeAllConnections
- * does not know them, and the server would not be closed before they time out.
+ * Ends every connection of a server, including those in a TLS handshake, which Node’s closeAllConnections
+ * does not know: the server would not be closed before they time out.
  */
 import type { Server, Socket } from 'node:net';
 
-/** @returns ends all that are open */
+/** @returns a function that ends all open connections */
 export function trackConnections(server: Server): () => void {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

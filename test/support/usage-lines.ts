@@ -1,13 +1,11 @@
-/**
- * Usage records as the meters of a test's processes write them, on one clock.
- */
+/** Usage records as the meters of a test’s processes write them, with one clock. */
 import { createUsageMeter, type RequestedTotals, type UsageMeter } from '../../src/features/usage/feature.ts';
 import { type UsageLine, usageLineSchema } from '../../src/features/usage/usage-v1alpha1.ts';
 import { parseJSON } from '../../src/lib/parse-json.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import type { FakeClock } from './fake-clock.ts';
 
-/** Parses what only Stonegate writes. */
+/** Parses a line that Stonegate has written. */
 export function usageLine(text: string): UsageLine {
   const line = parseJSON(text, usageLineSchema);
   if (line === undefined) throw new Error(`no usage line: ${text}`);
@@ -15,7 +13,7 @@ export function usageLine(text: string): UsageLine {
 }
 
 export interface WritingMeter extends UsageMeter {
-  /** What was written so far. */
+  /** The lines that were written so far. */
   readonly lines: readonly string[];
 }
 

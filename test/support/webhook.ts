@@ -1,13 +1,11 @@
-/**
- * An API server as the webhook sees it: posts reviews with a client certificate.
- */
+/** An API server as the webhook sees it: it posts reviews with a client certificate. */
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { KeyPair } from './tls/authority.ts';
 
 export interface ReviewReply {
   readonly status: number;
-  /** As JSON. */
+  /** The body, parsed as JSON. */
   readonly body: {
     readonly apiVersion?: string;
     readonly kind?: string;
@@ -20,9 +18,9 @@ export interface ReviewReply {
 
 export interface WebhookClientOptions {
   readonly port: number;
-  /** Whose certificate the webhook has, PEM. */
+  /** The CA of the webhook's certificate, PEM. */
   readonly ca: string;
-  /** None: a client without a certificate. */
+  /** By default the client has no certificate. */
   readonly own?: KeyPair;
 }
 
@@ -34,7 +32,7 @@ export interface ReviewAsk {
 
 export function createWebhookClient({ port, ca, own }: WebhookClientOptions) {
   const agent = new Agent({ ca, ...own, keepAlive: true });
-  /** @param body text as it is, anything else as JSON */
+  /** @param body text is sent as it is, anything else as JSON */
   const post = (body: unknown, ask: ReviewAsk = {}) =>
     new Promise<ReviewReply>((resolve, reject) => {
       const { method = 'POST', path = '/webhook', contentType = 'application/json' } = ask;

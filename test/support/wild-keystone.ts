@@ -1,4 +1,4 @@
-/** Keystones with any names, roles and states, some of which the cluster cannot have. */
+/** Keystones with arbitrary names, roles and states, some of which a cluster cannot represent. */
 import fc from 'fast-check';
 import type { KeystoneState } from '../../src/features/bindings/desired-state.ts';
 import { asUsers } from './provisioning.ts';
@@ -58,7 +58,7 @@ export const wildKeystone = wild.map(({ domains, projects, held, users }): Keyst
   return { domains: listed, projects: all, holders };
 });
 
-/** All of it enabled, with at least one project: users of the first send requests. */
+/** Everything is enabled, and there is at least one project; users of the first project send requests. */
 export const enabledKeystone = wildKeystone
   .filter(({ projects }) => projects.length > 0)
   .map(

@@ -1,4 +1,7 @@
-/** What the API server refuses although the user may do it: names, tenants and namespaces that do not fit. */
+/**
+ * What the API server refuses even if the user has the right: names, tenants and namespaces that do not
+ * match.
+ */
 import type { Cluster } from './cluster.ts';
 import { admitScope, foldScope, isDefinition } from './custom-resources.ts';
 import { ensureObject, type JsonObject, objectAt, textAt } from './json.ts';
@@ -14,7 +17,7 @@ const KEPT_NAMESPACES = new Set(['default', 'kube-system', 'kube-public']);
 export interface Candidate {
   readonly cluster: Cluster;
   readonly kind: Kind;
-  /** Of the request. */
+  /** The tenant of the request. */
   readonly tenant: string;
   readonly namespace: string;
   readonly version: string;
@@ -22,7 +25,7 @@ export interface Candidate {
   readonly isNew: boolean;
 }
 
-/** @throws ApiError 400, 403, 404 or 422 in the server's own words */
+/** @throws ApiError 400, 403, 404 or 422 with the message of a real server */
 export function admit({ cluster, kind, tenant, namespace, version, object, isNew }: Candidate): void {
   const metadata = ensureObject(object, 'metadata');
   const name = textAt(metadata, 'name');
@@ -79,7 +82,7 @@ function hasNamespace(cluster: Cluster, tenant: string, name: string): boolean {
   return kind !== undefined && cluster.store.get(cluster.locate(kind, tenant, '', name)) !== undefined;
 }
 
-/** @throws ApiError 403 for what the cluster cannot do without */
+/** @throws ApiError 403 for objects that the cluster needs */
 export function admitDeletion(kind: Kind, { name }: Location): void {
   if (kind.group === '' && kind.resource === 'namespaces' && KEPT_NAMESPACES.has(name))
     throw notAdmitted('', 'namespaces', name, 'this namespace may not be deleted');

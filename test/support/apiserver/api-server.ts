@@ -1,7 +1,7 @@
 /**
  * A stand-in API server in this process, for tests and the demo: an Arktos with tenants in its paths, or an
- * ordinary Kubernetes. It computes its answers from stored objects, roles and bindings;
- * `test/conformance/arktos` holds it to what a real server answered. It listens on loopback only.
+ * ordinary Kubernetes. It computes responses from stored objects, roles and bindings;
+ * `test/conformance/arktos` compares them with those of a real server. It listens only on loopback.
  */
 import { EventEmitter, on, once } from 'node:events';
 import {
@@ -26,39 +26,39 @@ import type { TokenUser, User } from './users.ts';
 
 export interface ApiServerOptions {
   readonly flavour: Flavour;
-  /** Without it plain HTTP. */
+  /** Without it, the server uses plain HTTP. */
   readonly tls?: {
     readonly key: string | Buffer;
     readonly cert: string | Buffer;
     readonly clientCA?: string | Buffer;
   };
-  /** 0, the default, lets the system choose. */
+  /** With 0, the default, the system chooses a port. */
   readonly port?: number;
   readonly tokens?: Readonly<Record<string, TokenUser>>;
-  /** Gives every new pod a node, so that it runs at once; true unless said otherwise. */
+  /** Whether every new pod is assigned to a node, so that it runs at once; true by default. */
   readonly schedulesPods?: boolean;
   /**
-   * What `/version` says. Without it that of the recorded Arktos, which was built without a version: kubectl
-   * cannot read it.
+   * The version in `/version`. The default is that of the recorded Arktos, which was built without a version:
+   * kubectl cannot parse it.
    */
   readonly gitVersion?: string | undefined;
-  /** By which webhooks are called no more often than Arktos does it; the system's without it. */
+  /** The clock that limits how often webhooks are called, as in Arktos; the system's by default. */
   readonly clock?: Clock | undefined;
   /** Called with each request as it arrives. */
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-/** What arrived, for tests to look at. */
+/** A request that arrived, for tests to examine. */
 export interface LoggedRequest {
   readonly method: string;
-  /** The request target, exactly as it came. */
+  /** The request target, exactly as received. */
   readonly url: string;
-  /** Names and values in turn, exactly as they came. */
+  /** Alternating names and values, exactly as received. */
   readonly rawHeaders: readonly string[];
   readonly headers: IncomingMessage['headers'];
-  /** After impersonation; undefined until, or unless, the request was authenticated. */
+  /** The user after impersonation; undefined unless the request has been authenticated. */
   user: User | undefined;
-  /** Settles when the exchange is over: `answered`, or `aborted` where the connection broke off first. */
+  /** Resolves when the exchange is over: `answered`, or `aborted` if the connection broke first. */
   readonly ended: Promise<'answered' | 'aborted'>;
 }
 
@@ -69,16 +69,16 @@ export interface ApiServer {
   readonly cluster: Cluster;
   readonly seed: Seed;
   readonly requests: LoggedRequest[];
-  /** The first request, already here or still to come, of which `matches` is true. */
+  /** The first request that matches, whether it has already arrived or not. */
   arrival(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly connections: number;
-  /** Makes the next request go wrong, or the next that `applies` to. */
+  /** Makes the next request fail, or the next one for which `applies` is true. */
   breakNext(kind: FaultKind, applies?: (request: IncomingMessage) => boolean): void;
-  /** Ends every watch and every followed log in good order. */
+  /** Ends every watch and every followed log cleanly. */
   endWatches(): void;
   /**
-   * Breaks every connection and stops listening, but keeps all objects; `start` listens again on the same
+   * Breaks every connection and stops listening, but does not lose objects; `start` listens again on the same
    * port.
    */
   stop(): Promise<void>;
@@ -89,7 +89,7 @@ export interface ApiServer {
 
 const LARGEST_HEADER = 1024 * 1024;
 
-/** Starts a server with an empty, freshly furnished cluster. */
+/** Starts a server whose cluster has only its initial objects. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { flavour, schedulesPods = true, gitVersion, clock } = options;
   const cluster = createCluster(flavour, { schedulesPods, gitVersion, clock });
@@ -216,7 +216,8 @@ function portOf(address: AddressInfo | string | null): number {
 }
 
 /**
- * Ties a response to a socket that asked to leave HTTP, so that a refusal can be written; then it is closed.
+ * Attaches a response to a socket that requested an upgrade, so that a refusal can be written, and closes the
+ * socket afterwards.
  */
 function answerOn(socket: Duplex, response: ServerResponse): void {
   socket.on('error', () => socket.destroy());

@@ -1,7 +1,7 @@
 /**
- * The cluster behind the stand-in: its objects, the kinds it serves (those of custom resource definitions
- * included), its users and its pods. Everything that changes an object goes through here, so that tenants,
- * defaults and custom kinds follow from one place.
+ * The cluster behind the stand-in: its objects, the kinds it serves (including those of custom resource
+ * definitions), its users and its pods. Every change of an object goes through this module, so that tenants,
+ * defaults and custom kinds are updated in one place.
  */
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { fillIn } from './defaults.ts';
@@ -25,31 +25,31 @@ const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcede
 
 export interface Cluster {
   readonly flavour: Flavour;
-  /** Whether a pod that is created over HTTP gets a node, and so runs at once. */
+  /** Whether a pod that is created over HTTP is assigned to a node, so that it runs at once. */
   readonly schedulesPods: boolean;
-  /** Of `/version`; undefined for that of the recordings. */
+  /** The version in `/version`; undefined for that of the recordings. */
   readonly gitVersion: string | undefined;
   readonly store: ObjectStore;
   readonly rbac: Rbac;
   readonly pods: Pods;
   readonly tokens: Map<string, TokenUser>;
-  /** Of an Arktos. */
+  /** How often an Arktos calls webhooks. */
   readonly webhookRate: WebhookRate;
-  /** The kind that a tenant sees under a group, version and resource. */
+  /** The kind of a group, version and resource, as the tenant sees it. */
   kind(group: string, version: string, resource: string, tenant: string): Kind | undefined;
   /** Every kind that a tenant sees. */
   kinds(tenant: string): Kind[];
-  /** Those of them that discovery shows: not the kinds of the system's forced definitions. */
+  /** The kinds that discovery shows: without those of the system tenant's forced definitions. */
   discoveredKinds(tenant: string): Kind[];
   /**
-   * The groups that discovery shows a tenant, in the server's order: also those of which the system alone has
-   * kinds.
+   * The groups that discovery shows a tenant, in the server's order, including those of which only the system
+   * tenant has kinds.
    */
   groups(tenant: string): { name: string; versions: readonly string[] }[];
   locate(kind: Kind, tenant: string, namespace: string, name: string): Location;
-  /** Keeps an object, new or changed, with its defaults. */
+  /** Stores a new or changed object with its defaults. */
   write(kind: Kind, location: Location, object: JsonObject): JsonObject;
-  /** Removes an object, and with a namespace or a tenant what lives in it. */
+  /** Removes an object and, for a namespace or a tenant, everything in it. */
   remove(location: Location): JsonObject | undefined;
   close(): void;
 }
@@ -57,7 +57,7 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly schedulesPods: boolean;
   readonly gitVersion?: string | undefined;
-  /** By which webhooks are called no more often than Arktos does it; the system's without it. */
+  /** The clock that limits how often webhooks are called, as in Arktos; the system's by default. */
   readonly clock?: Clock | undefined;
 }
 
@@ -80,7 +80,7 @@ export function createCluster(
           .filter(isForced)
           .map((object) => kindDefinedBy(object, flavour))
       : [];
-  /** A forced definition takes over the tenant's own of the same name. */
+  /** A forced definition replaces the tenant's own of the same name. */
   const kinds = (tenant: string): Kind[] => [...builtIn, ...forcedKinds(tenant), ...ownKinds(tenant)];
 
   const cluster: Cluster = {
@@ -104,7 +104,7 @@ export function createCluster(
       if (!hasForced(tenant)) return groups;
       const ofSystem: typeof groups = [];
       addGroups(ofSystem, ownKinds(SYSTEM));
-      // A version that both have is named twice.
+      // A version that both have is listed twice.
       for (const { name, versions } of ofSystem) {
         const known = groups.find((group) => group.name === name);
         if (known === undefined) groups.push({ name, versions });
@@ -147,7 +147,7 @@ export function createCluster(
   return cluster;
 }
 
-/** Arktos' own members: whose the object is, where it is found, and a hash to spread work by. */
+/** Sets Arktos' own members: the tenant, the self link, and a hash key for distributing work. */
 function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata: JsonObject): void {
   const before = objectAt(store.get(location), 'metadata');
   metadata.hashKey = before.hashKey ?? newHashKey();
@@ -156,7 +156,8 @@ function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata
 }
 
 /**
- * The path of the list that an object belongs to: the full path for a tenant, the short one for the system.
+ * The path of the list that an object belongs to: a full path for a tenant, a short path for the system
+ * tenant.
  */
 export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>): string {
   const root = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`;
@@ -165,12 +166,12 @@ export function collectionPath(kind: Kind, version: string, location: Omit<Locat
   return `${root}${tenant}${namespace}/${kind.resource}`;
 }
 
-/** Arktos compares the label's value without case. */
+/** Arktos ignores the case of the label's value. */
 export function isForced(definition: JsonObject): boolean {
   return sharingPolicy(definition).toLowerCase() === 'forced';
 }
 
-/** Lists of definitions in a tenant ask for exactly this value. */
+/** Lists of definitions in a tenant select exactly this value. */
 export function isListedInTenants(definition: JsonObject): boolean {
   return sharingPolicy(definition) === 'forced';
 }
@@ -190,7 +191,7 @@ function addGroups(groups: { name: string; versions: readonly string[] }[], kind
   }
 }
 
-/** With a definition go its objects; of scope `Cluster` those of every tenant. */
+/** Removes the objects of a definition; for scope `Cluster`, those of every tenant. */
 function removeInstances(store: ObjectStore, location: Location, flavour: Flavour): void {
   const definition = store.get(location);
   if (definition === undefined) return;
@@ -199,7 +200,7 @@ function removeInstances(store: ObjectStore, location: Location, flavour: Flavou
   for (const { location: instance } of store.list({ group, resource, tenant })) store.delete(instance);
 }
 
-/** Of the first version. */
+/** The columns of the first version. */
 function printerColumnsOf(spec: JsonObject): PrinterColumn[] {
   return objectsAt(objectsAt(spec, 'versions')[0] ?? spec, 'additionalPrinterColumns').map((column) => ({
     name: textAt(column, 'name'),
@@ -237,7 +238,7 @@ function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
   };
 }
 
-/** What the tenant controller makes for a new tenant. */
+/** Creates what the tenant controller creates for a new tenant. */
 export function furnishTenant(cluster: Cluster, tenant: string): void {
   const make = (group: string, resource: string, name: string, object: JsonObject) => {
     const kind = cluster.kind(group, 'v1', resource, tenant);

@@ -1,6 +1,7 @@
 /**
- * The few commands that the stand-in's pods know, built in, so that no client can run programs of this
- * machine. Only `tar` is the system's own, held to the pod's folder, so that `kubectl cp` works both ways.
+ * The few commands that run in the stand-in’s pods. They are built in, so that no client can run programs of
+ * this machine. Only `tar` is the system’s own, confined to the folder of the pod, so that `kubectl cp` works
+ * in both directions.
  */
 import { spawn } from 'node:child_process';
 import { createReadStream, existsSync, mkdirSync, statSync } from 'node:fs';
@@ -13,7 +14,7 @@ export interface CommandIO {
   readonly stdin: Readable | undefined;
   readonly stdout: Writable;
   readonly stderr: Writable;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
@@ -35,7 +36,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   true: async () => 0,
   exit: async ([code = '0']) => Number(code),
   cat,
-  /** `test -d PATH`, which `kubectl cp` asks first. */
+  /** `test -d PATH`, which `kubectl cp` runs first. */
   async test([, path = ''], _io, pod) {
     return statSync(inside(pod, path), { throwIfNoEntry: false })?.isDirectory() ? 0 : 1;
   },
@@ -59,7 +60,7 @@ export async function runCommand(command: readonly string[], io: CommandIO, pod:
   return known(words, io, pod);
 }
 
-/** Where a path of the pod lies on this machine; nothing leads out of the pod's folder. */
+/** The path on this machine of a path in the pod; never outside of the pod's folder. */
 function inside(pod: Pod, path: string): string {
   return join(pod.directory(), normalize(`/${path}`));
 }
@@ -81,7 +82,7 @@ async function cat(words: readonly string[], io: CommandIO, pod: Pod): Promise<n
 }
 
 /**
- * `sh -c SCRIPT`: commands behind one another with `;` or `&&`, quotes, and `>&2`. Without -c it reads lines.
+ * `sh -c SCRIPT`: commands separated by `;` or `&&`, quotes, and `>&2`. Without `-c` it reads lines.
  */
 async function shell(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
   if (words[0] === '-c') return runScript(words[1] ?? '', io, pod);
@@ -116,7 +117,7 @@ async function runScript(script: string, io: CommandIO, pod: Pod): Promise<numbe
   return code;
 }
 
-/** `tar cf - PATH` and `tar xf - [-C PATH]`, the two shapes that `kubectl cp` asks for. */
+/** `tar cf - PATH` and `tar xf - [-C PATH]`, the two forms that `kubectl cp` uses. */
 async function tar(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
   const mode = (words[0] ?? '').replace('-', '');
   const operands = words.filter((word, i) => i > 0 && !word.startsWith('-') && words[i - 1] !== '-C');

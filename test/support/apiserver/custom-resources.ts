@@ -1,6 +1,6 @@
 /**
  * How Arktos shares custom resource definitions: those of the system tenant with the label that forces them
- * are served in every tenant, and no tenant may overwrite them. Held to the recordings of
+ * are served in every tenant, and no tenant may overwrite them. Compared with the recordings of
  * `test/conformance/arktos`.
  */
 import { isForced, isListedInTenants } from './cluster.ts';
@@ -13,7 +13,7 @@ import type { Location } from './store.ts';
 const SYSTEM = 'system';
 const SCOPES: ReadonlySet<string> = new Set(['Cluster', 'Tenant', 'Namespaced']);
 
-/** The system's, where it is forced; else the tenant's own. */
+/** The system tenant's definition if it is forced; otherwise the tenant's own. */
 export function definitionIn({ cluster, tenant }: Exchange, kind: Kind, location: Location): Location {
   const ofSystem = { ...location, tenant: SYSTEM };
   if (!isSharing(cluster.flavour, kind, tenant)) return location;
@@ -21,7 +21,7 @@ export function definitionIn({ cluster, tenant }: Exchange, kind: Kind, location
   return forced !== undefined && isForced(forced) ? ofSystem : location;
 }
 
-/** What a list in a tenant has before the tenant's own, whatever the client selects. */
+/** The definitions that precede the tenant's own in a list, whatever the client selects. */
 export function forcedAmong({ cluster, tenant, path }: Exchange, kind: Kind): JsonObject[] {
   if (!isSharing(cluster.flavour, kind, tenant) || tenant === 'all' || path.verb !== 'list') return [];
   return cluster.store
@@ -30,7 +30,7 @@ export function forcedAmong({ cluster, tenant, path }: Exchange, kind: Kind): Js
     .filter(isListedInTenants);
 }
 
-/** @throws ApiError 500 in the server's own words, without reason and details */
+/** @throws ApiError 500 with the message of a real server, without reason and details */
 export function refuseOverwriting(
   exchange: Exchange,
   kind: Kind,
@@ -47,9 +47,9 @@ export function refuseOverwriting(
   throw new ApiError(500, undefined, messages[action]);
 }
 
-/** @throws ApiError 422 for a scope that there is not, and in v1 for none */
+/** @throws ApiError 422 for an unknown scope and, in v1, for a missing one */
 export function admitScope(kind: Kind, name: string, version: string, spec: JsonObject): void {
-  // v1beta1 alone has a default.
+  // Only v1beta1 has a default.
   if (spec.scope === undefined && version === 'v1beta1') spec.scope = 'Namespaced';
   const { scope } = spec;
   if (typeof scope === 'string' && SCOPES.has(scope)) return;
@@ -64,8 +64,8 @@ export function admitScope(kind: Kind, name: string, version: string, spec: Json
 }
 
 /**
- * Renames members to the field that a reader without regard to case takes them for; the last one counts. A
- * real server minds the case; the worst reader is assumed here, so that tests show what reaches it.
+ * Renames members to the field that a case-insensitive reader takes them for; the last one counts. A real
+ * server is case-sensitive; the worst reader is assumed here, so that tests show what reaches it.
  */
 export function foldScope(definition: JsonObject): void {
   fold(definition, 'spec');

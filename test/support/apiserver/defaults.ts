@@ -1,6 +1,6 @@
 /**
- * What the API server adds to an object before it keeps it. Pods start on their own where a node is named,
- * which the server's option decides, since no kubelet runs here.
+ * What the API server adds to an object before it stores it. A pod runs as soon as it is assigned to a node,
+ * which depends on an option of the server, since no kubelet runs here.
  */
 import { ensureObject, type JsonObject, objectsAt, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';

@@ -1,5 +1,5 @@
 /**
- * Discovery documents, computed from the kinds: which groups, versions and resources a tenant sees.
+ * Discovery documents, computed from the kinds: the groups, versions and resources that a tenant sees.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#discovery-api
  */
 import { createHash } from 'node:crypto';
@@ -22,7 +22,7 @@ export function groupList(cluster: Cluster, tenant: string): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map((group) => describeGroup(group)) };
 }
 
-/** `/apis/G`, or undefined where the tenant sees no such group. */
+/** `/apis/G`; undefined if the tenant sees no such group. */
 export function group(cluster: Cluster, tenant: string, name: string): JsonObject | undefined {
   const found = cluster.groups(tenant).find((one) => one.name === name && name !== '');
   return found === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...describeGroup(found) };
@@ -33,7 +33,7 @@ function describeGroup({ name, versions }: { name: string; versions: readonly st
   return { name, versions: described, preferredVersion: described[0] };
 }
 
-/** `/api/v1` and `/apis/G/V`, or undefined where the tenant sees no such version. */
+/** `/api/v1` and `/apis/G/V`; undefined if the tenant sees no such version. */
 export function resourceList(
   cluster: Cluster,
   tenant: string,

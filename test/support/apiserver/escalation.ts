@@ -1,8 +1,8 @@
 /**
- * No user grants more than they have: the writer of a role needs its rules or `escalate`; a binding's role
- * must be held by the user who binds it, or `bind`. A binding's role never changes. Arktos looks a binding's
- * role up in the *system* tenant, whichever tenant the binding is in, so it checks the rules of another role,
- * or finds none.
+ * No user grants more than they have: to write a role, a user needs the rights in its rules or `escalate`; to
+ * bind a role, they need its rights or `bind`. The role of a binding never changes. Arktos looks up the role
+ * of a binding in the *system* tenant, whichever tenant the binding is in, so it checks the rules of another
+ * role, or finds none.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/ (privilege escalation prevention)
  */
 import type { Exchange } from './exchange.ts';
@@ -15,8 +15,8 @@ import type { User } from './users.ts';
 const GROUP = 'rbac.authorization.k8s.io';
 
 /**
- * @param before undefined for a new one
- * @throws ApiError 403 for what would give more than the user has, 422 for another role in a binding
+ * @param before the stored object; undefined for a new one
+ * @throws ApiError 403 if the object grants more than the user has, 422 for another role in a binding
  */
 export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, before?: JsonObject): void {
   if (kind.group !== GROUP) return;
@@ -66,7 +66,7 @@ const FIELDS = [
   ['Verbs', 'verbs'],
 ] as const;
 
-/** A rule as RBAC's CompactString writes it. */
+/** A rule in the format of RBAC's CompactString. */
 function compact(rule: JsonObject): string {
   const parts = FIELDS.map(([name, field]) => [name, textsAt(rule, field)] as const)
     .filter(([, values]) => values.length > 0)
@@ -74,7 +74,7 @@ function compact(rule: JsonObject): string {
   return `{${parts.join(', ')}}`;
 }
 
-/** Go's %q of a list. */
+/** A list in the format of Go's `%q`. */
 function goList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 }

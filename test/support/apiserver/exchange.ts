@@ -1,4 +1,4 @@
-/** One request inside the stand-in after everything about it is known, and the few ways to answer it. */
+/** One request inside the stand-in once everything about it is known, and the ways to respond to it. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parse as parseYAML } from 'yaml';
@@ -22,11 +22,11 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: RequestPath;
-  /** After impersonation. */
+  /** The user after impersonation. */
   readonly user: User;
   /** The path's tenant, or on a short path the tenant of the request's user. */
   readonly tenant: string;
-  /** Present where the client asks to leave HTTP. */
+  /** Present if the client requests an upgrade. */
   readonly upgrade: Upgraded | undefined;
   /** The server's own address, for discovery. */
   readonly address: string;
@@ -69,7 +69,7 @@ export async function readText(request: IncomingMessage): Promise<string> {
 const YAML_TYPE = 'application/yaml';
 
 /**
- * @throws ApiError 400 where the body is no object of this kind, 415 where it is neither JSON, YAML nor
+ * @throws ApiError 400 if the body is not an object of this kind, 415 if it is neither JSON, YAML nor
  * protobuf
  */
 export async function readObject(request: IncomingMessage, kind: string): Promise<JsonObject> {

@@ -1,23 +1,23 @@
-/** Ways in which the stand-in misbehaves on purpose, one request at a time. */
+/** Ways in which the stand-in fails on purpose, one request at a time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sendJSON } from './exchange.ts';
 import type { JsonObject } from './json.ts';
 
 export type FaultKind =
-  /** Announces a body, sends half of it and breaks the connection. */
+  /** Declares a body, sends half of it and breaks the connection. */
   | 'half-body'
-  /** Half of a chunked body, then the connection breaks. */
+  /** Sends half of a chunked body and breaks the connection. */
   | 'half-chunked'
-  /** Resets the connection before any answer. */
+  /** Resets the connection before any response. */
   | 'reset'
-  /** Never answers. */
+  /** Never responds. */
   | 'hang'
-  /** Bytes that are no HTTP. */
+  /** Sends bytes that are not HTTP. */
   | 'garbage'
-  /** 307 to somewhere else. */
+  /** Redirects to another server with 307. */
   | 'redirect'
   | 'huge-headers'
-  /** As for a moment after each start of a real server: it knows no role yet, so no user may do anything. */
+  /** Allows nothing, as a real server does for a moment after its start, when it knows no role yet. */
   | 'no-rights'
   | '401'
   | '403'
@@ -38,7 +38,7 @@ const REASONS: Readonly<Record<string, string>> = {
   '503': 'ServiceUnavailable',
 };
 
-/** Answers, or fails to, as the fault says. */
+/** Responds, or fails to respond, in the way of the fault. */
 export function misbehave(kind: Exclude<FaultKind, 'no-rights'>, response: ServerResponse): void {
   const { socket } = response;
   switch (kind) {

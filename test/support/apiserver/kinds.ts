@@ -1,7 +1,7 @@
 /**
- * Which resources the stand-in serves, in which groups and versions, and whether they belong to a namespace,
- * a tenant or the cluster. The facts are those of discovery on a real server; the documents are computed from
- * them.
+ * The resources that the stand-in serves, in which groups and versions, and whether they belong to a
+ * namespace, a tenant or the cluster. The facts are those of discovery on a real server; the documents are
+ * computed from them.
  */
 
 export type Flavour = 'arktos' | 'kubernetes';
@@ -28,16 +28,16 @@ export interface Kind {
   readonly subresources: readonly Subresource[];
   /** The group under which objects are stored: `extensions` shows the deployments of `apps`. */
   readonly storageGroup: string;
-  /** True for what a CustomResourceDefinition made. */
+  /** Whether a CustomResourceDefinition defines the kind. */
   readonly custom: boolean;
-  /** What discovery says. */
+  /** The value in discovery. */
   readonly tenanted: boolean;
   /**
    * A custom resource of scope `Cluster` on Arktos: reached through a tenant's path, stored once for all
    * tenants.
    */
   readonly shared: boolean;
-  /** Of a custom resource. */
+  /** The columns of a custom resource. */
   readonly printerColumns?: readonly PrinterColumn[];
 }
 
@@ -51,7 +51,7 @@ export interface PrinterColumn {
 
 interface Group {
   readonly name: string;
-  /** The preferred version first; empty where this flavour lacks the group. */
+  /** The preferred version comes first; empty if this flavour lacks the group. */
   readonly versions: Readonly<Record<Flavour, readonly string[]>>;
 }
 

@@ -1,11 +1,11 @@
-/** kubectl as it is installed on this machine: the one on the PATH and the versions that lie beside it. */
+/** The kubectl binaries on this machine: the one on the PATH and the versions installed beside it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
 
-/** For a test that is skipped where no kubectl is: how to get one. */
+/** Why a test that needs kubectl is skipped, and how to install it. */
 export const NO_KUBECTL = 'kubectl is not installed: apt-get install kubernetes-client';
 
 export interface KubectlResult {
@@ -15,12 +15,12 @@ export interface KubectlResult {
 }
 
 export interface Kubectl {
-  /** 33 of version 1.33. */
+  /** For example 33 for version 1.33. */
   readonly minor: number;
   run(words: readonly string[], stdin?: string): Promise<KubectlResult>;
-  /** For what does not end by itself; the caller kills it. */
+  /** Starts a command that does not end by itself; the caller kills it. */
   start(words: readonly string[]): ChildProcess;
-  /** A folder for files that kubectl is to read or write. */
+  /** A folder for files that kubectl reads or writes. */
   readonly folder: string;
   close(): void;
 }
@@ -39,7 +39,7 @@ export function findKubectls(): string[] {
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
-/** Every kubectl of this machine, the oldest first. */
+/** Every kubectl of this machine, oldest first. */
 export function findAllKubectls(): string[] {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
@@ -51,7 +51,7 @@ export function findAllKubectls(): string[] {
   return versioned.length > 0 ? versioned : [onPath];
 }
 
-/** What the binary says of itself; vendors write `33+`. */
+/** The minor version that the binary reports; vendors write `33+`. */
 function minorOf(binary: string): number {
   const words = ['version', '--client', '-o', 'json'];
   const said: { clientVersion: { minor: string } } = JSON.parse(
@@ -60,7 +60,7 @@ function minorOf(binary: string): number {
   return Number.parseInt(said.clientVersion.minor, 10);
 }
 
-/** A kubectl with a kubeconfig and a cache of its own. */
+/** A kubectl with its own kubeconfig and cache. */
 export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
   const config = join(folder, 'kubeconfig');

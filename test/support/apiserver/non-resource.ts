@@ -1,4 +1,7 @@
-/** What is no resource: discovery, OpenAPI, the version, health, and the other doors an API server has. */
+/**
+ * Paths that are not resources: discovery, OpenAPI, the version, health and the other endpoints of an API
+ * server.
+ */
 import type { Cluster } from './cluster.ts';
 import * as discovery from './discovery.ts';
 import { type Exchange, sendJSON, sendText } from './exchange.ts';
@@ -15,7 +18,7 @@ const HEALTH = new Set([
   '/readyz/shutdown',
 ]);
 
-/** Arktos' OpenStack-like doors; each leads into the system tenant. */
+/** Arktos' OpenStack-like endpoints; each leads into the system tenant. */
 const REDIRECTS: Readonly<Record<string, string>> = {
   '/servers': '/api/v1/tenants/system/namespaces/kube-system/pods',
   '/flavors': '/flavors/',

@@ -20,7 +20,7 @@ import { metadataListOf, tableOf, versionWanted } from './tables.ts';
 import { selectorOf, serveWatch } from './watches.ts';
 import { callWebhooks } from './webhooks.ts';
 
-/** Answers a request for objects of a kind, its `status` and `finalize` subresources included. */
+/** Responds to a request for objects of a kind, including its `status` and `finalize` subresources. */
 export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void> {
   const { path, request } = exchange;
   switch (path.verb) {
@@ -53,7 +53,7 @@ function locationOf({ cluster, tenant, path }: Exchange, kind: Kind, name = path
 function selectionOf(exchange: Exchange, kind: Kind): Selection {
   const { path, tenant, cluster } = exchange;
   const location = locationOf(exchange, kind, '');
-  // One prefix for all tenants, so that what other tenants keep in namespaces under that name is read too.
+  // All tenants share one prefix, so objects of other tenants in namespaces of that name are read too.
   if (kind.shared) {
     const { group, resource } = location;
     return { group, resource, ...(path.name === '' ? {} : { name: path.name }) };
@@ -68,7 +68,8 @@ function selectionOf(exchange: Exchange, kind: Kind): Selection {
 }
 
 /**
- * As it goes out: in the version that was asked for, and in lists of built-in kinds without kind and version.
+ * An object as it is sent: in the requested version and, in lists of built-in kinds, without kind and
+ * version.
  */
 function present({ path }: Exchange, object: JsonObject): JsonObject {
   const { kind, apiVersion: _stored, ...rest } = object;
@@ -86,7 +87,7 @@ function existing(exchange: Exchange, kind: Kind): { location: Location; object:
 }
 
 /**
- * Only Arktos' protobuf differs from what the clients know; an ordinary cluster is free to answer in JSON.
+ * Only Arktos' protobuf differs from what clients know; an ordinary cluster may respond in JSON.
  */
 function isProtobufWanted({ cluster, request }: Exchange): boolean {
   return cluster.flavour === 'arktos' && prefersProtobuf(request.headers.accept ?? '');
@@ -193,7 +194,7 @@ async function create(exchange: Exchange, kind: Kind, object: JsonObject): Promi
   admitRights(exchange, kind, object);
   const location = locationOf(exchange, kind, name);
   for (const key of ['resourceVersion', 'selfLink', 'creationTimestamp']) delete metadata[key];
-  // Webhooks see the UID with which the object will be stored.
+  // Webhooks receive the UID with which the object will be stored.
   metadata.uid = randomUUID();
   await callWebhooks(exchange, kind, { operation: 'CREATE', object });
   if (cluster.store.get(location) !== undefined) throw alreadyExists(kind.group, kind.resource, name);
@@ -237,7 +238,7 @@ async function patch(exchange: Exchange, kind: Kind, contentType: string, body: 
   replace(exchange, kind, before, object);
 }
 
-/** The status is written through its own subresource only, and nothing else through that. */
+/** The status is written only through its own subresource, which writes nothing else. */
 function replace(
   exchange: Exchange,
   kind: Kind,
@@ -245,7 +246,7 @@ function replace(
   object: JsonObject,
 ): void {
   const { cluster, path, response } = exchange;
-  // A webhook was asked meanwhile.
+  // The object may have changed while a webhook was called.
   if (cluster.store.get(before.location) !== before.object)
     throw conflict(kind.group, kind.resource, path.name);
   const hasStatus = kind.subresources.some(({ name }) => name === 'status');

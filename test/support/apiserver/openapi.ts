@@ -1,6 +1,6 @@
 /**
- * The OpenAPI v2 document as protobuf, which is the only form kubectl reads it in: enough for `explain` and
- * for validation to know the kinds. Specifications are left open, so that nothing valid is called unknown.
+ * The OpenAPI v2 document as protobuf, the only form in which kubectl reads it: enough for `explain`, and for
+ * validation to know the kinds. Schemas are left open, so that nothing valid is reported as unknown.
  * https://github.com/google/gnostic (openapiv2/OpenAPIv2.proto: Document, Schema)
  */
 import type { Cluster } from './cluster.ts';

@@ -11,7 +11,7 @@ export interface Page {
   readonly metadata: JsonObject;
 }
 
-/** @throws ApiError 400 for a token that was never given out */
+/** @throws ApiError 400 for a token that the server has not issued */
 export function pageOf(objects: readonly JsonObject[], query: URLSearchParams): Page {
   const token = query.get('continue') ?? '0';
   if (!/^\d+$/.test(token)) throw badRequest('continue key is not valid');

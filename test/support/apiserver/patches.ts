@@ -6,7 +6,7 @@ import { parse as parseYAML } from 'yaml';
 import { isObject, type Json, type JsonObject } from './json.ts';
 import { ApiError, badRequest } from './statuses.ts';
 
-/** By which member the items of a list are told apart. Other lists are replaced as a whole. */
+/** The member that identifies the items of a list. Other lists are replaced as a whole. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
   initContainers: 'name',
@@ -20,8 +20,8 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
 
 /**
  * @param body as it was sent
- * @returns the object as patched; `object` itself stays
- * @throws ApiError 400 for a body that is no patch, 415 for an unknown kind, 422 where a JSON patch does not
+ * @returns the patched object; `object` itself does not change
+ * @throws ApiError 400 for a body that is not a patch, 415 for an unknown type, 422 if a JSON patch does not
  * apply
  */
 export function applyPatch(contentType: string, object: JsonObject, body: string): JsonObject {
@@ -116,7 +116,7 @@ function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
   return patched;
 }
 
-/** What stands before the first slash is not read, as in the server's own patch library. */
+/** Text before the first slash is ignored, as in the patch library of the real server. */
 function placeOf(object: JsonObject, path: string): { parent: Json | undefined; last: string } {
   const pointer = path.split('/').slice(1).map(unescapePointer);
   const last = pointer.pop() ?? '';

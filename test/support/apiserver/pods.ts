@@ -1,6 +1,6 @@
 /**
- * What runs inside the stand-in's pods: a log that tests append to, a folder of its own for files, and a
- * small HTTP server (port 7 echoes bytes instead). Nothing of it listens on the network.
+ * What runs inside the stand-in’s pods: a log that tests append to, a folder for files, and a small HTTP
+ * server (port 7 echoes bytes instead). None of it listens on the network.
  */
 import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ export class PodLog {
     this.#emitter.emit('end');
   }
 
-  /** @returns ends the subscription */
+  /** @returns a function that ends the subscription */
   follow(onLine: (line: { at: string; text: string }) => void, onEnd: () => void): () => void {
     this.#emitter.on('line', onLine);
     this.#emitter.once('end', onEnd);
@@ -45,11 +45,11 @@ export class PodLog {
 export interface Pod {
   readonly name: string;
   readonly log: PodLog;
-  /** The pod's own root folder on this machine, made on first use. */
+  /** The pod's root folder on this machine, created on first use. */
   directory(): string;
-  /** Hands a connection to what listens on a port inside the pod. */
+  /** Passes a connection to the server on a port inside the pod. */
   connect(port: number, connection: Duplex): void;
-  /** Answers one request as the HTTP server inside the pod does. */
+  /** Responds to one request as the HTTP server inside the pod does. */
   answer(request: IncomingMessage, response: ServerResponse, path: string): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Deletes only what was meant: uid and revision, as DeleteOptions name them.
+ * Preconditions of deletions: uid and revision, as in DeleteOptions.
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/delete-options/
  */
 import type { IncomingMessage } from 'node:http';
@@ -9,13 +9,13 @@ import type { Kind } from './kinds.ts';
 import { parseBody } from './patches.ts';
 import { conflict } from './statuses.ts';
 
-/** @throws ApiError 409 where the object is another, or has changed */
+/** @throws ApiError 409 if the object is another one or has changed */
 export async function checkPreconditions(
   request: IncomingMessage,
   kind: Kind,
   object: JsonObject,
 ): Promise<void> {
-  // kubectl may send its options as protobuf, without any.
+  // kubectl may send its options as protobuf, but then without preconditions.
   if (!/json/.test(request.headers['content-type'] ?? '')) return;
   const body = await readText(request);
   const options = body === '' ? {} : parseBody(body);

@@ -1,15 +1,14 @@
 /**
- * Answers in Kubernetes' protobuf, as an Arktos server gives them to clients that prefer it. Of each object
- * only its name, namespace and data go out: that much of the field numbers is the same in both, and a test
- * only needs to see whose object it is. The framing is that of the real servers, the choice of fields is a
- * simplification.
+ * Responses in Kubernetes’ protobuf, as an Arktos server sends them to clients that prefer it. The framing is
+ * that of real servers; of each object only the name, namespace and data are sent, whose field numbers are
+ * the same in both, and which show a test whose object it is.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
  */
 import { PROTOBUF_TYPE } from '../../../src/kubernetes/meta-v1.ts';
 import { encodeMessage, encodeObject, type Message } from '../protobuf.ts';
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
 
-/** Whether protobuf is the first form in an Accept header that the server has. */
+/** Whether protobuf is the first type in an Accept header that the server supports. */
 export function prefersProtobuf(accept: string): boolean {
   for (const range of accept.split(',')) {
     const [type = ''] = range.split(';');
@@ -24,7 +23,7 @@ export function encodeProtobuf(object: JsonObject): Buffer {
   return encodeObject(textAt(object, 'apiVersion'), textAt(object, 'kind'), messageOf(object));
 }
 
-/** One event of a watch, with its length before it. */
+/** One event of a watch, preceded by its length. */
 export function encodeProtobufEvent(type: string, object: JsonObject): Buffer {
   const event = encodeMessage([
     [1, type],

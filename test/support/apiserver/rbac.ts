@@ -1,7 +1,7 @@
 /**
- * Who may do what, decided from the roles and bindings in the store as the real servers decide it. In Arktos
- * a user of a tenant is denied outside of that tenant before any rule is read, and the rules are those of the
- * user's tenant, not of the request's.
+ * Authorization from the roles and bindings in the store, as real servers do it. In Arktos a user of a tenant
+ * is denied outside of that tenant before any rule is read, and the rules are those of the user’s tenant, not
+ * of the request’s.
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/
  */
 import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
@@ -15,7 +15,7 @@ const SYSTEM = 'system';
 export interface Attributes {
   readonly user: User;
   readonly verb: string;
-  /** The tenant of the request; ignored where the cluster knows none. */
+  /** The tenant of the request; ignored if the cluster has no tenants. */
   readonly tenant: string;
   readonly isResourceRequest: boolean;
   readonly group: string;
@@ -23,7 +23,7 @@ export interface Attributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** For what is no resource. */
+  /** The path of a request that is not for a resource. */
   readonly path: string;
 }
 
@@ -44,12 +44,12 @@ export interface Rule {
 
 export interface Rbac {
   authorize(attributes: Attributes): Verdict;
-  /** Every rule that holds for a user in a namespace, for a rules review. */
+  /** Every rule that applies to a user in a namespace, for a rules review. */
   rulesFor(user: User, namespace: string): Rule[];
 }
 
 export function createRbac(store: ObjectStore, flavour: Flavour): Rbac {
-  /** Arktos' name for "every tenant" reads every tenant's bindings. */
+  /** For a user of Arktos' tenant `all`, the bindings of every tenant are read. */
   const tenantSelection = (user: User): string | undefined =>
     flavour === 'kubernetes' ? '' : user.tenant === 'all' ? undefined : user.tenant;
 

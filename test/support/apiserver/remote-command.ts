@@ -1,5 +1,5 @@
 /**
- * exec, attach and port-forward as the kubelet answers them: over SPDY/3.1, and over WebSocket with the
+ * exec, attach and port-forward as the kubelet serves them: over SPDY/3.1, and over WebSocket with the
  * channel protocols v4 and v5 and with SPDY tunnelled inside.
  * https://kubernetes.io/docs/reference/generated/kubernetes-api/ (pods/exec), KEP-4006
  */
@@ -21,9 +21,9 @@ const CLOSE_CHANNEL = 255;
 
 export type RemoteKind = 'exec' | 'attach' | 'portforward';
 
-/** Where the parts of a running command go, whatever carries them. */
+/** The streams of a running command, independent of the transport. */
 interface Channels extends CommandIO {
-  /** Sends the outcome and ends the connection once everything has left. */
+  /** Sends the outcome and ends the connection once everything has been sent. */
   finish(status: JsonObject): void;
 }
 
@@ -33,7 +33,7 @@ const wanted = (query: URLSearchParams, name: string): boolean =>
 /**
  * Takes over an upgraded socket. The caller has authorized the request and knows that the pod runs.
  *
- * @throws ApiError 400 or 403 where the request speaks none of the protocols; nothing was written then
+ * @throws ApiError 400 or 403 if the request offers none of the protocols; nothing has been written then
  */
 export function serveRemote(
   kind: RemoteKind,
@@ -96,7 +96,7 @@ function overWebSocket(
   });
 }
 
-/** Waits until the client has opened every stream that its query announces. */
+/** Waits until the client has opened every stream that its query requests. */
 function gatherStreams(
   connection: SpdyConnection,
   query: URLSearchParams,
@@ -140,7 +140,7 @@ function gatherStreams(
   });
 }
 
-/** Each message opens with its channel: 0 stdin, 1 stdout, 2 stderr, 3 the outcome, 4 the window's size. */
+/** Each message begins with its channel: 0 stdin, 1 stdout, 2 stderr, 3 the outcome, 4 the terminal size. */
 function webSocketChannels(webSocket: WebSocket, query: URLSearchParams, protocol: string): Channels {
   const stdin = new PassThrough();
   const gone = new AbortController();
@@ -162,10 +162,10 @@ function webSocketChannels(webSocket: WebSocket, query: URLSearchParams, protoco
       },
     });
   const stdout = channel(1);
-  // A terminal has one output, and kubectl expects no other channel then.
+  // A terminal has one output stream, and kubectl expects no other channel then.
   const stderr = wanted(query, 'tty') ? stdout : channel(2);
   const outcome = channel(3);
-  // Only v5 can say that stdin has ended; without it a command that reads to the end waits for the client.
+  // Only v5 can signal the end of stdin; otherwise a command that reads to the end waits for the client.
   if (!wanted(query, 'stdin')) stdin.end();
   return {
     stdin: wanted(query, 'stdin') ? stdin : undefined,
@@ -193,7 +193,7 @@ function run(kind: RemoteKind, query: URLSearchParams, channels: Channels, pod: 
   );
 }
 
-/** Shows the pod's log and echoes what is typed, until the client closes its side or leaves. */
+/** Shows the pod's log and echoes the input, until the client closes its side or disconnects. */
 async function attach({ stdin, stdout, signal }: CommandIO, pod: Pod): Promise<number> {
   for (const line of pod.log.lines) stdout.write(`${line.text}\n`);
   const stop = pod.log.follow(

@@ -1,6 +1,6 @@
 /**
- * Reads a request line the way the API server does: on the decoded path, with the `watch/` and `proxy/`
- * prefixes, and in Arktos with the tenant segment. Written apart from the bridge's own parser, so that the
+ * Parses a request line as the API server does: on the decoded path, with the `watch/` and `proxy/` prefixes
+ * and, in Arktos, with the tenant segment. It is written independently of Stonegate’s own parser, so that the
  * two can disagree.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/request#RequestInfo
  */
@@ -8,19 +8,19 @@ import { PlainError } from './statuses.ts';
 
 export interface RequestPath {
   readonly isResourceRequest: boolean;
-  /** Decoded, without query. */
+  /** The decoded path, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly verb: string;
   readonly group: string;
   readonly version: string;
-  /** As the path names it; empty on a short path. */
+  /** The tenant in the path; empty for a short path. */
   readonly tenant: string;
   readonly namespace: string;
   readonly resource: string;
   readonly name: string;
   readonly subresource: string;
-  /** What follows the subresource, as sent: the path below `proxy/`. */
+  /** The text after the subresource, as sent: the path below `proxy/`. */
   readonly tail: string;
 }
 
@@ -36,7 +36,7 @@ const OWN_SUBRESOURCES = new Set(['status', 'finalize']);
 
 /**
  * @param readsTenant false for an ordinary cluster, where `tenants` is a resource like any other
- * @throws PlainError 400 for a path that cannot be decoded, 500 where a prefix names nothing
+ * @throws PlainError 400 for a path that cannot be decoded, 500 if nothing follows a prefix
  */
 export function parseRequestPath(method: string, target: string, readsTenant: boolean): RequestPath {
   const mark = target.indexOf('?');
@@ -113,7 +113,7 @@ function nonResource(method: string, path: string, query: URLSearchParams): Requ
   return { isResourceRequest: false, path, query, verb: method.toLowerCase(), ...nothing };
 }
 
-/** A list of exactly one name is authorized as that one. */
+/** A list that selects exactly one name is authorized as a request for that name. */
 function nameSelected(query: URLSearchParams, method: string): string {
   if (method === 'POST') return '';
   const selector = query.get('fieldSelector') ?? '';

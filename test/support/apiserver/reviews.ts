@@ -1,7 +1,6 @@
 /**
- * Questions to the API server: who is this token, may I, may they, what may I, who am I. In Arktos the tenant
- * of the question is that of its own attributes, and a question about another tenant, or about none, is
- * denied.
+ * Reviews: TokenReview, the access and rules reviews, and SelfSubjectReview. In Arktos the tenant of a review
+ * is that of its attributes, and a review of another tenant, or of none, is denied.
  */
 import type { Cluster } from './cluster.ts';
 import { type JsonObject, objectAt, textAt, textsAt } from './json.ts';
@@ -11,7 +10,7 @@ import { audiencesOf, tenantOfName, type User, userOfToken } from './users.ts';
 
 const CREATED = { metadata: { creationTimestamp: null } };
 
-/** @returns the answered review, or undefined where the resource is no review */
+/** @returns the review with its status; undefined if the resource is not a review */
 export function answerReview(
   cluster: Cluster,
   user: User,
@@ -52,8 +51,8 @@ export function answerReview(
 }
 
 /**
- * Who may use a token, for which audiences: of those asked for where a review names some; Arktos tells no
- * others. The tenant is not told.
+ * The user of a token and its audiences: those that the review names, if it names any; Arktos reports no
+ * others. The tenant is not reported.
  */
 function reviewToken({ tokens, flavour }: Cluster, spec: JsonObject): JsonObject {
   const token = textAt(spec, 'token');

@@ -1,4 +1,4 @@
-/** Fills the cluster without going through HTTP: what a test or the demo needs to be there. */
+/** Fills the cluster without HTTP, with what a test or the demo needs. */
 import { type Cluster, furnishTenant } from './cluster.ts';
 import type { JsonObject } from './json.ts';
 import type { PodLog } from './pods.ts';
@@ -8,9 +8,9 @@ import type { TokenUser } from './users.ts';
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
 export interface Place {
-  /** Left out in a cluster without tenants; `system` where left out in Arktos. */
+  /** Absent in a cluster without tenants; `system` by default in Arktos. */
   readonly tenant?: string;
-  /** `default` where left out. */
+  /** By default `default`. */
   readonly namespace?: string;
 }
 
@@ -25,14 +25,14 @@ export interface PolicyRule {
 }
 
 export interface Seed {
-  /** A static token; `system:authenticated` comes by itself. */
+  /** A static token; the group `system:authenticated` is added automatically. */
   token(token: string, user: TokenUser): void;
-  /** A token of a service account, which need not be there otherwise. */
+  /** A token of a service account, which need not exist. */
   serviceAccountToken(account: ServiceAccountToken): string;
-  /** A tenant as its controller leaves it: three namespaces, an admin role and its binding. */
+  /** A tenant as its controller creates it: three namespaces, an admin role and its binding. */
   tenant(name: string): void;
   namespace(name: string, place?: Place): void;
-  /** A pod that runs, unless `running` is false: then no node is assigned to it. */
+  /** A pod that runs unless `running` is false: then it is assigned to no node. */
   pod(
     name: string,
     place?: Place & { readonly running?: boolean; readonly labels?: Record<string, string> },
@@ -48,7 +48,7 @@ export interface Seed {
       plural: string;
       kind: string;
       scope: 'Namespaced' | 'Tenant' | 'Cluster';
-      /** The label that shares it with every tenant, as it is spelled; not shared where left out. */
+      /** The value of the label that shares it with every tenant; not shared by default. */
       sharing?: string;
     },
     place?: Place,
@@ -137,7 +137,7 @@ const DISCOVERY_PATHS = [
   '/version/',
 ];
 
-/** What a new cluster holds before anybody has done anything. */
+/** Creates the initial objects of a new cluster. */
 export function furnishCluster(cluster: Cluster, seed: Seed): void {
   const everybody: Subject[] = ['group:system:authenticated'];
   if (cluster.flavour === 'arktos') seed.tenant('system');

@@ -1,4 +1,4 @@
-/** The way of a request through the stand-in, in the order of Arktos' own filters. */
+/** The processing of a request in the stand-in, in the order of Arktos’ own filters. */
 import { type Exchange, readObject, sendJSON } from './exchange.ts';
 import type { Kind } from './kinds.ts';
 import { serveNonResource } from './non-resource.ts';
@@ -12,8 +12,8 @@ import { authenticate, impersonate, type User } from './users.ts';
 const OWN_SUBRESOURCES = new Set(['', 'status', 'finalize']);
 
 /**
- * @param onUser told who the request acts as, once that is known
- * @throws ApiError or PlainError: what the client is to be told
+ * @param onUser called with the user of the request, after impersonation
+ * @throws ApiError or PlainError to be sent to the client
  */
 export async function serveRequest(
   raw: Omit<Exchange, 'path' | 'user' | 'tenant'>,
@@ -28,7 +28,7 @@ export async function serveRequest(
       500,
       `Internal Server Error: The tenant in the user info of ${sender.username} is empty.`,
     );
-  // The short path is the sender's own tenant; impersonation comes later and changes it no more.
+  // A short path means the sender's own tenant; impersonation comes later and does not change it.
   const tenant = arktos && path.tenant === '' ? sender.tenant : path.tenant;
   const user = impersonate(request, sender, cluster.rbac, cluster.flavour);
   onUser(user);

@@ -1,7 +1,7 @@
 /**
- * Tokens of service accounts as the two servers make them. A Secret's token of Arktos names its tenant in a
- * claim and has no end; one of the TokenRequest API is for an audience, ends, and in Arktos holds for the
- * system tenant alone. They are signed with chance: the server knows those it has made.
+ * Tokens of service accounts as the two servers issue them. In Arktos, a token from a Secret names its tenant
+ * in a claim and does not expire; a token of the TokenRequest API has an audience, expires, and is valid only
+ * for the system tenant. The signature is random: the server knows the tokens that it has issued.
  */
 import { randomBytes } from 'node:crypto';
 import type { Flavour } from './kinds.ts';
@@ -9,19 +9,19 @@ import type { TokenUser } from './users.ts';
 
 export interface ServiceAccountToken {
   readonly name: string;
-  /** `default` where left out. */
+  /** By default `default`. */
   readonly namespace?: string;
-  /** Arktos only; `system` where left out. */
+  /** Only in Arktos; by default `system`. */
   readonly tenant?: string;
-  /** Whether the TokenRequest API made it; in Arktos false where left out. */
+  /** Whether the TokenRequest API issued it; in Arktos false by default. */
   readonly bound?: boolean;
-  /** Of a bound token; the server's own where left out. */
+  /** The audiences of a bound token; by default the server's own. */
   readonly audiences?: readonly string[];
-  /** Of a bound token, in milliseconds since the epoch; an hour away where left out. */
+  /** The end of a bound token, in milliseconds since the epoch; by default in an hour. */
   readonly expiresAt?: number;
 }
 
-/** What an API server takes tokens for that say nothing else. */
+/** The audience of a token that names none. */
 export const SERVER_AUDIENCE = 'https://kubernetes.default.svc.cluster.local';
 
 const CLAIM = 'kubernetes.io/serviceaccount';

@@ -1,7 +1,7 @@
 /**
- * The part of SPDY/3.1 that Kubernetes uses below exec, attach and port-forward: streams with headers and
- * data over one upgraded connection. Neither kubectl nor the API server uses SPDY's flow control, so it is
- * left out. Headers go out as stored deflate blocks, which need no compressor's state.
+ * The part of SPDY/3.1 that Kubernetes uses for exec, attach and port-forward: streams with headers and data
+ * over one upgraded connection. Flow control is left out, since neither kubectl nor the API server uses it.
+ * Headers are sent as stored deflate blocks, which need no compressor state.
  * https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
  */
 import { EventEmitter } from 'node:events';
@@ -17,7 +17,7 @@ const VERSION = 3;
 const FIN = 1;
 const FRAME_HEADER = 8;
 
-/** The compression dictionary of section 2.6.10.1: words behind their lengths, then running text. */
+/** The compression dictionary of section 2.6.10.1: words preceded by their lengths, then plain text. */
 const WORDS =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base content-encoding content-language content-length content-location content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since last-modified location max-forwards pragma proxy-authenticate proxy-authorization range referer retry-after server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie keep-alive origin';
 const TEXT =
@@ -26,7 +26,7 @@ const DICTIONARY = Buffer.concat([
   ...WORDS.split(' ').map((word) => counted(Buffer.from(word.replace('_', ' ')))),
   Buffer.from(TEXT),
 ]);
-/** A zlib header that announces the dictionary by its Adler-32. */
+/** A zlib header that names the dictionary by its Adler-32 checksum. */
 const ZLIB_HEADER = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
 
 function counted(bytes: Buffer): Buffer {
@@ -37,7 +37,7 @@ function counted(bytes: Buffer): Buffer {
 
 export type SpdyHeaders = Readonly<Record<string, string>>;
 
-/** One stream: what the peer sends is read, what is written goes to the peer, `end()` closes our half. */
+/** One stream: reading yields the data of the peer, writing sends data to it, `end()` closes our half. */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: SpdyHeaders;
@@ -66,12 +66,12 @@ interface ConnectionEvents {
   close: [];
 }
 
-/** The server's side of a connection. Emits `stream` for each that the peer opens, after it was accepted. */
+/** The server's side of a connection. Emits `stream` for each stream of the peer, after accepting it. */
 export class SpdyConnection extends EventEmitter<ConnectionEvents> {
   readonly #socket: Duplex;
   readonly #streams = new Map<number, SpdyStream>();
   #received = Buffer.alloc(0);
-  /** All compressed headers so far: each block continues the one before. */
+  /** All compressed headers so far: each block continues the previous one. */
   #compressed = Buffer.alloc(0);
   #inflated = 0;
   #repliedBefore = false;
@@ -101,7 +101,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     this.#socket.write(Buffer.concat([header, data]), done);
   }
 
-  /** Ends the connection after everything written has left. */
+  /** Ends the connection after everything that was written has been sent. */
   end(): void {
     this.#control(GOAWAY, Buffer.alloc(8));
     this.#socket.end();
@@ -178,7 +178,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     return headers;
   }
 
-  /** No headers: a count of zero in a stored block, then an empty one, on which Go's reader hands it over. */
+  /** No headers: a count of zero in a stored block, then an empty block that makes Go's reader return it. */
   #emptyHeaders(): Buffer {
     const stored = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
     const block = this.#repliedBefore ? stored : Buffer.concat([ZLIB_HEADER, stored]);

@@ -1,5 +1,6 @@
 /**
- * The API server's refusals, in its own words, as errors that the server writes as Kubernetes Status objects.
+ * The API server’s refusals, with the messages of a real server, as errors that are sent as Kubernetes Status
+ * objects.
  */
 import type { JsonObject } from './json.ts';
 
@@ -30,7 +31,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A refusal that the server writes as plain text, outside of the API machinery. */
+/** A refusal that the server sends as plain text, outside of the API machinery. */
 export class PlainError extends Error {
   readonly code: number;
 
@@ -40,7 +41,7 @@ export class PlainError extends Error {
   }
 }
 
-/** What an object of a kind is called in messages: `deployments.apps`, `pods`. */
+/** The name of a resource in messages: `deployments.apps`, `pods`. */
 function qualified(group: string, resource: string): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
@@ -108,7 +109,7 @@ export interface Attempt {
   readonly subresource: string;
   readonly name: string;
   readonly namespace: string;
-  /** Empty where the cluster knows no tenants, or for the right to impersonate. */
+  /** Empty if the cluster has no tenants, and for the right to impersonate. */
   readonly tenant: string;
 }
 
@@ -127,7 +128,7 @@ export function forbidden(attempt: Attempt): ApiError {
   return new ApiError(403, 'Forbidden', message, detailsOf(group, resource, name));
 }
 
-/** What an API server answers while it does not let Stonegate impersonate alice. */
+/** The response of an API server that does not let Stonegate impersonate alice. */
 export function forbiddenImpersonation(changes: Partial<Attempt> = {}): ApiError {
   return forbidden({
     userName: 'stonegate',

@@ -1,12 +1,12 @@
 /**
- * What the stand-in remembers: objects by tenant, resource, namespace and name; a revision that counts every
+ * The store of the stand-in: objects by tenant, resource, namespace and name; a revision that counts every
  * change; and the changes themselves, so that a watch can start from any revision.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { ensureObject, type JsonObject } from './json.ts';
 
-/** Where an object lives. `tenant` is empty for what belongs to the whole cluster. */
+/** The place of an object. `tenant` is empty for objects of the whole cluster. */
 export interface Location {
   readonly tenant: string;
   readonly group: string;
@@ -23,11 +23,11 @@ export interface Stored {
 export interface Change extends Stored {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
-  /** The object as it was; undefined for a new one. */
+  /** The object before the change; undefined for a new one. */
   readonly before: JsonObject | undefined;
 }
 
-/** Which objects are meant; an absent member means any. */
+/** Selects objects; an absent member matches any value. */
 export type Selection = Partial<Location>;
 
 export class ObjectStore {
@@ -42,7 +42,7 @@ export class ObjectStore {
     return this.#revision;
   }
 
-  /** Forgets the changes so far, as etcd's compaction does. */
+  /** Discards the changes so far, as etcd's compaction does. */
   compact(): void {
     this.compacted = this.#revision;
     this.#changes.length = 0;
@@ -60,9 +60,9 @@ export class ObjectStore {
   }
 
   /**
-   * Writes an object, new or changed, and gives it its revision, its uid and its birth date.
+   * Writes a new or changed object and sets its revision, uid and creation timestamp.
    *
-   * @returns the object as it is stored now; not to be changed
+   * @returns the stored object, which must not be changed
    */
   put(location: Location, object: JsonObject): JsonObject {
     const key = keyOf(location);
@@ -71,7 +71,7 @@ export class ObjectStore {
     const metadata = ensureObject(copy, 'metadata');
     const born = before === undefined ? undefined : ensureObject(before, 'metadata');
     metadata.uid = born?.uid ?? metadata.uid ?? randomUUID();
-    // Over HTTP none is given.
+    // A request over HTTP sends none.
     metadata.creationTimestamp = born?.creationTimestamp ?? metadata.creationTimestamp ?? now();
     this.#revision += 1;
     metadata.resourceVersion = String(this.#revision);
@@ -81,7 +81,7 @@ export class ObjectStore {
     return copy;
   }
 
-  /** @returns the object as it was, or undefined where there was none */
+  /** @returns the deleted object; undefined if there was none */
   delete(location: Location): JsonObject | undefined {
     const key = keyOf(location);
     const before = this.#objects.get(key)?.object;
@@ -94,12 +94,12 @@ export class ObjectStore {
     return before;
   }
 
-  /** The changes behind `revision`, oldest first. */
+  /** The changes after `revision`, oldest first. */
   changesSince(revision: number): Change[] {
     return this.#changes.filter((change) => change.revision > revision);
   }
 
-  /** @returns ends the subscription */
+  /** @returns a function that ends the subscription */
   onChange(listener: (change: Change) => void): () => void {
     this.#emitter.on('change', listener);
     return () => this.#emitter.off('change', listener);
@@ -111,7 +111,7 @@ export class ObjectStore {
   }
 }
 
-/** A hash key as Arktos gives each object: a random positive number that JSON carries exactly. */
+/** A hash key as Arktos gives each object: a random positive number that JSON represents exactly. */
 export function newHashKey(): number {
   return Number(randomBytes(6).readUIntBE(0, 6));
 }

@@ -1,5 +1,5 @@
 /**
- * What hangs below single objects: logs, exec, attach, port-forward, proxy and eviction of pods, and scales.
+ * Subresources of single objects: logs, exec, attach, port-forward, proxy and eviction of pods, and scales.
  */
 import type { ServerResponse } from 'node:http';
 import { type Exchange, readObject, readText, sendJSON, sendText } from './exchange.ts';
@@ -11,10 +11,10 @@ import { type RemoteKind, serveRemote } from './remote-command.ts';
 import { ApiError, badRequest, methodNotAllowed, notFound } from './statuses.ts';
 import type { Location } from './store.ts';
 
-/** Answers a request for a subresource other than `status` and `finalize`. */
+/** Responds to a request for a subresource other than `status` and `finalize`. */
 export async function serveSubresource(exchange: Exchange, kind: Kind): Promise<void> {
   const { cluster, tenant, path, response } = exchange;
-  // A service is named with scheme and port around it where it is proxied: `http:web:80`.
+  // The name of a proxied service may have a scheme and a port around it: `http:web:80`.
   const name =
     path.subresource === 'proxy' ? (/^(?:https?:)?([^:]+)(?::\d*)?$/.exec(path.name)?.[1] ?? '') : path.name;
   const location = cluster.locate(kind, tenant, path.namespace, name);

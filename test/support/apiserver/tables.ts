@@ -1,6 +1,6 @@
 /**
- * Lists as tables, which is what `kubectl get` asks for. Columns and cells are those of the real servers, in
- * Arktos with its own columns (hash key, tenant); the descriptions are short ones of our own.
+ * Lists as tables, which `kubectl get` requests. Columns and cells are those of real servers, in Arktos with
+ * its own columns (hash key, tenant); the descriptions are our own and short.
  */
 import { isObject, type Json, type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
 import type { Flavour, Kind, PrinterColumn } from './kinds.ts';
@@ -10,7 +10,7 @@ type Cell = string | number;
 interface Column {
   readonly name: string;
   readonly type: 'string' | 'integer';
-  /** 1 shows with `-o wide` only. */
+  /** 1 is shown only with `-o wide`. */
   readonly priority: 0 | 1;
   cell(object: JsonObject): Cell;
 }
@@ -74,7 +74,7 @@ function columnsOf(kind: Kind, flavour: Flavour): Column[] {
   }
 }
 
-/** Of a custom resource: dates are shown as ages, and what is not there as nothing. */
+/** A column of a custom resource: dates are shown as ages, and missing values as empty. */
 function definedColumn({ name, type, jsonPath, priority }: PrinterColumn): Column {
   return {
     name,
@@ -112,7 +112,7 @@ function valuesAt(object: JsonObject, jsonPath: string): Json[] {
 
 /**
  * @param version `v1` or `v1beta1` of meta.k8s.io
- * @param include what each row carries along: `Metadata` (the default), `Object` or `None`
+ * @param include what each row contains of its object: `Metadata` (the default), `Object` or `None`
  */
 export function tableOf(
   kind: Kind,
@@ -150,7 +150,7 @@ function partialOf(object: JsonObject, version: string): JsonObject {
 }
 
 /**
- * A list of metadata alone. Go writes an empty one as null, as was recorded on Arktos.
+ * A list of only metadata. Go writes an empty one as null, as was recorded on Arktos.
  *
  * @param version `v1` or `v1beta1` of meta.k8s.io
  */
@@ -163,7 +163,7 @@ export function metadataListOf(
   return { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${version}`, metadata, items };
 }
 
-/** The version of a form that an Accept header asks for, or undefined where it wants objects. */
+/** The version of the representation that an Accept header requests; undefined if it accepts objects. */
 export function versionWanted(
   accept: string,
   form: 'Table' | 'PartialObjectMetadataList',

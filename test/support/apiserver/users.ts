@@ -1,6 +1,6 @@
 /**
- * Who a request comes from: static tokens, client certificates, and impersonation with the rights it needs.
- * The tenant of an impersonated user is the text before the first colon of the name, as in Arktos.
+ * Authentication by static tokens and client certificates, and impersonation with the rights it needs. The
+ * tenant of an impersonated user is the text before the first colon of the name, as in Arktos.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { IncomingMessage } from 'node:http';
@@ -26,7 +26,7 @@ export interface TokenUser {
   readonly groups?: readonly string[];
   /** Defaults to `system`. */
   readonly tenant?: string;
-  /** Whom the token is for; the server itself where left out. */
+  /** The audiences of the token; by default the server itself. */
   readonly audiences?: readonly string[];
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
@@ -36,7 +36,7 @@ const AUTHENTICATED = 'system:authenticated';
 const AUTHENTICATION_GROUP = 'authentication.k8s.io';
 
 /**
- * The user of a token that is for one of these audiences, as a token review would answer it.
+ * The user of a token for one of these audiences, as a token review reports it.
  *
  * @param audiences the server's own unless a review names others
  */
@@ -63,9 +63,9 @@ export function audiencesOf({ audiences = [SERVER_AUDIENCE] }: TokenUser): reado
 }
 
 /**
- * A certificate that holds comes before any token, as in kube-apiserver.
+ * A valid certificate takes precedence over any token, as in kube-apiserver.
  *
- * @throws ApiError 401 where the request carries no credential that holds
+ * @throws ApiError 401 if the request has no valid credential
  */
 export function authenticate(
   request: IncomingMessage,
@@ -81,7 +81,7 @@ export function authenticate(
   return user;
 }
 
-/** Arktos reads `O=tenant:T` with the groups in OU, else the tenant from the name before the first colon. */
+/** Arktos reads `O=tenant:T` with groups in OU; otherwise the tenant is the name up to the first colon. */
 function userOfCertificate({ subject }: PeerCertificate, flavour: Flavour): User {
   const list = (value: string | string[] | undefined): string[] =>
     value === undefined ? [] : Array.isArray(value) ? value : [value];
@@ -96,7 +96,7 @@ function userOfCertificate({ subject }: PeerCertificate, flavour: Flavour): User
   return { ...base, groups: [...list(subject.OU), AUTHENTICATED], tenant };
 }
 
-/** The tenant that Arktos reads out of a user name; empty where it holds no colon. */
+/** The tenant that Arktos reads from a user name; empty if the name has no colon. */
 export function tenantOfName(username: string): string {
   const colon = username.indexOf(':');
   return colon < 0 ? '' : username.slice(0, colon);
@@ -109,7 +109,7 @@ interface Impersonation {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Every header that asks for impersonation; UTF-8 as Go reads it, extra keys lower-cased and unescaped. */
+/** Every impersonation header; UTF-8 as Go reads it, extra keys lower-cased and unescaped. */
 function readImpersonation(request: IncomingMessage, flavour: Flavour): Impersonation {
   let user: string | undefined;
   let uid: string | undefined;
@@ -139,8 +139,8 @@ function unescapeKey(key: string): string {
 }
 
 /**
- * @returns who the request acts as: the user itself where no header asks for another
- * @throws ApiError 403 where a right to impersonate is missing, 500 where groups come without a user
+ * @returns the user whom the request impersonates; the caller if no header names another user
+ * @throws ApiError 403 if a right to impersonate is missing, 500 for groups without a user
  */
 export function impersonate(
   request: IncomingMessage,
@@ -188,7 +188,7 @@ export function impersonate(
   };
 }
 
-/** Arktos adds the group of everybody only where no group was asked for; newer servers add it always. */
+/** Arktos adds `system:authenticated` only if no group was sent; newer servers always add it. */
 function groupsOf(
   asked: readonly string[],
   accountNamespace: string | undefined,

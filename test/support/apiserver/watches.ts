@@ -1,6 +1,6 @@
 /**
- * Watches: what exists or what changed since a revision, then every change as it happens, one JSON event per
- * line, as objects or as table rows.
+ * Watches: the existing objects or the changes since a revision, then every change as it happens, one JSON
+ * event per line, as objects or as table rows.
  */
 import type { ServerResponse } from 'node:http';
 import { PROTOBUF_TYPE } from '../../../src/kubernetes/meta-v1.ts';
@@ -12,16 +12,18 @@ import { type Change, matches, type ObjectStore, type Selection } from './store.
 export interface WatchOptions {
   readonly flavour: Flavour;
   readonly kind: string;
-  /** As protobuf, each event with its length before it. */
+  /** Whether events are sent as protobuf, each preceded by its length. */
   readonly protobuf: boolean;
   readonly store: ObjectStore;
   readonly selection: Selection;
-  /** Tells by labels and fields whether an object is meant. */
+  /** Whether labels and fields select an object. */
   readonly selects: (object: JsonObject) => boolean;
-  /** How an object goes out; the first event of a watch is told, since only it names a table's columns. */
+  /**
+   * An object as it is sent; `first` is true for the first event, the only one that has a table's columns.
+   */
   readonly present: (object: JsonObject, first: boolean) => JsonObject;
   readonly query: URLSearchParams;
-  /** Ends the watch in good order. */
+  /** Ends the watch cleanly. */
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +43,7 @@ function tooOld(revision: number, oldest: number): JsonObject {
   };
 }
 
-/** Answers with the events; ends after `timeoutSeconds`, when the client leaves, or on the signal. */
+/** Sends the events; ends after `timeoutSeconds`, when the client disconnects, or on the signal. */
 export function serveWatch(response: ServerResponse, options: WatchOptions): void {
   const { store, selection, selects, query, signal, protobuf, flavour } = options;
   response.writeHead(200, {
@@ -75,7 +77,7 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
   if (leaked !== undefined) send('BOOKMARK', leaked);
 
   const unsubscribe = store.onChange(onChange);
-  // Arktos accepts the parameter and sends none.
+  // Arktos accepts the parameter but sends no bookmarks.
   const sendsBookmarks = flavour === 'kubernetes' && query.get('allowWatchBookmarks') === 'true';
   const bookmarks = sendsBookmarks ? setInterval(bookmark, BOOKMARK_INTERVAL) : undefined;
   function bookmark(): void {
@@ -97,8 +99,8 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
 }
 
 /**
- * Whether Arktos' cache has an index for such a watch: it then sends one bookmark behind the initial events,
- * with the whole of an object that changed last, whosever it is.
+ * Whether Arktos' cache has an index for such a watch: it then sends one bookmark after the initial events,
+ * which contains the whole object that changed last, of any tenant.
  * recorded/secret-watch-leaks-other-tenants-secret.json.
  */
 function isIndexTriggered({ flavour, selection, query }: WatchOptions): boolean {
@@ -115,7 +117,7 @@ function isIndexTriggered({ flavour, selection, query }: WatchOptions): boolean 
   }
 }
 
-/** Of any tenant. */
+/** The object of any tenant that changed last. */
 function lastChanged(
   store: ObjectStore,
   { group, resource }: Selection,
@@ -127,8 +129,8 @@ function lastChanged(
 }
 
 /**
- * @returns tells whether an object has the labels and fields that a query selects; equality, sets and
- * presence
+ * @returns whether an object has the labels and fields that a query selects; supports equality, sets and
+ * existence
  */
 export function selectorOf(query: URLSearchParams): (object: JsonObject) => boolean {
   const terms = splitTerms(query.get('labelSelector') ?? '').map(labelTerm);

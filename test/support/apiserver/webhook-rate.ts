@@ -1,7 +1,7 @@
 /**
- * How often the API server calls a webhook: its client for each URL and CA bundle has client-go's default
- * limit, which counts for all writers together. The wait is before the call, in order of arrival, and goes on
- * if the writer's client leaves.
+ * How often the API server calls a webhook: its client for each URL and CA bundle has client-go’s default
+ * limit, which all writers share. Calls wait in order of arrival, and go on waiting if the writer’s client
+ * disconnects.
  */
 import type { Clock } from '../../../src/lib/clock.ts';
 
@@ -11,11 +11,11 @@ const INTERVAL = 1_000 / PER_SECOND;
 
 export class WebhookRate {
   readonly #clock: Clock;
-  /** By client: when its tokens would all be there again, in milliseconds. */
+  /** Client → the time at which its bucket is full again, in milliseconds. */
   readonly #full = new Map<string, number>();
-  /** Users whose writes wait, by URL. */
+  /** The user and URL of each write that waits. */
   readonly waiting: { readonly url: string; readonly user: string }[] = [];
-  /** Users whose writes were reviewed or are about to be, in the order of the calls, by URL. */
+  /** The user and URL of each write that was or is about to be reviewed, in the order of the calls. */
   readonly calls: { readonly url: string; readonly user: string }[] = [];
 
   constructor(clock: Clock) {

@@ -1,7 +1,7 @@
 /**
- * Calls the validating webhooks that are registered, after everything else has admitted a write, each URL as
- * often as the API server does. A registration with another selector than that of objects by the labels that
- * they have, or with `matchConditions`, is an error of the test: they are not supported.
+ * Calls the registered validating webhooks after everything else has admitted a write, each URL as often as
+ * the API server does. A registration with a selector other than one for labels of objects, or with
+ * `matchConditions`, is not supported and is an error of the test.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { randomUUID } from 'node:crypto';
@@ -22,7 +22,7 @@ interface Write {
 
 const UNSUPPORTED = ['namespaceSelector', 'matchConditions'];
 
-/** @throws ApiError as the webhook refuses; 500 if it cannot be asked and its failure policy is `Fail` */
+/** @throws ApiError if a webhook refuses; 500 if it cannot be called and its failure policy is `Fail` */
 export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write): Promise<void> {
   const group = 'admissionregistration.k8s.io';
   const resource = 'validatingwebhookconfigurations';

@@ -1,6 +1,6 @@
 /**
- * A node of a real kube-apiserver whose kubelet runs commands: `kubectl exec` passes through the API server
- * to it. The commands are those of the stand-in's pods.
+ * A node of a real kube-apiserver whose kubelet runs commands: `kubectl exec` reaches it through the API
+ * server. The commands are those of the stand-in's pods.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/server/server.go (`/exec`)
  */
 import { createServer } from 'node:https';
@@ -11,7 +11,7 @@ import { serveRemote } from '../apiserver/remote-command.ts';
 import type { Kubernetes } from '../kubernetes/api-server.ts';
 
 const PATH = /^\/exec\/([^/?]+)\/([^/?]+)\/([^/?]+)/;
-/** The kubelet's parameters, and the API server's. */
+/** The kubelet's parameters → those of the API server. */
 const FLAGS = { input: 'stdin', output: 'stdout', error: 'stderr', tty: 'tty' } as const;
 
 /** Creates a node and a pod on it. The kubelet ends with the test. */

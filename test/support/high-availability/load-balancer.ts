@@ -30,9 +30,9 @@ export interface Backend {
 
 export interface LoadBalancer {
   readonly port: number;
-  /** Sends connections to it as long as it is ready. It must be ready now. */
+  /** Sends connections to the backend as long as it is ready. It must be ready now. */
   add(backend: Backend): Promise<void>;
-  /** Whether new connections are sent to it. */
+  /** Whether new connections are sent to the backend. */
   isUp(backend: Backend): Promise<boolean>;
 }
 
@@ -64,7 +64,7 @@ backend ${BACKEND}
 
 /** Ends with the test. */
 export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<LoadBalancer> {
-  // The path of a socket has at most 97 characters.
+  // HAProxy limits the path of a socket to 97 characters.
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-haproxy-'));
   const port = await freePort();
   const [file, socket] = [join(folder, 'haproxy.cfg'), join(folder, 'haproxy.sock')];
@@ -78,7 +78,7 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
     try {
       return (await command(socket, 'show info')).includes('Name: HAProxy');
     } catch {
-      // It does not listen yet.
+      // HAProxy does not listen yet.
       return false;
     }
   });
@@ -102,7 +102,7 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
   };
 }
 
-/** One command of HAProxy's runtime API. */
+/** Runs one command of HAProxy's runtime API. */
 async function command(socket: string, words: string): Promise<string> {
   const connection = createConnection(socket);
   connection.end(`${words}\n`);

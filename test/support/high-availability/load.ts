@@ -1,6 +1,6 @@
 /**
- * Load from clients that know nothing of replicas: each repeats one kind of request until it is told to stop,
- * and records every failure.
+ * Load from clients that know nothing of replicas: each repeats one kind of request until it is stopped, and
+ * records every failure.
  */
 import { Agent, request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import type { Kubectl } from '../apiserver/kubectl.ts';
 import { eventually } from '../eventually.ts';
 
 export interface Load {
-  /** Requests that have ended, well or not. */
+  /** The number of requests that have ended, successfully or not. */
   readonly ended: number;
   readonly failures: readonly Failure[];
   /**
@@ -16,27 +16,27 @@ export interface Load {
    * have failed.
    */
   more(): Promise<void>;
-  /** Resolves when the last request has ended. */
+  /** Stops the load; resolves when the last request has ended. */
   stop(): Promise<void>;
 }
 
-/** A request that went wrong. */
+/** A request that failed. */
 export interface Failure {
   readonly reason: string;
-  /** Milliseconds since the epoch when it began. */
+  /** When it began, in milliseconds since the epoch. */
   readonly begunAt: number;
 }
 
-/** After so many the load ends, since the test has failed. */
+/** After so many failures the load ends, since the test has failed. */
 const MAX_FAILURES = 100;
-/** Of one connection: one request learns that it closes, the next one opens another. */
+/** For one connection: a request finds that the connection closes, the next one opens another. */
 const REQUESTS = 10;
-/** The request that was open, and one that began later. */
+/** For processes: the request that was in progress, and one that began later. */
 const PROCESSES = 2;
 
 /**
  * @param work one request; rejects with the reason if it failed
- * @param count of requests that are "more"
+ * @param count how many requests are "more"
  */
 function repeat(count: number, work: () => Promise<void>): Load {
   const failures: Failure[] = [];
@@ -67,7 +67,7 @@ function repeat(count: number, work: () => Promise<void>): Load {
   };
 }
 
-/** A command of kubectl, each time a new process. */
+/** Repeats a command of kubectl, each time in a new process. */
 export function repeatKubectl(kubectl: Kubectl, words: readonly string[]): Load {
   return repeat(PROCESSES, async () => {
     const { code, stderr } = await kubectl.run(words);
@@ -80,9 +80,9 @@ export interface WriterOptions {
   /** PEM. */
   readonly ca: string;
   readonly token: string;
-  /** Path of a collection of ConfigMaps. */
+  /** The path of a collection of ConfigMaps. */
   readonly path: string;
-  /** The names begin with it. */
+  /** The prefix of the names. */
   readonly prefix: string;
 }
 
@@ -91,7 +91,7 @@ export interface Writer extends Load {
   readonly created: readonly string[];
 }
 
-/** Creates ConfigMaps, one after another over one connection for as long as the server lets it live. */
+/** Creates ConfigMaps one after another, over one connection for as long as the server leaves it open. */
 export function createWriter({ port, ca, token, path, prefix }: WriterOptions): Writer {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 });
   const created: string[] = [];
@@ -125,7 +125,7 @@ interface Destination {
   readonly token: string;
 }
 
-/** @returns the status, with the body unless it is 201 */
+/** @returns the status, followed by the body unless the status is 201 */
 function post({ token, ...destination }: Destination, object: object): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

@@ -1,6 +1,6 @@
 /**
  * The previous version of Stonegate, from the history of this repository, for tests in which it shares Redis
- * and a configuration with the current one. Node runs its sources as they are, so nothing is built.
+ * and a configuration with the current version. Node runs its sources directly, so nothing is built.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
-/** The commit that users run before they upgrade. To be set anew after each landing on the main branch. */
+/** The commit that users upgrade from. Must be updated after each merge into the main branch. */
 const PREVIOUS = 'e0c1e977a77ea43f318b9e33c75000b88be9e542';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -24,7 +24,7 @@ function git(...words: string[]): Buffer {
 
 /**
  * @returns the path of its `main.ts`; removed with the test
- * @throws Error if this is no clone with the whole history
+ * @throws Error if this is not a clone with the whole history
  */
 export function checkOutPrevious(t: Pick<Test, 'teardown'>): string {
   requireHistory();
@@ -52,7 +52,7 @@ function requireHistory(): void {
   }
 }
 
-/** The packages that the program is run with, and their versions. */
+/** The production packages of a lock file, and their versions. */
 function productionPackages(lockFile: string): string {
   const { packages }: { packages: Record<string, { dev?: boolean; version?: string; integrity?: string }> } =
     JSON.parse(readFileSync(lockFile, 'utf8'));

@@ -1,4 +1,4 @@
-/** A TCP relay in front of a server, which a test cuts, heals and turns to another server. */
+/** A TCP relay in front of a server, which a test can cut, heal and point to another server. */
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { listen } from '../../../src/server/listen.ts';

@@ -1,6 +1,6 @@
 /**
- * Replicas of `stonegate serve`, as processes, behind a load balancer: with one real Redis, one
- * configuration, a real kube-apiserver and the testbed's Keystone.
+ * Replicas of `stonegate serve` as processes behind a load balancer, with one real Redis, one configuration,
+ * a real kube-apiserver and the testbed’s Keystone.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -20,13 +20,13 @@ export interface ReplicaSite {
   readonly testbed: Testbed;
   readonly redis: RedisServer;
   readonly balancer: LoadBalancer;
-  /** Another replica of the configuration; resolves when the load balancer sends connections to it. */
+  /** Starts another replica; resolves when the load balancer sends connections to it. */
   addReplica(): Promise<StonegateProcess>;
   /** How many tokens Keystone has validated. */
   validations(): number;
 }
 
-/** alice may do everything in `NAMESPACE`. Everything ends with the test. */
+/** The user alice may do everything in `NAMESPACE`. Everything ends with the test. */
 export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
@@ -34,7 +34,7 @@ export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
     // No entry is refreshed during a test.
     keystoneConfiguration: { cacheTTL: '1h' },
     configuration: {
-      // A test ends the drain itself, when the load balancer has reacted to it.
+      // A test ends the drain itself once the load balancer has reacted to it.
       server: { drain: '1h', shutdownGrace: '2m' },
       cache: {
         redis: { url: { fromFile: 'redis-url' }, timeout: '5s' },

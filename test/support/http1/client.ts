@@ -1,5 +1,5 @@
 /**
- * One interface for two HTTP/1.1 clients, ours and undici, so that the same properties are tested of both.
+ * One interface for two HTTP/1.1 clients, ours and undici, so that both are tested with the same properties.
  */
 import type { Readable } from 'node:stream';
 import { Pool } from 'undici';
@@ -13,7 +13,7 @@ import { Recorder } from '../raw-http/recorder.ts';
 export interface ClientRequest {
   readonly method: string;
   readonly target: string;
-  /** With its length. */
+  /** The body with its length. */
   readonly body?: { readonly length: number; readonly source: Readable };
 }
 
@@ -26,7 +26,7 @@ export type Outcome =
       /** In latin1. */
       readonly body: string;
     }
-  /** `partial` is what was received of the body. */
+  /** `partial` is the part of the body that was received. */
   | { readonly kind: 'failure'; readonly error: Error; readonly partial: string };
 
 /** Uses one connection at a time. */

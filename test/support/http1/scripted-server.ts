@@ -9,19 +9,19 @@ import { setImmediate as turn } from 'node:timers/promises';
 export interface ScriptedResponse {
   /** In latin1. */
   readonly bytes: string;
-  /** Offsets, modulo the length. */
+  /** Offsets at which the bytes are split, modulo their length. */
   readonly cuts: readonly number[];
-  /** Whether the server ends the connection afterwards. */
+  /** Whether the server closes the connection afterwards. */
   readonly ends: boolean;
 }
 
 export interface ScriptedServer {
   readonly port: number;
-  /** Connections since `play`. */
+  /** The number of connections since `play`. */
   readonly connections: number;
-  /** Whether a request arrived before the response to the one before it was sent. */
+  /** Whether a request arrived before the response to the previous one was sent. */
   readonly pipelined: boolean;
-  /** Responses to the next requests, in order. */
+  /** Sets the responses to the next requests, in order. */
   play(responses: readonly ScriptedResponse[]): void;
   close(): Promise<void>;
 }
@@ -84,7 +84,7 @@ async function send(socket: net.Socket, { bytes, cuts, ends }: ScriptedResponse)
     from = to;
     await turn();
   }
-  // No turn afterwards: the next request may follow at once.
+  // No turn of the event loop afterwards: the next request may follow at once.
   socket.write(bytes.slice(from), 'latin1');
   if (ends) socket.end();
 }

@@ -1,6 +1,6 @@
 /**
  * Keystone's directory as Stonegate reads it with a service credential: the user `bridge` of the domain
- * `Default`, with the password `bridge-pass` and a role in the scope of the system.
+ * `Default`, with the password `bridge-pass` and a role in the system scope.
  */
 import type { Test } from 'tap';
 import { bridgeWith, keystoneClient } from './client.ts';

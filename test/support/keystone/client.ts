@@ -1,5 +1,5 @@
 /**
- * Stonegate's client of a Keystone, with what every test gives it alike, and the service user `bridge` of the
+ * Stonegate’s client of a Keystone with the same options for every test, and the service user `bridge` of the
  * domain `Default`, whose password is `bridge-pass`.
  */
 import type { Test } from 'tap';

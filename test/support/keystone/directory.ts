@@ -1,7 +1,6 @@
 /**
- * What the stand-in Keystone knows: domains, projects, users, roles, who holds which role where, and what
- * they delegated. The objects are handed out to be changed: `project.enabled = false` is what an
- * administrator does.
+ * The data of the stand-in Keystone: domains, projects, users, roles, role assignments, and delegations. A
+ * test may change the returned objects: `project.enabled = false` is what an administrator does.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -26,9 +25,9 @@ export interface User {
   password: string;
   enabled: boolean;
   deleted: boolean;
-  /** Names of the groups they are in; such groups give no roles. */
+  /** Names of the user's groups; these groups give no roles. */
   groups: string[];
-  /** Ids of groups, as federation freezes them into a token. */
+  /** Ids of groups that federation has stored in the token. */
   federatedGroups: readonly string[];
 }
 
@@ -37,7 +36,7 @@ export interface Role {
   name: string;
 }
 
-/** Where a role is held, and what a token is good for. */
+/** The target of a role assignment, and the scope of a token. */
 export type Target = { readonly project: Project } | { readonly domain: Domain } | { readonly system: true };
 
 export interface ApplicationCredential {
@@ -61,7 +60,7 @@ export interface Trust {
   deleted: boolean;
 }
 
-/** Of the service `kubernetes`, in no region. */
+/** A limit of the service `kubernetes`, without a region. */
 export interface Limit {
   readonly resource: string;
   readonly limit: number;
@@ -100,7 +99,7 @@ export function createDirectory() {
     get assignments(): readonly Assignment[] {
       return assignments;
     },
-    /** The domain of that name, made where there is none. */
+    /** The domain of this name, which is created if it does not exist. */
     domain(name: string): Domain {
       const found = domains.find((each) => each.name === name);
       if (found) return found;
@@ -116,7 +115,7 @@ export function createDirectory() {
       projects.push(project);
       return project;
     },
-    /** The user of that name; a new one has the password `NAME-pass`. */
+    /** The user of this name, who is created with the password `NAME-pass` if there is none. */
     user(domainName: string, name: string): User {
       const domain = self.domain(domainName);
       const found = users.find((each) => each.domain === domain && each.name === name);

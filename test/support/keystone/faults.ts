@@ -1,9 +1,7 @@
-/**
- * The ways in which the stand-in Keystone goes wrong, and the errors it answers when it does not.
- */
+/** The ways in which the stand-in Keystone fails, and the errors with which it refuses requests. */
 import type { ServerResponse } from 'node:http';
 
-/** What the stand-in does instead of answering; `hang` until `release()`. */
+/** What the stand-in does instead of responding; `hang` lasts until `release()`. */
 export type Fault =
   | 'hang'
   | 'reset'

@@ -17,7 +17,7 @@ HOME = os.getcwd()
 CONF = os.path.join(HOME, "keystone.conf")
 URL = f"http://127.0.0.1:{PORT}/v3"
 
-# Importing eventlet suffices for oslo.log to choose green locks, which plain threads must not meet.
+# Once eventlet is imported, oslo.log uses green locks, which do not work with plain threads.
 sys.modules.pop("eventlet", None)
 
 
@@ -54,7 +54,7 @@ class Server(gunicorn.app.base.BaseApplication):
         return keystone.server.wsgi.initialize_public_application()
 
 
-# With sqlite's default journal a reader makes a writer fail.
+# With SQLite's default journal, a reader makes a writer fail.
 with sqlite3.connect("keystone.db") as database:
     database.execute("PRAGMA journal_mode=WAL")
 owner = ["--keystone-user", str(os.getuid()), "--keystone-group", str(os.getgid())]

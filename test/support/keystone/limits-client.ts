@@ -1,6 +1,6 @@
 /**
- * A Keystone client that is given what Keystone says about limits, by path. By default there is the service
- * `kubernetes` with the id `s1`, the model is flat, and there are no limits.
+ * A Keystone client with given responses about limits, by path. By default there is the service `kubernetes`
+ * with the id `s1`, the model is flat, and there are no limits.
  */
 import type { KeystoneClient } from '../../../src/identity/keystone/keystone.ts';
 import type { JSONObject } from '../../../src/lib/json-object.ts';
@@ -13,7 +13,7 @@ const NOTHING: Readonly<Record<string, JSONObject>> = {
   '/limits?service_id=s1': { limits: [] },
 };
 
-/** @param answers by path; another path is a 404 */
+/** @param answers responses by path; any other path gets a 404 */
 export function limitsClient(
   answers: Readonly<Record<string, JSONObject>>,
   scope: KeystoneToken['scope'] = { kind: 'system' },

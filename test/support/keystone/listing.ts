@@ -1,7 +1,7 @@
 /**
- * What the stand-in Keystone lists for who may read it: projects, domains, users, roles and who holds which
- * where. It gives no roles to groups, knows no inheritance and no implied roles: its `effective` assignments
- * are those that were made, and, as the real one does, it leaves out the system's.
+ * The lists of the stand-in Keystone, for users who may read them: projects, domains, users, roles and role
+ * assignments. Groups have no roles, and there are no inherited or implied roles: `effective` assignments are
+ * those that were made, without those of the system, as in a real Keystone.
  */
 import { createHash } from 'node:crypto';
 import type { Directory, Domain, Limit, Target, User } from './directory.ts';
@@ -9,7 +9,7 @@ import { Refusal } from './login.ts';
 
 /**
  * @param path below `/v3`
- * @returns undefined for what it does not list
+ * @returns undefined for paths that it does not serve
  * @throws Refusal
  */
 export function listed(directory: Directory, path: string, query: URLSearchParams): object | undefined {

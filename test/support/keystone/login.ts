@@ -1,6 +1,6 @@
 /**
- * `POST /v3/auth/tokens` of the stand-in Keystone: password, application credential, and token, by which an
- * existing token is exchanged for another scope.
+ * `POST /v3/auth/tokens` of the stand-in Keystone: password, application credential, and token, which
+ * exchanges an existing token for another scope.
  */
 import type { Directory, Target, User } from './directory.ts';
 import type { TokenRecord, TokenStore } from './tokens.ts';

@@ -1,5 +1,5 @@
 /**
- * A real Keystone for a test file, from Debian's packages, thrown away afterwards. See `keystone-dev`.
+ * A real Keystone from Debian’s packages for one test file, which is removed afterwards. See `keystone-dev`.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';

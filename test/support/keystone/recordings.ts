@@ -1,6 +1,4 @@
-/**
- * Exchanges recorded with a real Keystone (Zed), and a server that gives one of those answers again.
- */
+/** Exchanges that were recorded with a real Keystone (Zed), and a server that replays one of them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
@@ -31,26 +29,26 @@ export function recordings(prefix: RegExp): Recording[] {
     .map(recording);
 }
 
-/** The server's own time when it answered; those it refused without a date had none to tell. */
+/** The time of the server when it responded; some refusals have no date. */
 export function recordedAt({ response }: Recording): number {
   return Date.parse(response.headers.Date ?? 'Sat, 21 Nov 2026 00:18:09 GMT');
 }
 
-/** Connection, date and length are the replaying server's business. */
+/** Header fields that the replaying server sets itself. */
 const OWN_FIELDS = new Set(['connection', 'date', 'content-length', 'server']);
 
 export interface Replay {
   readonly url: string;
-  /** `METHOD` and headers of each request so far. */
+  /** The method, URL and headers of each request so far. */
   readonly requests: { readonly method: string; readonly url: string; readonly headers: object }[];
   close(): Promise<void>;
 }
 
 /**
- * Answers with the recording what it was recorded for: a login, or a validation. Otherwise a login succeeds,
- * and so does what `ownToken` asks about itself.
+ * Responds with the recording to the kind of request for which it was recorded: a login or a validation.
+ * Otherwise a login succeeds, and so does a validation of `ownToken` by itself.
  *
- * @param ownToken what a login yields
+ * @param ownToken the token that a login returns
  */
 export async function replay(
   { request: asked, response: given }: Recording,

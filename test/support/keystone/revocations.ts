@@ -1,7 +1,4 @@
-/**
- * The stand-in Keystone's revocations, and the events that tell of them: in whole seconds, as the real one
- * writes them.
- */
+/** The revocations of the stand-in Keystone and their events, in whole seconds as a real one reports them. */
 import type { User } from './directory.ts';
 import type { TokenRecord, TokenStore } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 /**
  * A Keystone in this process, for tests and for the demo: login, validation and revocation of tokens, with
- * the statuses and the shapes of a real one (`test/conformance/keystone` holds it to recorded exchanges), and
- * faults on demand.
+ * the statuses and the responses of a real one (`test/conformance/keystone` compares it with recorded
+ * exchanges), and faults on request.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,27 +18,27 @@ import { createTokenStore, type IssueOptions, type TokenRecord } from './tokens.
 
 export interface KeystoneStandInOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Milliseconds since the epoch; the time of day without it. */
+  /** The current time in milliseconds since the epoch; by default that of the system. */
   readonly now?: () => number;
-  /** 0, or absent, lets the system choose. */
+  /** With 0, the default, the system chooses a port. */
   readonly port?: number;
 }
 
 export interface KeystoneStandIn {
-  /** With `/v3`. */
+  /** The URL, which ends with `/v3`. */
   readonly url: string;
   readonly directory: Directory;
-  /** `METHOD /path` of each request so far, without query. */
+  /** `METHOD /path` of each request so far, without the query. */
   readonly calls: string[];
   fault: Fault | undefined;
-  /** How many requests hang at the moment. */
+  /** The number of requests that hang at the moment. */
   readonly hanging: number;
-  /** Answers those that hang, and ends the fault. */
+  /** Responds to the requests that hang, and ends the fault. */
   release(): void;
-  /** A token without a login. */
+  /** Issues a token without a login. */
   issue(user: User, scope?: Target, options?: IssueOptions): string;
   revoke(token: string): void;
-  /** What a reset of the password does. */
+  /** Revokes all tokens of the user, as a reset of the password does. */
   revokeAllOf(user: User): void;
   /** Refuses connections until `listen()`. */
   down(): Promise<void>;
@@ -110,7 +110,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     return { status: 200, token: subject.string, body: tokens.bodyOf(subject) };
   }
 
-  /** Who asks, if their token is good. */
+  /** The token of the caller, which must be valid. */
   function callerOf(request: IncomingMessage): TokenRecord {
     const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
     if (caller && tokens.stateOf(caller) === 'alive') return caller;
@@ -134,7 +134,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     return { events: revocations.since(since), links: { next: null, self: '', previous: null } };
   }
 
-  /** The caller's own, disabled ones too. */
+  /** The caller's own projects, including disabled ones. */
   function projectsOf(request: IncomingMessage): unknown[] {
     const caller = callerOf(request);
     return directory.projects
@@ -142,7 +142,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
       .map(({ id, name, domain, enabled }) => ({ id, name, domain_id: domain.id, enabled }));
   }
 
-  /** The subject comes before the permission: a 404 precedes a 403. */
+  /** The subject is checked before the permission, so a 404 takes precedence over a 403. */
   function parties(request: IncomingMessage): { caller: TokenRecord; subject: TokenRecord } {
     const caller = tokens.find(String(request.headers['x-auth-token'] ?? ''));
     const state = caller && tokens.stateOf(caller);

@@ -1,6 +1,7 @@
 /**
- * The stand-in Keystone's tokens: opaque strings to which it remembers whose they are. Roles are worked out
- * at each validation, as the real one does; so a token dies and comes back with the roles of its scope.
+ * The tokens of the stand-in Keystone: opaque strings, whose owners it stores. Roles are determined at each
+ * validation, as in a real Keystone, so a token becomes invalid without roles in its scope and valid again
+ * with them.
  */
 import { randomBytes } from 'node:crypto';
 import type { ApplicationCredential, Directory, Role, Target, Trust, User } from './directory.ts';
@@ -8,7 +9,7 @@ import type { ApplicationCredential, Directory, Role, Target, Trust, User } from
 export interface TokenRecord {
   readonly string: string;
   readonly user: User;
-  /** Undefined: unscoped. */
+  /** Undefined if the token is unscoped. */
   readonly scope: Target | undefined;
   readonly methods: readonly string[];
   readonly auditIDs: readonly string[];
@@ -21,15 +22,15 @@ export interface TokenRecord {
 
 export interface IssueOptions {
   readonly methods?: readonly string[];
-  /** Milliseconds; an hour without it. */
+  /** The lifetime in milliseconds; by default an hour. */
   readonly life?: number;
-  /** The token this one was made from. */
+  /** The token from which this one was created. */
   readonly parent?: TokenRecord;
   readonly applicationCredential?: ApplicationCredential;
   readonly trust?: Trust;
 }
 
-/** `gone`: Keystone looks for its user or project in vain, which it reports otherwise than a dead token. */
+/** `gone`: Keystone does not find its user or project, which it reports differently from a dead token. */
 export type TokenState = 'alive' | 'dead' | 'gone';
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
@@ -50,7 +51,7 @@ export function createTokenStore(options: { readonly directory: Directory; reado
     find: (string: string) => records.get(string),
     rolesOf,
     issue(user: User, scope: Target | undefined, given: IssueOptions = {}): TokenRecord {
-      // Keystone keeps whole seconds.
+      // Keystone stores whole seconds.
       const issuedAt = Math.floor(now() / 1000) * 1000;
       const auditID = randomBytes(16).toString('base64url');
       const methods = given.methods ?? ['password'];
@@ -86,7 +87,7 @@ export function createTokenStore(options: { readonly directory: Directory; reado
       if ('domain' in scope && !scope.domain.enabled) return 'gone';
       return rolesOf(record).length > 0 ? 'alive' : 'dead';
     },
-    /** As the answers to a login and to a validation show it. */
+    /** The body of the responses to a login and to a validation. */
     bodyOf: (record: TokenRecord): unknown => ({ token: facts(record, rolesOf(record)) }),
   };
 }

@@ -7,7 +7,7 @@ import type { Kubernetes } from './api-server.ts';
 const SECONDS = 1_000;
 const LIMITS = { tenantQueue: { requests: 16, bytes: 65_536 }, sources: 1 };
 
-/** Until the test ends. Start the server's teardown before. */
+/** Closed with the test; register the server's teardown first. */
 export function adminUpstream(t: Pick<Test, 'teardown'>, kubernetes: Kubernetes): Upstream {
   const { certificate } = kubernetes.admin;
   if (certificate === undefined) throw new TypeError('the administrator has no certificate');

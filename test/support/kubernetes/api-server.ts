@@ -1,6 +1,6 @@
 /**
- * A real kube-apiserver with an etcd of its own on loopback, for what an ordinary Kubernetes decides. Nothing
- * is stored durably, there is no kubelet, and everything ends with `stop`.
+ * A real kube-apiserver with its own etcd on loopback, for decisions of an ordinary Kubernetes. Nothing is
+ * stored permanently, there is no kubelet, and `stop` ends everything.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,21 +14,21 @@ import { type Authority, createAuthority, type KeyPair } from '../tls/authority.
 import { type ServerProcess, startServerProcess } from './process.ts';
 import { etcd, kubeApiserver, kubeControllerManager, NEWEST, type Release } from './programs.ts';
 
-/** The issuer of service accounts' tokens. */
+/** The issuer of tokens of service accounts. */
 const SERVICE_ACCOUNT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
 
 export interface KubernetesOptions {
   readonly release?: Release;
-  /** Written beside the server's own: name → content. */
+  /** Additional files beside those of the server: name → content. */
   readonly files?: Readonly<Record<string, string>>;
   /**
-   * Flags of kube-apiserver besides, or in place of its usual ones of the same name. `file` gives the path of
-   * one of `files`.
+   * Additional flags of kube-apiserver, which replace the usual ones of the same name. `file` returns the
+   * path of one of `files`.
    */
   readonly flags?: (file: (name: string) => string) => readonly string[];
-  /** With kube-controller-manager: namespaces end, cluster roles are aggregated, quotas are counted. */
+  /** Runs kube-controller-manager: namespaces terminate, cluster roles are aggregated, quotas are counted. */
   readonly controllers?: boolean;
-  /** After how long quotas are counted anew without a change, as in Go: `5m`. */
+  /** The interval at which quotas are recounted without a change, in Go's format: `5m`. */
   readonly quotaSync?: string;
 }
 
@@ -36,7 +36,7 @@ export interface Kubernetes {
   readonly release: Release;
   readonly url: string;
   readonly port: number;
-  /** It signed the server's certificate, and the server trusts client certificates of it. */
+  /** The CA that signed the server's certificate, and whose client certificates the server trusts. */
   readonly authority: Authority;
   /** A client certificate for the user in these groups. */
   user(name: string, groups?: readonly string[]): Promise<Credential>;
@@ -45,27 +45,27 @@ export interface Kubernetes {
   ask(credential: Credential, path: string, options?: Ask): Promise<Reply>;
   /** The head of the response; the caller reads or destroys it. */
   open(credential: Credential, path: string, options?: Ask): Promise<IncomingMessage>;
-  /** As the administrator; rejects unless it succeeds. */
+  /** Sends a request as the administrator; rejects if it fails. */
   admit(method: string, path: string, object?: object): Promise<Reply>;
-  /** As the administrator, an object of any kind: the path is the collection's. */
+  /** Creates an object of any kind as the administrator; `path` is that of the collection. */
   create(path: string, object: object): Promise<void>;
-  /** The text of a kubeconfig, for this server or one that is in front of it. */
+  /** The text of a kubeconfig for this server or for one in front of it. */
   kubeconfig(credential: Credential, server?: { readonly url: string; readonly ca: string }): string;
-  /** Ends kube-apiserver and starts it anew, with the same objects. */
+  /** Restarts kube-apiserver with the same objects. */
   restart(): Promise<void>;
-  /** Ends kube-apiserver, lets `meanwhile` change the storage, and starts it anew. */
+  /** Stops kube-apiserver, lets `meanwhile` change the storage, and starts it again. */
   restartAfter(meanwhile: (storage: Storage) => Promise<void>): Promise<void>;
   readonly storage: Storage;
-  /** What kube-apiserver has printed. */
+  /** The output of kube-apiserver so far. */
   log(): string;
   stop(): Promise<void>;
 }
 
-/** etcd, past kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
+/** etcd, bypassing kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
 export interface Storage {
-  /** Forgets all revisions but the last one. */
+  /** Discards all revisions except the last one. */
   compact(): Promise<void>;
-  /** @param key such as `/registry/namespaces/team` */
+  /** @param key for example `/registry/namespaces/team` */
   delete(key: string): Promise<void>;
 }
 
@@ -221,8 +221,8 @@ async function writeFiles(
 const STORAGE_TRIES = 3;
 
 /**
- * etcd, ready: kube-apiserver ends if it waits for it longer than 20 seconds. Begins anew with other ports
- * if it ends, since another program may have taken one of its ports meanwhile.
+ * Starts etcd and waits until it is ready, since kube-apiserver exits if it waits longer than 20 seconds. If
+ * etcd exits, tries again with other ports, since another program may have taken one of them meanwhile.
  */
 async function startStorage(
   file: (name: string) => string,
@@ -245,7 +245,7 @@ async function isHealthy(etcdPort: number): Promise<boolean> {
   try {
     return (await fetch(`http://127.0.0.1:${etcdPort}/health`)).ok;
   } catch {
-    // Not listening yet.
+    // etcd does not listen yet.
     return false;
   }
 }
@@ -279,13 +279,13 @@ function apiServerFlags(file: (name: string) => string, etcdPort: number, port: 
     '--service-cluster-ip-range=10.0.0.0/24',
     '--authorization-mode=Node,RBAC',
     '--endpoint-reconciler-type=none',
-    // Pods can be made without a service account, and so without controllers.
+    // Pods can be created without a service account, and therefore without controllers.
     '--disable-admission-plugins=ServiceAccount',
     '--allow-privileged=true',
   ];
 }
 
-/** Some flags may not be given twice, and lists would be added up. */
+/** Some flags may not be given twice, and lists would be concatenated. */
 function isAmong(flag: string, others: readonly string[]): boolean {
   const [name] = flag.split('=');
   return others.some((other) => other.split('=')[0] === name);
@@ -299,7 +299,7 @@ function controllerFlags(file: (name: string) => string, quotaSync: string): str
     `--root-ca-file=${file('ca.crt')}`,
     '--leader-elect=false',
     '--secure-port=0',
-    // Counts anew what a changed pod no longer uses: the controller does not see every such change.
+    // Recounts the usage of changed pods, since the controller does not notice every decrease.
     `--resource-quota-sync-period=${quotaSync}`,
   ];
 }

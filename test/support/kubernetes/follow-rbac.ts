@@ -1,4 +1,4 @@
-/** The RBAC index as Stonegate keeps it, following a real kube-apiserver by list and watch. */
+/** The RBAC index of Stonegate, following a real kube-apiserver by list and watch. */
 import type { Test } from 'tap';
 import { commandRuntime } from '../../../src/config/build.ts';
 import { createRBACInformers } from '../../../src/features/rbac-index/rbac-informers.ts';
@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts';
 import { adminUpstream } from './admin-upstream.ts';
 import type { Kubernetes } from './api-server.ts';
 
-/** Resolves when it is synced; until the test ends. Start the server's teardown before. */
+/** Resolves when the index is synced; ends with the test. Register the server's teardown first. */
 export async function followRBAC(t: Pick<Test, 'teardown'>, kubernetes: Kubernetes): Promise<RBACIndex> {
   const runtime = commandRuntime();
   const index = new RBACIndex();

@@ -1,18 +1,18 @@
 /**
- * A day's work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in
- * another. What kubectl prints and how it ends is the same.
+ * A day’s work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in
+ * another. The output and the exit codes of kubectl must be the same.
  */
 import type { Test } from 'tap';
 import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';
 import type { KubernetesSite } from './site.ts';
 
-/** As long as each other, so that columns are as wide. */
+/** Names of the same length, so that columns have the same width. */
 const NAMESPACES = { through: 'work-a', direct: 'work-b' } as const;
 
 interface Command {
   readonly words: readonly string[];
   readonly stdin?: string;
-  /** Ends with success; true without it. */
+  /** Whether the command succeeds; true by default. */
   readonly succeeds?: boolean;
 }
 
@@ -32,7 +32,7 @@ const POD = {
   metadata: meta('web'),
   spec: { automountServiceAccountToken: false, containers: [container('nginx')] },
 };
-/** Its kubelet does not answer: a stream gets as far as the API server's own connection to it. */
+/** A node whose kubelet does not respond: a stream gets only as far as the API server's connection to it. */
 const NODE = {
   metadata: { name: 'silent' },
   status: {
@@ -58,7 +58,7 @@ const ok = (text: string, stdin?: string): Command => ({
 });
 const fails = (text: string, stdin?: string): Command => ({ ...ok(text, stdin), succeeds: false });
 
-/** What differs between versions of kubectl: how they discover, encode and open streams. */
+/** The commands that differ between versions of kubectl: how they discover, encode and open streams. */
 const BRIEF: readonly Command[] = [
   ok('apply -f -', document(CONFIG_MAP, POD, PLACED)),
   ok('get pods,configmaps'),
@@ -116,12 +116,12 @@ const COMMANDS: readonly Command[] = [
   ok('delete deployment site --wait=false'),
 ];
 
-/** To be called once, before `compareKubectl`. */
+/** Must be called once before `compareKubectl`. */
 export async function addSilentNode({ kubernetes }: KubernetesSite): Promise<void> {
   await kubernetes.create('/api/v1/nodes', NODE);
 }
 
-/** In namespaces of their own for each kubectl. */
+/** Compares the commands, in separate namespaces for each kubectl. */
 export async function compareKubectl(
   t: Test,
   site: KubernetesSite,
@@ -147,7 +147,7 @@ export async function compareKubectl(
   );
   for (const [index, { words, succeeds = true }] of commands.entries()) {
     const [ours, theirs] = [through?.[index], direct?.[index]];
-    t.same(ours, theirs, `kubectl ${words.join(' ')} is the same`);
+    t.same(ours, theirs, `kubectl ${words.join(' ')} has the same result`);
     t.equal(theirs?.code === 0, succeeds, `and ${succeeds ? 'succeeds' : 'fails'}: ${theirs?.stderr}`);
   }
 }
@@ -161,7 +161,7 @@ async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace:
   return results;
 }
 
-/** Without what differs between any two objects and moments. */
+/** The text without values that differ between any two objects or at different times. */
 function comparable(text: string, namespace: string): string {
   return (
     text
@@ -173,7 +173,7 @@ function comparable(text: string, namespace: string): string {
       .replace(/\/tmp\/(LIVE|MERGED)-\d+/g, '$1')
       .replace(/^[+-]{3} .*$/gm, 'FILE')
       .replace(/^(?:[EIW]\d{4} .*)\n/gm, '')
-      // Stonegate's own group, in `api-versions`.
+      // Stonegate's own group in the output of `api-versions`.
       .replace(/^stonegate\.dev\/v1alpha1\n/m, '')
   );
 }

@@ -1,6 +1,6 @@
 /**
- * A real kube-apiserver with the section `members`: Stonegate has the rights and the definitions that
- * `stonegate manifests` prints.
+ * A real kube-apiserver and a Stonegate with the section `members`, which has the rights and the definitions
+ * that `stonegate manifests` prints.
  */
 import type { Test } from 'tap';
 import { serveTestbed } from '../stonegate.ts';
@@ -21,7 +21,7 @@ export async function startMembersSite(t: Pick<Test, 'testdir' | 'teardown'>) {
   const stonegate = await serveTestbed(t, testbed);
   return {
     ...{ kubernetes, testbed, stonegate },
-    /** A new token of a Keystone user in the tenant, who holds no role. */
+    /** A new token of a Keystone user in the tenant who has no role. */
     newcomer: (name: string, tenant = 'acme') => keystone.issue(keystone.directory.user(tenant, name)),
   };
 }

@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface ServerProcess {
   readonly pid: number;
-  /** Everything it has printed. */
+  /** The whole output of the process so far. */
   output(): string;
-  /** Asks until `ready` holds. Rejects if the process ends first, or after a minute. */
+  /** Repeats `ready` until it is true. Rejects if the process ends first, or after a minute. */
   whenReady(ready: () => Promise<boolean>): Promise<void>;
   stop(): Promise<void>;
 }
@@ -19,10 +19,10 @@ const TIMEOUT = 60_000;
 /** @param log the file for its output */
 export function startServerProcess(program: string, words: readonly string[], log: string): ServerProcess {
   const file = openSync(log, 'w');
-  // The kernel ends it with us: a test that is killed would otherwise leave it behind.
+  // The kernel ends it with this process; a killed test would otherwise leave it running.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...words], {
     stdio: ['ignore', file, file],
-    // Those written in Go collect no garbage below this limit: a fifth of what a start costs.
+    // Servers in Go collect no garbage below this limit, which saves a fifth of the time of a start.
     env: { ...process.env, GOGC: 'off', GOMEMLIMIT: '768MiB' },
   });
   closeSync(file);

@@ -1,5 +1,5 @@
 /**
- * The programs that `build-programs` built by the versions in `v1.*\/go.mod`, and the clients that
+ * The programs that `build-programs` built in the versions of `v1.*\/go.mod`, and the clients that
  * `clients/install` installed. They are outside the tree, since a build takes minutes.
  */
 import { createHash } from 'node:crypto';
@@ -37,7 +37,7 @@ export const kubeControllerManager = (): string =>
 
 export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
 
-/** It checks the workflows of GitHub. */
+/** actionlint, which checks GitHub workflows. */
 export const actionlint = (): string =>
   join(CACHE, `actionlint-${pinned('../actionlint/go.mod', 'github.com/rhysd/actionlint')}`);
 
@@ -66,10 +66,10 @@ export function missing(...programs: readonly string[]): string | false {
   return absent === undefined ? false : `${absent.slice(CACHE.length + 1)} ${HOW_TO_INSTALL}`;
 }
 
-/** Why tests on a real kube-apiserver cannot run here; false if they can. */
+/** Why tests with a real kube-apiserver cannot run here; false if they can. */
 export const missingKubernetes = (release: Release = NEWEST): string | false =>
   missing(etcd(), kubeApiserver(release));
 
-/** The same for tests that need its controllers too. */
+/** Why tests that also need its controllers cannot run here; false if they can. */
 export const missingControllers = (): string | false =>
   missing(etcd(), kubeApiserver(NEWEST), kubeControllerManager());

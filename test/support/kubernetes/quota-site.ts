@@ -1,6 +1,6 @@
 /**
- * A real kube-apiserver whose tenants have quotas: Stonegate in front of it counts and serves the admission
- * webhook, with the rights and the registration that `stonegate manifests` prints.
+ * A real kube-apiserver whose tenants have quotas. Stonegate in front of it counts usage and serves the
+ * admission webhook, with the rights and the registration that `stonegate manifests` prints.
  */
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
@@ -34,7 +34,7 @@ export interface QuotaSite extends ReturnType<typeof siteOf> {
 export interface QuotaSiteOptions extends KubernetesOptions {
   readonly quota?: object;
   readonly usage?: object;
-  /** With 2, a process that serves only the webhook reviews the objects with the label `replica: "1"`. */
+  /** With 2, objects with the label `replica: "1"` are reviewed by a process that serves only the webhook. */
   readonly replicas?: 1 | 2;
   readonly keystoneConfiguration?: object;
   /** Called before Stonegate starts. */
@@ -45,7 +45,7 @@ export const QUOTAS = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate
 const REGISTRATIONS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 export const MERGE_PATCH = 'application/merge-patch+json';
 
-/** All of a site but Stonegate itself. */
+/** A site without Stonegate itself. */
 export interface PreparedQuotaSite extends Omit<QuotaSite, 'stonegate'> {
   readonly webhook: Webhook;
 }
@@ -101,7 +101,7 @@ export interface Webhook {
 /**
  * Applies what `stonegate manifests admission` prints.
  *
- * @param replica the label of the objects that it reviews; all without it
+ * @param replica the label of the objects that it reviews; by default all objects
  */
 export async function register(
   kubernetes: Kubernetes,
@@ -125,7 +125,7 @@ export async function register(
   }
 }
 
-/** A process that serves only the webhook, with the rights that the command prints for it. */
+/** Starts a process that serves only the webhook, with the rights that the command prints for it. */
 async function startSecond(
   t: Pick<Test, 'testdir' | 'teardown'>,
   kubernetes: Kubernetes,
@@ -146,12 +146,12 @@ async function startSecond(
 function siteOf(kubernetes: Kubernetes) {
   const site = {
     kubernetes,
-    /** A namespace of the tenant. */
+    /** Creates a namespace of the tenant. */
     async namespace(name: string, tenant: string) {
       const labels = { 'stonegate.dev/tenant': tenant, 'stonegate.dev/project-id': `id-of-${name}` };
       await kubernetes.create('/api/v1/namespaces', { metadata: { name, labels } });
     },
-    /** As the administrator, whatever the answer. */
+    /** Sends a request as the administrator and returns any response. */
     send(method: string, path: string, object?: object, type = 'application/json') {
       const options: Ask = { method, headers: { 'content-type': type } };
       const body = object === undefined ? {} : { body: JSON.stringify(object) };
@@ -161,7 +161,7 @@ function siteOf(kubernetes: Kubernetes) {
       const reply = await kubernetes.ask(kubernetes.admin, `${QUOTAS}/${tenant}`);
       return reply.status === 200 ? JSON.parse(reply.body) : undefined;
     },
-    /** Writes what the tenant may use, and waits until that has been counted. */
+    /** Sets the quota of the tenant, and waits until its usage has been counted. */
     async limit(tenant: string, hard: Readonly<Record<string, string>>) {
       await eventually(async () => (await site.quota(tenant)) !== undefined);
       const { spec } = (await site.quota(tenant)) ?? { spec: { hard: {} } };
@@ -174,7 +174,7 @@ function siteOf(kubernetes: Kubernetes) {
         return used.sort().join() === Object.keys(hard).sort().join();
       });
     },
-    /** Resolves when the tenant has been counted, and what it uses is this. */
+    /** Resolves when the counted usage of the tenant equals `used`. */
     async uses(tenant: string, used: Readonly<Record<string, string>>) {
       await eventually(async () => {
         const { status } = (await site.quota(tenant)) ?? {};

@@ -1,12 +1,12 @@
 /**
- * Random pods that an API server's validation mostly accepts, in a vocabulary in which every check of the Pod
- * Security Standards is often violated and often not.
+ * Random pods that mostly pass the validation of an API server. Each check of the Pod Security Standards is
+ * often violated and often met.
  */
 import fc, { type Arbitrary } from 'fast-check';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `usual` weighs as much as all the others together. */
+/** `usual` has the same weight as all others together. */
 function mostly<T>(usual: T, ...others: T[]): Arbitrary<T> {
   return fc.oneof(
     { weight: others.length, arbitrary: fc.constant(usual) },
@@ -30,10 +30,10 @@ const seLinuxOptions = fc.record({
   user: mostly<string | undefined>(undefined, 'sys"adm'),
   role: mostly<string | undefined>(undefined, 'sysadm_r'),
 });
-/** What the API server's validation lets a field depend on. */
+/** The properties on which valid values of fields depend. */
 interface Shape {
   readonly network: 'own' | 'host' | 'user-namespace';
-  /** Profiles are set by annotations or by fields: both must agree. */
+  /** How profiles are set: annotations and fields must agree. */
   readonly annotations: 'none' | 'seccomp' | 'apparmor';
 }
 
@@ -113,7 +113,7 @@ const container = (shape: Shape) =>
       freq: 2,
     }),
   });
-/** Some are sidecars. */
+/** An init container; some are sidecars. */
 const initContainer = (shape: Shape) =>
   fc.record({
     securityContext: fc.option(containerContext(shape), { nil: undefined, freq: 5 }),
@@ -126,7 +126,7 @@ function named(prefix: string, each: Arbitrary<Fields>, minLength: number): Arbi
     .map((all) => all.map((one, at) => ({ name: `${prefix}${at}`, ...image, ...one })));
 }
 
-/** One of them has ports: they must differ between containers. */
+/** One container has ports, which must differ between containers. */
 function containersOf(shape: Shape): Arbitrary<Fields[]> {
   return fc
     .tuple(named('c', container(shape), 1), ports(shape))
@@ -184,7 +184,7 @@ const shape: Arbitrary<Shape> = fc.record({
   annotations: mostly<Shape['annotations']>('none', 'seccomp', 'apparmor'),
 });
 
-/** Every setting at random. */
+/** A pod with random values of all settings. */
 const linuxPod = shape.chain((shape) =>
   fc.record({
     annotations: ANNOTATIONS[shape.annotations],
@@ -218,7 +218,7 @@ const windowsPod = fc.boolean().chain((hostProcess) => {
   });
 });
 
-/** Near the restricted standard, so that it is often met, or violated by one setting alone. */
+/** A pod that often meets the restricted standard, or violates it with a single setting. */
 const nearlyRestricted = fc.record({
   annotations: fc.constant({}),
   containers: named(
@@ -241,7 +241,7 @@ const nearlyRestricted = fc.record({
   hostUsers: mostly<boolean | undefined>(undefined, false),
 });
 
-/** As JSON, without undefined fields. */
+/** A pod as JSON, without undefined fields. */
 export const randomPod: Arbitrary<Fields> = fc
   .oneof(
     { weight: 6, arbitrary: linuxPod },

@@ -1,6 +1,6 @@
 /**
- * Random roles, bindings and questions about them, in a vocabulary small enough that rules and questions
- * meet: every feature of RBAC rules and subjects that the API server stores.
+ * Random roles, bindings and access questions, with so few names that rules and questions match: every
+ * feature of RBAC rules and subjects that the API server stores.
  */
 import fc, { type Arbitrary } from 'fast-check';
 import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
@@ -19,7 +19,7 @@ const PATHS = ['/healthz', '/healthz/etcd', '/apis', '/apis/apps', '/metrics', '
 const ROLES = ['r1', 'r2', 'r3', 'rôle "q"'] as const;
 const CLUSTER_ROLES = ['c1', 'c2', 'c3', 'c4', 'sum', 'other-sum'] as const;
 const MISSING = ['missing', 'missing "too"'] as const;
-/** A cluster role with one of these labels is part of the aggregated role. */
+/** Cluster roles with one of these labels are part of the aggregated role. */
 export const AGGREGATED: ReadonlyMap<string, object> = new Map([
   ['sum', { matchLabels: { 'test/sum': 'yes' } }],
   ['other-sum', { matchExpressions: [{ key: 'test/other', operator: 'Exists' }] }],
@@ -137,7 +137,7 @@ function bindings(round: number): Arbitrary<RandomObject[]> {
     );
 }
 
-/** @param round begins the names of bindings, so that those of several rounds differ */
+/** @param round the prefix of the names of bindings, so that those of several rounds differ */
 export function randomObjects(round: number): Arbitrary<{ roles: RandomObject[]; bindings: RandomObject[] }> {
   return fc
     .tuple(clusterRoles(), roles(), bindings(round))

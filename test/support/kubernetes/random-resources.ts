@@ -1,6 +1,6 @@
 /**
- * Random pods, services and claims for quotas: resources in every place and spelling that an API server's
- * validation takes.
+ * Random pods, services and claims for quotas: resources in every place and format that the validation of an
+ * API server accepts.
  */
 import fc, { type Arbitrary } from 'fast-check';
 
@@ -38,7 +38,7 @@ function amountsOf(resource: string): Arbitrary<Amounts> {
     }));
 }
 
-/** They must be equal: the requests are the limits. */
+/** Requests that equal the limits, for resources whose amounts must be equal. */
 const whole = (limits: Fields): Amounts => ({ requests: {}, limits });
 const nothing: Amounts = whole({});
 const extended = fc.constantFrom(
@@ -76,7 +76,7 @@ const ofPod = fc.constantFrom(
   { requests: { cpu: '50' }, limits: { cpu: '60', memory: '200Gi', 'hugepages-2Mi': '1Gi' } },
 );
 
-/** An object of another name each time, as JSON without undefined fields. */
+/** An object with a new name, as JSON without undefined fields. */
 function objectOf({ metadata, ...object }: { readonly metadata?: Fields; readonly spec: Fields }): object {
   return JSON.parse(JSON.stringify({ metadata: { generateName: 'a-', ...metadata }, ...object }));
 }
@@ -110,7 +110,7 @@ export const randomService: Arbitrary<object> = fc
   })
   .map(({ kind, ports }) => objectOf({ spec: { ...kind, ports } }));
 
-/** The class may be in the older annotation. */
+/** A claim; its class may be in the older annotation. */
 export const randomClaim: Arbitrary<object> = fc
   .record({
     storage: fc.constantFrom('1Gi', '1500m', '2G', '3e9', '0.5Gi'),

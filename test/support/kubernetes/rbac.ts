@@ -1,4 +1,4 @@
-/** Roles and bindings at a real kube-apiserver, made by its administrator. */
+/** Roles and bindings on a real kube-apiserver, created by its administrator. */
 import type { Kubernetes } from './api-server.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
@@ -9,10 +9,10 @@ export type Subject = `${'user' | 'group' | 'account'}:${string}`;
 
 export interface Binding {
   readonly name: string;
-  /** Of a ClusterRole, or `Role/NAME`. */
+  /** The name of a ClusterRole, or `Role/NAME`. */
   readonly role: string;
   readonly subjects: readonly Subject[];
-  /** Without it the binding is one of the whole cluster. */
+  /** By default the binding applies to the whole cluster. */
   readonly namespace?: string;
 }
 
@@ -34,7 +34,7 @@ export async function bind(
   });
 }
 
-/** Binds a new role of the same name, which is one of the namespace if there is one. */
+/** Creates a role and a binding of the same name, in the namespace if there is one. */
 export async function grant(
   kubernetes: Kubernetes,
   { rules, ...binding }: Omit<Binding, 'role'> & { readonly rules: readonly object[] },

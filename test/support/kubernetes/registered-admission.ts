@@ -1,4 +1,6 @@
-/** Registers the admission webhook at a real kube-apiserver, as `stonegate manifests admission` prints it. */
+/**
+ * Registers the admission webhook with a real kube-apiserver as `stonegate manifests admission` prints it.
+ */
 import type { AdmissionWebhook } from '../admission-webhook.ts';
 import type { Reply } from '../https-client.ts';
 import type { Credential } from '../kubeconfig.ts';
@@ -33,7 +35,7 @@ const PATHS: Readonly<Record<string, string>> = {
   ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
 };
 
-/** The API server uses it a moment later. */
+/** The API server uses the webhook only a moment later. */
 export async function registerAdmission(kubernetes: Kubernetes, webhook: AdmissionWebhook): Promise<void> {
   const url = `https://127.0.0.1:${webhook.port}`;
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];

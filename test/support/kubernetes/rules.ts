@@ -1,4 +1,4 @@
-/** The rules of a ClusterRole, taken apart. */
+/** Splits the rules of a ClusterRole. */
 
 export interface ResourceRule {
   readonly apiGroups: readonly string[];
@@ -6,7 +6,7 @@ export interface ResourceRule {
   readonly verbs: readonly string[];
 }
 
-/** One verb on one resource each. */
+/** Rules for one verb and one resource each. */
 export function single(rules: readonly ResourceRule[]): ResourceRule[] {
   return rules.flatMap(({ apiGroups, resources, verbs }) =>
     verbs.flatMap((verb) =>

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { informer } from './programs.ts';
 
-/** `synced` once its store holds what there was at first; `error` for each failed list or watch. */
+/** `synced` once the store has the initial objects; `error` for each failed list or watch. */
 export interface InformerEvent {
   readonly event: 'added' | 'updated' | 'deleted' | 'synced' | 'error';
   readonly namespace?: string;
@@ -18,7 +18,7 @@ export interface RunningInformer {
   stop(): Promise<void>;
 }
 
-/** @param resource `v1/configmaps` or `apps/v1/deployments`; of all namespaces without `namespace` */
+/** @param resource `v1/configmaps` or `apps/v1/deployments`; by default of all namespaces */
 export function runInformer(kubeconfigFile: string, resource: string, namespace?: string): RunningInformer {
   const words = ['--kubeconfig', kubeconfigFile, '--resource', resource];
   const child = spawn(

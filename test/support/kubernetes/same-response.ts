@@ -1,4 +1,4 @@
-/** The same request through Stonegate and directly, as the same user. */
+/** Sends the same request through Stonegate and directly, as the same user. */
 import type { Test } from 'tap';
 import { eventually } from '../eventually.ts';
 import type { Ask, Reply } from '../https-client.ts';
@@ -6,13 +6,13 @@ import type { Credential } from '../kubeconfig.ts';
 import type { KubernetesSite } from './site.ts';
 
 export interface User {
-  /** At Stonegate. */
+  /** The credential for Stonegate. */
   readonly token: string;
-  /** At the API server. */
+  /** The credential for the API server. */
   readonly credential: Credential;
 }
 
-/** What a client relies on. */
+/** The parts of the head that clients rely on. */
 function relevant({ status, headers }: Reply) {
   return {
     status,
@@ -37,13 +37,13 @@ export async function sameResponse(
     after: await kubernetes.ask(credential, path, options),
   });
   let { before, through, after } = await read();
-  // A list tells the revision of the whole store, and a table the objects' ages: both change by themselves.
+  // The revision in a list and the ages in a table change by themselves, so the requests are repeated.
   await eventually(async () => {
     if (before.bytes.equals(after.bytes)) return true;
     ({ before, through, after } = await read());
     return false;
   });
-  // A readable difference, unless it would be endless.
+  // Short bodies are compared as text, which shows the difference.
   if (after.bytes.length < 4_096) t.equal(through.body, after.body, `${path} has the same body`);
   else t.ok(through.bytes.equals(after.bytes), `${path} has the same body`);
   t.same(relevant(through), relevant(after), `${path} has the same head`);

@@ -1,6 +1,6 @@
 /**
- * Stonegate in shared mode in front of a real kube-apiserver, with the testbed's Keystone and issuer. It has
- * the rights that `stonegate manifests rbac` prints, and a service account's token.
+ * Stonegate in shared mode in front of a real kube-apiserver, with the Keystone and the issuer of the
+ * testbed. It has the rights that `stonegate manifests rbac` prints, and a token of a service account.
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,16 +16,16 @@ import { type Kubernetes, type KubernetesOptions, startKubernetes } from './api-
 export interface KubernetesSite {
   readonly kubernetes: Kubernetes;
   readonly stonegate: RunningStonegate;
-  /** What `stonegate manifests rbac` printed. */
+  /** The output of `stonegate manifests rbac`. */
   readonly printed: readonly JsonObject[];
   /**
-   * The user of this token of Stonegate's, with a client certificate of the same name and groups at the API
-   * server.
+   * A client certificate for the API server with the name and groups of the user that this token has in
+   * Stonegate.
    */
   direct(token: string): Promise<Credential>;
-  /** A new token of a Keystone user in the tenant, who holds no role. */
+  /** A new token of a Keystone user in the tenant who has no role. */
   newcomer(name: string, tenant?: string): string;
-  /** Lets the user do everything in the namespace, which is made if it is not there. */
+  /** Lets the users do everything in the namespace, which is created if it does not exist. */
   letWork(namespace: string, ...users: readonly string[]): Promise<void>;
 }
 
@@ -33,11 +33,11 @@ export interface KubernetesSiteOptions extends KubernetesOptions {
   readonly configuration?: TestbedOptions['configuration'];
   readonly keystoneConfiguration?: object;
   readonly portal?: TestbedOptions['portal'];
-  /** Written beside Stonegate's configuration: name → content. */
+  /** Files beside Stonegate's configuration: name → content. */
   readonly stonegateFiles?: Readonly<Record<string, string>>;
-  /** Options of `stonegate manifests rbac` besides. */
+  /** Additional options of `stonegate manifests rbac`. */
   readonly manifestWords?: readonly string[];
-  /** Changes what `stonegate manifests rbac` printed before it is applied. */
+  /** Changes each object of `stonegate manifests rbac` before it is applied. */
   readonly changed?: (object: JsonObject) => JsonObject;
 }
 
@@ -45,7 +45,7 @@ const NAMESPACE = 'stonegate';
 const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const JSON_BODY = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
 
-/** All of a site but Stonegate itself. */
+/** A site without Stonegate itself. */
 export interface PreparedSite extends Pick<KubernetesSite, 'kubernetes' | 'printed' | 'letWork'> {
   readonly testbed: Testbed;
 }
@@ -109,7 +109,7 @@ export async function startKubernetesSite(
       const reply = await stonegate.ask(token, REVIEW, { ...JSON_BODY, body });
       const review: { status: { userInfo: { username: string; groups: string[] } } } = JSON.parse(reply.body);
       const { username, groups } = review.status.userInfo;
-      // The API server adds it to everybody who has authenticated.
+      // The API server adds this group to every authenticated user.
       return kubernetes.user(
         username,
         groups.filter((group) => group !== 'system:authenticated'),
@@ -150,7 +150,9 @@ async function letWork(kubernetes: Kubernetes, namespace: string, users: readonl
   }
 }
 
-/** A SubjectAccessReview: RBAC's authorizer learns of a change a moment after the request that makes it. */
+/**
+ * Asks with a SubjectAccessReview, since the RBAC authorizer sees a change only a moment after it was made.
+ */
 export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<boolean> {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   const reply = await kubernetes.admit('POST', path, { spec });
@@ -168,7 +170,7 @@ const PATHS: Readonly<Record<string, string>> = {
   RoleBinding: '/apis/rbac.authorization.k8s.io/v1/namespaces/NAMESPACE/rolebindings',
 };
 
-/** As `kubectl apply --server-side` by the administrator. */
+/** Applies the object as `kubectl apply --server-side` does, as the administrator. */
 export async function apply(kubernetes: Kubernetes, object: JsonObject): Promise<void> {
   const { kind, metadata } = object;
   const { name, namespace = '' } = isObject(metadata) ? metadata : {};
@@ -181,7 +183,7 @@ export async function apply(kubernetes: Kubernetes, object: JsonObject): Promise
   if (reply.status >= 300) throw new Error(`${path}: ${reply.status} ${reply.body}`);
 }
 
-/** A token of the TokenRequest API. */
+/** A token from the TokenRequest API. */
 export async function serviceAccountToken(
   kubernetes: Kubernetes,
   namespace: string,

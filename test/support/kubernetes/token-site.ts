@@ -1,5 +1,5 @@
 /**
- * A real kube-apiserver with Stonegate in shared mode, whose users may make access tokens. Keystone's roles
+ * A real kube-apiserver and a Stonegate in shared mode whose users may create access tokens. Keystone’s roles
  * are looked up, and the RBAC index is on.
  */
 import { writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The pages on which a user confirms a device code. `oidc-provider` has some of its own, which write to the
- * terminal that they are to be replaced.
+ * The pages on which a user confirms a device code. The default pages of `oidc-provider` print a warning that
+ * they should be replaced.
  * https://www.rfc-editor.org/rfc/rfc8628#section-3.3
  */
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -8,7 +8,7 @@ import { providerPage } from './provider-page.ts';
 
 const TITLE = 'Log in on a device';
 
-/** For `features.deviceFlow`. The forms are the provider's; their buttons stand outside of them. */
+/** For `features.deviceFlow`. The forms are the provider's; the buttons are outside of the forms. */
 export const DEVICE_PAGES = {
   userCodeInputSource(ctx: KoaContextWithOIDC, form: string, _out?: unknown, error?: Error): void {
     const text = error === undefined ? 'Enter the code that your device shows.' : 'That did not work. Again?';

@@ -1,6 +1,6 @@
 /**
- * The pages on which a provider asks for login and consent: one form for both, and a way to
- * say no. Checking passwords is ours, the rest is `oidc-provider`'s.
+ * The pages on which a provider asks for login and consent: one form for both, and a way to cancel. The check
+ * of passwords is ours, the rest is `oidc-provider`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import type Provider from 'oidc-provider';
 import type { OidcUser } from './provider.ts';
 import { providerPage } from './provider-page.ts';
 
-/** Where `oidc-provider` sends browsers to be asked. */
+/** The path to which `oidc-provider` redirects browsers for login and consent. */
 export const interactionPath = (uid: string): string => `/interaction/${uid}`;
 
 export function isInteraction(request: IncomingMessage): boolean {

@@ -1,6 +1,4 @@
-/**
- * An issuer's configuration as tests need it: complete, with only what matters written out.
- */
+/** The configuration of an issuer for tests: complete, with only the relevant fields written out. */
 import type { JWTConfiguration, JWTStrictness } from '../../../src/config/configuration.ts';
 import type { IssuerKeys } from '../../../src/identity/oidc/oidc-issuer-keys.ts';
 import type { SigningIssuer } from './signing-issuer.ts';
@@ -36,7 +34,7 @@ export function jwtConfiguration(changes: Partial<JWTConfiguration> = {}): JWTCo
   };
 }
 
-/** The keys an issuer publishes at the moment, without the way over the network. */
+/** The keys that an issuer publishes at the moment, without requests over the network. */
 export function directKeys(issuer: SigningIssuer): IssuerKeys {
   const sets = new Map<string, { keys: SigningIssuer['keys'][number][] }>();
   return {

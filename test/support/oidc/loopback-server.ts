@@ -1,5 +1,5 @@
 /**
- * An HTTP server on loopback that can be taken down and brought up again on the same port, as issuers go.
+ * An HTTP server on loopback that can be stopped and started again on the same port, as happens to issuers.
  */
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';

@@ -1,4 +1,4 @@
-/** The look of the stand-in provider's pages: plain, readable in light and dark and on a phone. */
+/** The HTML of the stand-in provider’s pages: plain, and readable in light and dark mode and on a phone. */
 
 const STYLE = `
 :root { color-scheme: light dark; --page: #f4f1ea; --card: #fff; --text: #22201c; --line: #8a8478; --button: #7a3e12; --on: #fff; }

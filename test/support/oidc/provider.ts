@@ -1,8 +1,7 @@
 /**
- * A real OpenID provider (`oidc-provider`) on loopback. Scripts get ID tokens with RFC 6749 §4.3's password
- * grant, as Keycloak and Dex offer it to theirs: it needs no browser. It is added as a grant of its own,
- * since `oidc-provider` has none; checking passwords is ours, issuing and signing is the provider's. Users
- * log in by code, device code and refresh token, as with any other provider.
+ * A real OpenID provider (`oidc-provider`) on loopback. Scripts get ID tokens without a browser by the
+ * password grant of RFC 6749 §4.3, as with Keycloak and Dex; it is added here, since `oidc-provider` lacks
+ * it. Users log in by code, device code and refresh token.
  */
 import type { RequestListener } from 'node:http';
 import { exportJWK, generateKeyPair, type JWK } from 'jose';
@@ -19,23 +18,23 @@ const HOUR = 3_600;
 
 export interface OidcUser {
   readonly password: string;
-  /** Into the ID token as they are; `sub` is the user's key unless it stands here. */
+  /** Copied into the ID token; the default of `sub` is the user's key. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
 export interface OidcProviderOptions {
-  /** 0, the default, lets the system choose. */
+  /** With 0, the default, the system chooses a port. */
   readonly port?: number;
   readonly users: Readonly<Record<string, OidcUser>>;
   /** The audience of the ID tokens. */
   readonly clientID?: string;
-  /** Of ID tokens, in seconds; an hour without it. */
+  /** The lifetime of ID tokens in seconds; by default an hour. */
   readonly idTokenLife?: number;
-  /** Where the client is to have one. */
+  /** The secret of the client; by default it has none. */
   readonly clientSecret?: string;
-  /** Clients that are web sites. */
+  /** Clients that are websites. */
   readonly sites?: readonly OidcSite[];
-  /** Whether its answers say whose they are (`iss`, RFC 9207); false for what many a provider does. */
+  /** Whether responses contain `iss` (RFC 9207); many providers do not send it. */
   readonly namesItself?: boolean;
 }
 
@@ -50,7 +49,7 @@ export interface OidcProvider {
   readonly clientID: string;
   /** Logs in with the user's password and returns the ID token. */
   idToken(user: string): Promise<string>;
-  /** Signs with a new key from now on, which alone is published. */
+  /** Signs with a new key from now on, and publishes only that key. */
   rotateKeys(): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;
@@ -132,7 +131,7 @@ function createProvider(
           : { client_secret: clientSecret }),
         grant_types: ['password', 'authorization_code', 'refresh_token', DEVICE_GRANT],
         response_types: ['code'],
-        // Of native applications on loopback the port does not count.
+        // For native applications the port of a loopback address is ignored.
         redirect_uris: ['http://127.0.0.1/', 'http://localhost/', 'http://localhost:8000/'],
         application_type: 'native',
         id_token_signed_response_alg: 'ES256',
@@ -156,7 +155,7 @@ function createProvider(
       const user = Object.hasOwn(users, name) ? users[name] : undefined;
       return user && { accountId: name, claims: async () => ({ sub: name, ...user.claims }) };
     },
-    // Into the ID token, as providers for kubectl do it, and not only to the userinfo endpoint.
+    // Claims are in the ID token, as with providers for kubectl, and not only at the userinfo endpoint.
     conformIdTokenClaims: false,
     claims: { openid: ['sub', ...Object.values(users).flatMap(({ claims }) => Object.keys(claims))] },
     scopes: ['openid', 'offline_access', 'profile', 'email'],
@@ -211,7 +210,7 @@ async function makeKey(count: number): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), kid: `provider-${count}`, alg: 'ES256', use: 'sig' };
 }
 
-/** What the provider stores of one kind of thing, for as long as it runs. */
+/** The provider's storage for objects of one model, in memory. */
 function createMapAdapter(): Adapter {
   const entries = new Map<string, AdapterPayload>();
   const findBy = (name: 'userCode' | 'uid', value: string): AdapterPayload | undefined =>

@@ -1,9 +1,9 @@
 /**
- * As much of a browser as a login needs: it follows redirects, keeps cookies, and fills in and sends the
- * forms that it meets, as a user would who logs in or cancels.
+ * As much of a browser as a login needs: it follows redirects, stores cookies, and submits forms as a user
+ * does who logs in or cancels.
  */
 
-/** `cancel` presses the button that says no, wherever there is one. */
+/** `cancel` presses the button that cancels, wherever there is one. */
 export type LoginUser = { readonly user: string; readonly password: string } | 'cancel';
 
 export interface Page {
@@ -15,8 +15,8 @@ export interface Page {
 const MAX_STEPS = 20;
 
 /**
- * @param home an origin at which the walk ends, with the address and without asking for its page
- * @returns the page on which it ends: one without a form, or one that was already filled in
+ * @param home an origin at which the function stops, with the address and without requesting the page
+ * @returns the last page: one without a form, or with one that was already submitted
  */
 export async function browse(address: string, user: LoginUser, home?: string): Promise<Page> {
   const cookies = new Map<string, string>();
@@ -84,7 +84,7 @@ function attribute(tag: string, name: string): string {
   return value.replaceAll('&amp;', '&');
 }
 
-/** By host alone: no two parts of a login share one and must not see each other's. */
+/** Stores cookies by host only: the parts of a login that must not share cookies have different hosts. */
 function keepCookies(cookies: Map<string, string>, url: URL, response: Response): void {
   for (const line of response.headers.getSetCookie()) {
     const [pair = ''] = line.split(';');

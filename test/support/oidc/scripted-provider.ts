@@ -1,7 +1,7 @@
 /**
- * A provider that says whatever the test wants it to: for answers that no honest one gives. Its ID tokens
- * bear no valid signature, since a client that gets them over its own connection need not look at it (OpenID
- * Connect Core 1.0 §3.1.3.7, 6).
+ * A provider that returns whatever the test wants, for responses that no honest provider sends. Its ID tokens
+ * have no valid signature, since a client that receives them over its own connection need not verify it
+ * (OpenID Connect Core 1.0 §3.1.3.7, 6).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -16,22 +16,22 @@ export interface Asked {
 export interface Said {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON unless it is a string. */
+  /** Sent as JSON unless it is a string. */
   readonly body: unknown;
 }
 
 export interface ScriptedProvider {
   readonly issuer: string;
-  /** What came to the token and device endpoints. */
+  /** The requests to the token and device endpoints. */
   readonly asked: Asked[];
-  /** Over the discovery document; undefined takes a member out of it. */
+  /** Merged over the discovery document; undefined removes a member. */
   readonly metadata: Record<string, unknown>;
-  /** What the discovery document's address says instead of it. */
+  /** Returned in place of the discovery document. */
   discovery?: Said;
-  /** Of the token endpoint, one after the other; the last one stays. */
+  /** Responses of the token endpoint in order; the last one is repeated. */
   tokenAnswers: Said[];
   deviceAnswer: Said;
-  /** `iss`, `aud`, `iat`, `exp` and `sub` are good unless they are given. */
+  /** `iss`, `aud`, `iat`, `exp` and `sub` are valid unless they are given. */
   idToken(claims?: Readonly<Record<string, unknown>>): string;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * An issuer that signs whatever it is given: for the shapes of providers that cannot be run here, for tokens
- * that no honest provider makes, and for documents that are broken.
+ * An issuer that signs any payload: for tokens of providers that cannot run here, for tokens that no honest
+ * provider issues, and for invalid documents.
  */
 import type { ServerResponse } from 'node:http';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
@@ -13,11 +13,11 @@ interface SigningKey {
 }
 
 type Page = 'discovery' | 'keys';
-/** Answers in place of the page. */
+/** Responds in place of the page. */
 type Fault = (response: ServerResponse) => void;
 
 export interface SigningIssuerOptions {
-  /** What it calls itself; by default, where it is. */
+  /** The issuer's name; by default its address. */
   readonly url?: string;
   readonly algorithm?: string;
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -26,16 +26,16 @@ export interface SigningIssuerOptions {
 export interface SigningIssuer {
   readonly url: string;
   readonly discoveryURL: string;
-  /** How often each page was asked for. */
+  /** The number of requests for each page. */
   readonly requests: Record<Page, number>;
   readonly faults: Partial<Record<Page, Fault>>;
-  /** Changes to what it publishes. */
+  /** Changes the published documents. */
   publish(change: { discovery?: Record<string, unknown>; keys?: readonly unknown[] }): void;
-  /** The public keys at present. */
+  /** The current public keys. */
   readonly keys: readonly JWK[];
-  /** `iss`, `iat` and `exp` are filled in where the payload does not say. */
+  /** `iss`, `iat` and `exp` are added if they are missing in the payload. */
   sign(payload: Record<string, unknown>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Signs with a new key from now on, which alone is published. */
+  /** Signs with a new key from now on, and publishes only that key. */
   rotate(): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;

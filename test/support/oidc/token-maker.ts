@@ -1,7 +1,4 @@
-/**
- * An issuer of several names over TLS that signs whatever it is given, byte by byte: for tokens that no
- * library makes.
- */
+/** An issuer with several names over TLS that signs any bytes, for tokens that no library creates. */
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { KeyPair } from '../tls/authority.ts';
 import { startLoopbackServer } from './loopback-server.ts';
@@ -16,7 +13,7 @@ const HALVES: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 
 
 export interface TokenMaker {
   readonly origin: string;
-  /** @param payload JSON, or what is made JSON */
+  /** @param payload JSON text, or an object that is encoded as JSON */
   token(payload: object | string, header?: object, key?: string): string;
   stop(): Promise<void>;
 }

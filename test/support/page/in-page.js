@@ -1,10 +1,10 @@
 /**
- * What a page must be for people who see little, use no mouse, or hear it read out. Runs in the browser: the whole file
- * is one expression.
+ * Checks of a page for users with low vision, without a mouse, or with a screen reader. Runs in the browser: the whole
+ * file is one expression.
  * WCAG 2.2 §1.3.1, §1.4.3, §1.4.10, §2.4.2, §3.1.1, §4.1.2.
  */
 ({
-  /** Texts with too little contrast against what is behind them, each with its ratio. */
+  /** Texts with too little contrast to their background, each with its ratio. */
   faintTexts() {
     const LEAST = 4.5;
     const parse = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);

@@ -1,6 +1,4 @@
-/**
- * Asks a page in the browser what is wrong with it; see `in-page.js`.
- */
+/** Checks a page in the browser for faults; see `in-page.js`. */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 
@@ -8,7 +6,7 @@ const SOURCE = readFileSync(new URL('in-page.js', import.meta.url), 'utf8')
   .trim()
   .replace(/;$/, '');
 
-/** @returns what is wrong, in words; nothing where all is well */
+/** @returns a description of each fault; empty if there are none */
 export async function pageFaults(page: Page): Promise<string[]> {
   const faults: unknown = await page.evaluate(
     `(() => { const checks = ${SOURCE}; return [...checks.faintTexts(), ...checks.structureFaults(), ...checks.overflowing()]; })()`,

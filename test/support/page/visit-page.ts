@@ -1,6 +1,4 @@
-/**
- * A user at the portal in a real browser, and how a page looks on a desktop and on a phone, light and dark.
- */
+/** A user of the portal in a real browser, and pages on a desktop and on a phone in light and dark mode. */
 import { mkdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import type { Test } from 'tap';
@@ -16,7 +14,7 @@ const VIEWS = [
   ['phone-dark', PHONE, 'dark'],
 ] as const;
 
-/** A browser's window in which scripts are off. */
+/** A browser window in which scripts are disabled. */
 export async function openWindow(t: Pick<Test, 'teardown'>, browser: Browser): Promise<Page> {
   const context = await browser.newContext({
     ...{ ignoreHTTPSErrors: true, locale: 'en-GB', viewport: DESKTOP },
@@ -27,14 +25,14 @@ export async function openWindow(t: Pick<Test, 'teardown'>, browser: Browser): P
   return context.newPage();
 }
 
-/** With Keystone, in the project `web`, on the sign-in page that the window shows. */
+/** Signs in with Keystone to the project `web`, on the sign-in page in the window. */
 export async function signInAs(page: Page, user: string, domain = 'acme'): Promise<void> {
   const entered = { 'User name': user, Password: `${user}-pass`, Domain: domain, Project: 'web' };
   for (const [label, text] of Object.entries(entered)) await page.getByLabel(label).fill(text);
   await press(page, 'Sign in');
 }
 
-/** Presses a button that loads a page. */
+/** Presses a button that loads a new page. */
 export async function press(page: Page, name: string | RegExp): Promise<void> {
   await Promise.all([
     page.waitForEvent('load'),
@@ -42,7 +40,9 @@ export async function press(page: Page, name: string | RegExp): Promise<void> {
   ]);
 }
 
-/** Takes pictures of the page, light and dark, on a desktop and on a phone, and looks for faults of each. */
+/**
+ * Takes screenshots of the page in light and dark mode, on a desktop and on a phone, and asserts no faults.
+ */
 export async function assertShown(t: Test, browser: Browser, name: string, content: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   for (const [view, viewport, colorScheme] of VIEWS) {
@@ -50,10 +50,10 @@ export async function assertShown(t: Test, browser: Browser, name: string, conte
     const page = await context.newPage();
     await page.setContent(content);
     await page.screenshot({ path: `${PICTURES}/${name}-${view}.png`, fullPage: true });
-    t.same(await pageFaults(page), [], `${name}, ${view}`);
+    t.same(await pageFaults(page), [], `${name} has no faults, ${view}`);
     await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true');
     await page.screenshot({ path: `${PICTURES}/${name}-open-${view}.png`, fullPage: true });
-    t.same(await pageFaults(page), [], `${name}, all open, ${view}`);
+    t.same(await pageFaults(page), [], `${name} has no faults with all details open, ${view}`);
     await context.close();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL in a folder of its own, on a socket alone. It refuses to run as root, so then it runs as
- * the overflow user.
+ * A real PostgreSQL in its own folder, on a Unix socket only. It refuses to run as root; in that case it runs
+ * as the overflow user.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { eventually } from '../eventually.ts';
 
-/** The user and the group without rights on every Linux. */
+/** The user and the group without rights on any Linux. */
 const OVERFLOW = '65534';
 const INSTALLED = '/usr/lib/postgresql/*/bin/initdb';
 
@@ -73,7 +73,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-/** Debian does not put them on the path. The newest version is the last. */
+/** The folder of the binaries, which Debian does not add to PATH. The newest version is the last. */
 function binaries(): string | undefined {
   return globSync(INSTALLED)
     .sort()

@@ -1,6 +1,7 @@
 /**
- * A program: an index that starts against an API server whose tenants have written far more than fits in
- * memory, and prints its state. Arguments: roles, bytes of each, and `access.maxIndexBytes`.
+ * A program that starts an index with an API server whose tenants have written far more than fits in memory,
+ * and prints the state of the index. Arguments: the number of roles, their size in bytes, and
+ * `access.maxIndexBytes`.
  */
 import { PassThrough } from 'node:stream';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -13,10 +14,10 @@ import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { eventually } from '../eventually.ts';
 
 const [roles = 0, bytes = 0, maxBytes = 0] = process.argv.slice(2).map(Number);
-/** As Stonegate reads of one response. */
+/** The limit of Stonegate for one response. */
 const MAX_RESPONSE = 16 * 1024 * 1024;
 
-/** No two rules are equal, and three roles are in each namespace. */
+/** A role: no two rules are equal, and each namespace has three roles. */
 function roleText(at: number): string {
   const metadata = {
     name: `r${at}`,
@@ -32,7 +33,7 @@ function roleText(at: number): string {
   return `{"metadata":${JSON.stringify(metadata)},"rules":[${rules.join(',')}]}`;
 }
 
-/** A page of a list of the resource. @throws StatusError if it is larger than what is read */
+/** A page of a list of the resource. @throws StatusError if it exceeds the limit for one response */
 function pageText(target: string): string {
   const { pathname, searchParams } = new URL(target, 'http://localhost');
   const from = Number(searchParams.get('continue') ?? 0);

@@ -1,6 +1,6 @@
 /**
- * Calls the `stonegate` command several times in this process, which loads its modules only once. The first
- * argument is a JSON list of the calls' words. It prints the list of what became of them.
+ * Calls the `stonegate` command several times in one process, which loads its modules only once. The first
+ * argument is a JSON list of the arguments of each call. It prints the list of the results.
  */
 const { argv, stdout, stderr } = process;
 const [node = '', , given = '[]'] = argv;
@@ -17,7 +17,7 @@ for (const [index, words] of calls.entries()) {
     Object.assign(stream, { write });
   }
   argv.splice(0, argv.length, node, 'stonegate', ...words);
-  // The query makes it run again.
+  // The query makes Node evaluate the module again.
   await import(`../../../src/main.ts?${index}`);
   results.push({ code: process.exitCode, signal: null, ...printed });
 }

@@ -1,6 +1,6 @@
 /**
- * For each alert, series with which it fires, and series near them with which it does not. Values are written
- * as promtool expands them: `0+2x60` begins at 0 and grows by 2 for 60 minutes, `_` is no sample.
+ * For each alert, series with which it fires, and similar series with which it does not. Values are in
+ * promtool’s notation: `0+2x60` begins at 0 and grows by 2 for 60 minutes, `_` is no sample.
  * https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
  */
 
@@ -8,7 +8,7 @@ type Series = Readonly<Record<string, string>>;
 
 export interface AlertCase {
   readonly alert: string;
-  /** Minutes after which it fires, or does not. */
+  /** Minutes after which the alert fires, or does not. */
   readonly after: number;
   readonly fires: Series;
   readonly silent: Series;
@@ -47,13 +47,13 @@ const runs = (good: string, bad: string): Series => ({
   'stonegate_controller_runs_total{controller="bindings",result="error"}': bad,
 });
 
-/** Of the controller of policies, or of publishing. */
+/** Runs of the controller of policies or of publishing. */
 const controllerRuns = (controller: 'policies' | 'publishing', good: string, bad: string): Series => ({
   [`stonegate_controller_runs_total{controller="${controller}",result="ok"}`]: good,
   [`stonegate_controller_runs_total{controller="${controller}",result="incomplete"}`]: bad,
 });
 
-/** In promtool's time, which begins at 0: an end in so many hours, 20 minutes from the start. */
+/** A certificate that expires this many hours after minute 20; promtool's time begins at 0. */
 const certificate = (hours: number): Series => ({
   'stonegate_certificate_not_after_timestamp_seconds{field="server.tls.certFile"}': `${20 * 60 + hours * 3600}x60`,
 });
@@ -245,7 +245,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'StonegateIndexIncomplete',
     after: 10,
     fires: index('0x60', '5x60'),
-    // access.index is off.
+    // Here `access.index` is off.
     silent: { stonegate_rbac_index_synced: '0x60' },
   },
   {

@@ -1,6 +1,6 @@
 /**
  * A real Stonegate with a real Redis, scraped by a real Prometheus, while one backend after another fails.
- * Each fault lasts until the alert that belongs to it would fire, apart from the alert's `for`.
+ * Each fault lasts until its alert would fire, apart from the alert’s `for`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { alerts } from './rules.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const DAY = 86_400_000;
-/** More than one request, so that a ratio rises soon. */
+/** Requests per repetition: more than one, so that ratios rise quickly. */
 const EACH_TIME = 5;
 
 const PUBLISHED_FROM = 'shared';
@@ -31,7 +31,7 @@ const AUDITORS = {
 
 export interface FaultyRun {
   readonly prometheus: Prometheus;
-  /** Alerts whose expression was true in the run. */
+  /** The alerts whose expression was true during the run. */
   readonly fired: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
   const watch = openRequest(destination, known, `${CONFIGMAPS}?watch=true`);
   await watch.until('"settings"');
   await ordinaryTraffic(site);
-  // A reload empties the memory, so that what was validated before is found in Redis.
+  // A reload clears the cache in memory, so that earlier validations are read from Redis.
   await eventually(async () => {
     stonegate.signal('SIGHUP');
     await ask(known);
@@ -107,7 +107,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
   };
 }
 
-/** A certificate of one day, and an audit log on a full disk. */
+/** Configures a certificate that is valid for a day, and an audit log on a full disk. */
 async function configure(
   testbed: Testbed,
   folder: string,

@@ -16,15 +16,15 @@ export function prometheusMissing(): string | undefined {
 
 export interface Sample {
   readonly metric: Readonly<Record<string, string>>;
-  /** Seconds since the epoch and value. */
+  /** Times in seconds since the epoch, with values. */
   readonly values: readonly (readonly [at: number, value: string])[];
 }
 
 export interface Prometheus {
-  /** The series of an instant query: each has one value. Rejects if the query is invalid. */
+  /** The series of an instant query, each with one value. Rejects if the query is invalid. */
   query(expr: string): Promise<Sample[]>;
   /**
-   * @param from seconds since the epoch; to now
+   * @param from seconds since the epoch; the range ends now
    * @param step seconds between two values
    */
   queryRange(expr: string, from: number, step?: number): Promise<Sample[]>;
@@ -33,11 +33,11 @@ export interface Prometheus {
 
 export interface PrometheusOptions {
   readonly folder: string;
-  /** `host:port` of what is scraped. */
+  /** `host:port` of the scraped target. */
   readonly target: string;
 }
 
-/** Short, so that a test has rates soon; long enough for a scrape on a busy machine. */
+/** Short, so that a test has rates quickly; long enough for a scrape on a busy machine. */
 const INTERVAL = '1s';
 
 export async function startPrometheus({ folder, target }: PrometheusOptions): Promise<Prometheus> {

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { parse } from 'yaml';
 
 export const RULES = 'config/alerts/stonegate.yaml';
-/** Where alerts find their runbook, unless an operator or a release has set another place. */
+/** The runbook in the alerts, unless an operator or a release has set another one. */
 export const RUNBOOK = 'https://stonegate.dev/docs/operations.md';
 
 export interface Rule {
@@ -32,7 +32,7 @@ export function alerts(): Alert[] {
 }
 
 export interface DashboardQuery {
-  /** Dashboard, panel and reference. */
+  /** The dashboard, the panel and the id of the query. */
   readonly name: string;
   readonly expr: string;
 }
@@ -44,7 +44,7 @@ interface DashboardFile {
   }[];
 }
 
-/** As Grafana sends them if all jobs and instances are chosen. */
+/** The queries that Grafana sends if all jobs and instances are selected. */
 export function dashboardQueries(rateInterval: string): DashboardQuery[] {
   return globSync('config/dashboards/*.json')
     .sort()

@@ -1,6 +1,6 @@
 /**
- * The accounts of rates as Redis keeps them, in memory and with the test's clock: what `token-script.ts` does
- * in Lua. `test/integration/rates.test.ts` holds the two against each other.
+ * The rate accounts of Redis in memory and with the clock of the test: what `token-script.ts` does in Lua.
+ * `test/integration/rates.test.ts` compares the two.
  */
 import type { Clock } from '../../../src/lib/clock.ts';
 
@@ -8,7 +8,7 @@ export function createMemoryAccounts(clock: Pick<Clock, 'now'>) {
   const accounts = {
     /** Key → TAT in microseconds. */
     keys: new Map<string, number>(),
-    /** Answers nothing while true. */
+    /** While true, no request gets a response. */
     away: false,
     commands: 0,
     async run(_script: unknown, keys: readonly string[], values: readonly number[]) {

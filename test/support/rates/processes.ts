@@ -1,6 +1,4 @@
-/**
- * Processes that share accounts of rates, with the test's clock.
- */
+/** Processes that share rate accounts, with the clock of the test. */
 
 import { StatusError } from '../../../src/errors/status-error.ts';
 import type { RatesConfiguration } from '../../../src/features/rates/rates-configuration.ts';
@@ -26,7 +24,7 @@ export const EXEC: LimitedRequest = { isResourceRequest: true, verb: 'create', l
 
 export interface SiteOptions {
   readonly rates: Partial<RatesConfiguration>;
-  /** One without it. */
+  /** By default one. */
   readonly processes?: number;
   readonly redis?: boolean;
   readonly more?: Partial<RequestRatesOptions>;
@@ -54,7 +52,7 @@ export function createRatesSite({ rates, processes = 1, redis = false, more = {}
     accounts,
     create,
     processes: running,
-    /** @returns undefined if the request is admitted, else the refusal */
+    /** @returns undefined if the request is admitted; otherwise the refusal */
     async ask(
       request: LimitedRequest = GET,
       { user = 'alice', as, tenant = 'acme', by = running[0] }: Asking = {},
@@ -74,9 +72,9 @@ export function createRatesSite({ rates, processes = 1, redis = false, more = {}
 
 interface Asking {
   readonly user?: string;
-  /** The user whom they impersonate. */
+  /** The user whom the caller impersonates. */
   readonly as?: string;
   readonly tenant?: string;
-  /** The first process without it. */
+  /** By default the first process. */
   readonly by?: RequestRates | undefined;
 }

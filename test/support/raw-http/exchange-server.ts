@@ -1,4 +1,4 @@
-/** A minimal listener over Node's HTTP/1.1 server, for tests with real sockets and real backpressure. */
+/** A minimal listener on Node’s HTTP/1.1 server, for tests with real sockets and real backpressure. */
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -71,7 +71,7 @@ function toExchange(
   };
 }
 
-/** @param drains emits 'drain'; an upgraded socket does not report it to its response */
+/** @param drains the stream that emits 'drain'; an upgraded socket does not report it to its response */
 function toWriter(response: http.ServerResponse, connection: Duplex, drains: Writable): ResponseWriter {
   let remaining: number | undefined;
   return {
@@ -86,14 +86,14 @@ function toWriter(response: http.ServerResponse, connection: Duplex, drains: Wri
       const length = headerValue(headers, 'content-length');
       if (length !== undefined) remaining = Number(length);
       response.writeHead(status, headers.flat());
-      // The head now, as latin1; `flushHeaders` would send it as UTF-8.
+      // Sends the head now, as latin1; `flushHeaders` would send it as UTF-8.
       response.write('', 'latin1');
     },
     write(chunk) {
       if (remaining === undefined) return response.write(chunk);
       remaining -= chunk.length;
       if (remaining > 0) return response.write(chunk);
-      // As Stonegate's own listener does: the last byte of a declared length completes the response.
+      // As in Stonegate's own listener, the last byte of a declared length completes the response.
       response.end(chunk);
       return true;
     },

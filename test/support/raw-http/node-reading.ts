@@ -1,5 +1,5 @@
 /**
- * Parses a response with Node's own HTTP client, for comparison with ours. The connection is in memory, and
+ * Parses a response with Node’s own HTTP client, for comparison with ours. The connection is in memory, and
  * the bytes arrive one by one, which shows where the response ends.
  */
 import { once } from 'node:events';
@@ -12,13 +12,13 @@ export interface NodeReading {
   readonly fields: readonly HeaderField[];
   /** In latin1. */
   readonly content: string;
-  /** Bytes of the response; all if it ends with the connection. */
+  /** The size of the response in bytes; all bytes if it ends with the connection. */
   readonly size: number;
   /** Whether the connection may carry another request. */
   readonly persistent: boolean;
 }
 
-/** A socket that receives what a test emits and drops what is written. */
+/** A socket that receives what a test emits and discards what is written. */
 export class MemorySocket extends Duplex {
   override _read(): void {}
 
@@ -32,7 +32,7 @@ export class MemorySocket extends Duplex {
   unref(): void {}
 }
 
-/** An agent that would keep the connection. */
+/** An agent that would reuse the connection. */
 class MemoryAgent extends http.Agent {
   readonly socket = new MemorySocket();
 

@@ -1,4 +1,4 @@
-/** Parses a response, cut into pieces, with our HTTP client. */
+/** Parses a response that is split into pieces with our HTTP client. */
 import type { HeaderField } from '../../../src/lib/header-list.ts';
 import { Http1Error } from '../../../src/upstream/http1/errors.ts';
 import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
@@ -13,7 +13,7 @@ export interface OurReading {
   readonly content: string;
   /** The number of complete responses: never more than one. */
   readonly ended: number;
-  /** Why the connection is given up. */
+  /** Why the connection is closed. */
   readonly refusal: string | undefined;
 }
 
@@ -47,7 +47,7 @@ export function readByUs(pieces: readonly Buffer[], method: string): OurReading 
   return { status, fields, persistent, keepAliveTimeout, content, ended, refusal };
 }
 
-/** Bytes of the response; undefined if it ends with the connection or is refused. */
+/** The size of the response in bytes; undefined if it ends with the connection or is refused. */
 export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   let size: number | undefined;
   let at = 0;
@@ -70,7 +70,7 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
   return size;
 }
 
-/** Overwrites the bytes after the call, as a connection does. */
+/** Passes bytes to the reader and overwrites them afterwards, as a connection does. */
 function readLent(reader: ResponseParser, bytes: Buffer): void {
   const lent = Buffer.from(bytes);
   try {

@@ -29,12 +29,12 @@ export class RawConnection {
       .on('close', () => this.#notify());
   }
 
-  /** All that has arrived. */
+  /** All text that has arrived. */
   get received(): string {
     return this.#received;
   }
 
-  /** The other end has sent its FIN. */
+  /** Whether the other end has sent its FIN. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -60,7 +60,7 @@ export class RawConnection {
     return this.#received;
   }
 
-  /** Breaks off with a TCP reset. */
+  /** Breaks the connection with a TCP reset. */
   reset(): void {
     this.socket.resetAndDestroy();
   }

@@ -8,9 +8,9 @@ export interface RawServer {
   readonly port: number;
   /** Every connection so far. */
   readonly connections: readonly RawConnection[];
-  /** How many are open now. */
+  /** The number of open connections. */
   readonly open: number;
-  /** The next connection that no test has awaited yet, once the text has arrived on it. */
+  /** The next connection that was not returned yet, once the text has arrived on it. */
   next(text?: string): Promise<RawConnection>;
   /** Destroys every connection and stops listening. */
   close(): Promise<void>;

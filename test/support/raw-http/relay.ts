@@ -1,6 +1,6 @@
 /**
- * Client, relay and API server in one: a raw server as the API server, the upstream adapter before it, and
- * the thinnest listener before that. Tests play both ends.
+ * Client, relay and API server in one process: a raw server as the API server, the upstream adapter in front
+ * of it, and a minimal listener in front of that. Tests play the client and the API server.
  */
 import type { Test } from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
@@ -22,7 +22,7 @@ import { type RawServer, startRawServer } from './raw-server.ts';
 
 export const TIMEOUTS = { connect: 5_000, response: 60_000, body: 30_000 };
 
-/** The defaults. */
+/** The default limits. */
 export const LIMITS = { tenantQueue: { requests: 256, bytes: 8 * 1024 * 1024 }, sources: 16 };
 
 /** How one request ended; `heads` are the statuses passed to `onHead`. */
@@ -41,9 +41,9 @@ export interface Relay {
   readonly calls: readonly string[];
   /** Opens a connection to the relay. */
   client(): Promise<RawConnection>;
-  /** Opens one and sends this. */
+  /** Opens a connection to the relay and sends this text. */
   request(text: string): Promise<RawConnection>;
-  /** How the next request ended that no test has asked about yet. */
+  /** How the next request ended whose ending was not returned yet. */
   ending(): Promise<Ending>;
   stop(): void;
   close(): Promise<void>;
@@ -51,36 +51,36 @@ export interface Relay {
 
 export interface RelayOptions {
   readonly longRunning?: boolean;
-  /** As `longRunning` without it. */
+  /** By default the value of `longRunning`. */
   readonly endless?: boolean;
   /** Ends each request before its client or the API server does. */
   readonly ending?: StreamEnding;
-  /** Whether a workload answers. */
+  /** Whether a workload responds. */
   readonly proxied?: boolean;
-  /** Whether the API server itself answers. */
+  /** Whether the API server itself responds. */
   readonly servedByAPIServer?: boolean;
   /** Whether it is a watch whose events are filtered. */
   readonly dropsBookmarks?: boolean;
-  /** Reads a 403. */
+  /** Receives a 403 response. */
   readonly onForbidden?: NonNullable<UpstreamRequest['onForbidden']>;
-  /** Is given the body of a 201. */
+  /** Receives the body of a 201 response. */
   readonly onCreated?: (body: Buffer) => void;
   readonly maxBodyBytes?: number;
   readonly credential?: UpstreamCredential;
-  /** With whose credential requests go; Stonegate's without it. */
+  /** The sender whose credential requests carry; by default Stonegate. */
   readonly sender?: Sender;
-  /** Instead of the raw server's. */
+  /** The server's URL, in place of that of the raw server. */
   readonly server?: string;
   readonly ca?: string;
-  /** What the pipeline would have made of the client's headers. */
+  /** The header fields that the pipeline would forward for the client's. */
   readonly headers?: (exchange: Exchange) => HeaderList;
   /** Inspects or replaces the exchange. */
   readonly exchange?: (exchange: Exchange) => Exchange;
-  /** Milliseconds, instead of `TIMEOUTS`. */
+  /** In milliseconds, in place of `TIMEOUTS`. */
   readonly timeouts?: Partial<typeof TIMEOUTS>;
-  /** Instead of `LIMITS`. */
+  /** In place of `LIMITS`. */
   readonly limits?: Partial<typeof LIMITS>;
-  /** The webhook's path by which a request is reviewed; none is without it. */
+  /** The path of the webhook that reviews a request; by default no request is reviewed. */
   readonly pathOf?: (method: string, target: string) => string | undefined;
 }
 
@@ -91,7 +91,7 @@ export async function relayFor(test: Test, options: RelayOptions = {}): Promise<
   return relay;
 }
 
-/** A request whose head has reached the API server, with both ends of it. */
+/** A request whose head has reached the API server, with both of its connections. */
 export async function begun(test: Test, text: string, options: RelayOptions = {}) {
   const relay = await relayFor(test, options);
   const client = await relay.request(text);
@@ -99,7 +99,7 @@ export async function begun(test: Test, text: string, options: RelayOptions = {}
   return { relay, client, server };
 }
 
-/** One chunk of a body in chunks. */
+/** One chunk of a chunked body. */
 export function chunk(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }

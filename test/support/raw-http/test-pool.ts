@@ -1,6 +1,4 @@
-/**
- * A pool of connections to a test's server, and requests for it.
- */
+/** A pool of connections to the server of a test, and requests for it. */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import {
@@ -16,13 +14,13 @@ import { Recorder } from './recorder.ts';
 export interface TestPool {
   readonly pool: ConnectionPool;
   readonly clock: FakeClock;
-  /** Every connection that was made, our end of it. */
+  /** Our end of every connection that was made. */
   readonly sockets: readonly Socket[];
   ask(request: Asked, on?: Recorder['on']): Recorder;
 }
 
 export interface Asked {
-  /** Without it, GET. */
+  /** By default GET. */
   readonly method?: string;
   readonly target: string;
   readonly framing?: RequestFraming;
@@ -30,7 +28,7 @@ export interface Asked {
 }
 
 export const CONNECT_TIMEOUT = 5_000;
-/** How long a request waits for a connection to become free; another length than all others here. */
+/** How long a request waits for a free connection; different from all other timeouts here. */
 export const QUEUE_TIMEOUT = 20_000;
 
 const serialize = createHeadSerializer(() => true);

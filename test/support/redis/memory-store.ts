@@ -1,17 +1,17 @@
 /**
- * A shared store in memory, to be seen through and tampered with by a test: what replicas see of a Redis,
- * without one. Entries do not expire: code that relies on the expiry in Redis fails.
+ * A shared store in memory that a test can inspect and manipulate: what replicas see of a Redis, without one.
+ * Entries do not expire, so code that relies on expiry in Redis fails.
  */
 import type { SharedStore, StoreListener } from '../../../src/cache/shared-store.ts';
 
 export interface StoreConnection extends SharedStore {
-  /** Answers nothing while true. */
+  /** While true, the store does not respond. */
   away: boolean;
-  /** Refuses writes while true, as a full Redis does. */
+  /** While true, writes are refused, as by a full Redis. */
   full: boolean;
-  /** Misses messages while true. */
+  /** While true, messages are lost. */
   deaf: boolean;
-  /** Tells that messages may have been lost. */
+  /** Reports that messages may have been lost. */
   gap(): void;
 }
 

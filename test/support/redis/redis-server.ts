@@ -1,6 +1,4 @@
-/**
- * A real Redis in a folder of its own, to be started, stopped and frozen by a test.
- */
+/** A real Redis in its own folder, which a test starts, stops and freezes. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +8,7 @@ import { Redis } from 'ioredis';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 
-/** Why tests against Redis cannot run here; undefined where they can. */
+/** Why tests against Redis cannot run here; undefined if they can. */
 export function redisMissing(): string | undefined {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
@@ -28,20 +26,20 @@ export interface RedisServer {
   readonly port: number;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Keeps connections open and answers nothing, until `thaw`. */
+  /** Stops responding but leaves connections open, until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** One command on a connection of its own. */
+  /** Sends one command on a new connection. */
   command(...words: string[]): Promise<unknown>;
   /** Stops it and removes its folder. */
   remove(): Promise<void>;
 }
 
 export interface RedisServerOptions {
-  /** Lines of redis.conf. */
+  /** Additional lines of redis.conf. */
   readonly configuration?: readonly string[];
   readonly sentinel?: boolean;
-  /** Listen on a TCP port of the loopback, plain or with TLS; otherwise on a socket alone. */
+  /** Listens on a loopback TCP port, plain or with TLS; by default only on a Unix socket. */
   readonly tcp?: true | 'tls';
 }
 
@@ -86,7 +84,7 @@ export async function createRedisServer(options: RedisServerOptions = {}): Promi
   return server;
 }
 
-/** Over the socket, which a server of any kind here has. */
+/** Sends a command over the Unix socket, which every server here has. */
 async function command(socket: string, words: readonly string[]): Promise<unknown> {
   const [name = 'PING', ...rest] = words;
   const connection = new Redis(socket, {
@@ -94,7 +92,7 @@ async function command(socket: string, words: readonly string[]): Promise<unknow
     retryStrategy: () => null,
     disconnectTimeout: 10,
   });
-  // What went wrong is thrown by the calls below.
+  // The calls below throw the error.
   connection.on('error', () => {});
   try {
     await connection.connect();

@@ -1,5 +1,6 @@
 /**
- * One replica's caches over a shared store, with a backend that a test fills: which credential is whose.
+ * The caches of one replica over a shared store, with a backend in which a test sets the owner of each
+ * credential.
  */
 
 import type { Validated } from '../../../src/cache/credential-cache.ts';
@@ -12,7 +13,7 @@ import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
 import { noTelemetry, type Telemetry } from '../../../src/lib/telemetry.ts';
 
-/** The facts a test's backend knows of a credential. */
+/** What the backend of a test knows about a credential. */
 export interface Facts {
   readonly name: string;
 }
@@ -21,7 +22,7 @@ export const sealingKey = (seed: number): Buffer => Buffer.alloc(32, seed);
 
 export const factsCodec = { name: 'keystone', encode: (facts: Facts) => JSON.stringify(facts), decode };
 
-/** Milliseconds: as the defaults of the configuration. */
+/** In milliseconds, as the default of the configuration. */
 export const TTL = 60_000;
 
 export interface ReplicaOptions extends Partial<CredentialCacheOptions<Facts>> {
@@ -70,14 +71,14 @@ function decode(text: string): Facts | undefined {
   return typeof facts.name === 'string' ? { name: facts.name } : undefined;
 }
 
-/** A backend that counts what it is asked, and answers as it is told to. */
+/** A backend that counts its requests and responds as the test says. */
 export function createBackend(clock: Clock) {
   const backend = {
     asked: [] as string[],
-    /** Lives so long, in milliseconds. */
+    /** The lifetime of a credential in milliseconds. */
     credentialLife: 3_600_000,
     tags: (name: string): readonly string[] => [`user:${name}`, 'tenant:acme'],
-    /** The user's name, or undefined for a bad credential; may throw or wait. */
+    /** The user's name, or undefined for an invalid credential; may throw or wait. */
     answer: async (): Promise<string | undefined> => 'alice',
     load: async (reason: 'miss' | 'refresh'): Promise<Validated<Facts>> => {
       backend.asked.push(reason);

@@ -1,14 +1,14 @@
 /**
- * A worker thread that floods a listener over HTTP/2 and is gone: thousands of request heads in one write,
- * and the socket destroyed while the listener, in its own thread, is at work on the first of them. The
- * preface goes ahead, so that the listener's own SETTINGS are on their way by then.
+ * A worker thread that floods a listener over HTTP/2 and disconnects: it sends thousands of request heads in
+ * one write and destroys the socket while the listener, in its own thread, processes the first of them. The
+ * preface is sent earlier, so that the listener’s own SETTINGS are in transit by then.
  */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { workerData } from 'node:worker_threads';
 import { END_HEADERS, END_STREAM, FRAME, frame, GET_ROOT, HELLO } from './raw-http2.ts';
 
-/** What the worker is started with. */
+/** The data with which the worker is started. */
 export interface DeadFlood {
   readonly port: number;
   /** PEM. */

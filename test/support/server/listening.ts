@@ -1,6 +1,5 @@
 /**
- * A listener on loopback with a certificate of its own, and the ways to speak to it: parsed, and as raw
- * bytes.
+ * A listener on loopback with its own certificate, and ways to communicate with it: parsed and as raw bytes.
  */
 import { once } from 'node:events';
 import {
@@ -31,7 +30,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** @param serve answers each exchange; without it, everything is answered with 200 and the target */
+/** @param serve handles each exchange; by default the response is 200 with the target */
 export async function startListener(
   serve: ListenerOptions['serve'] = echoTarget,
   options: Partial<ListenerOptions> = {},
@@ -87,10 +86,10 @@ export async function listenFor(
 
 /**
  * Sends the bytes on a new connection, and again on another one if a busy machine took longer for the
- * handshake or for the head than the listener allows: Node measures both by its own clock.
+ * handshake or the head than the listener allows, since Node measures both with its own clock.
  *
  * @param begun resolves when the listener serves the request
- * @returns `answers` has everything that the listener sends on this connection
+ * @returns `answers` collects everything that the listener sends on this connection
  */
 export async function socketInTime<T>(
   { socket: connect }: Listening,
@@ -160,7 +159,7 @@ export interface Http2Answer {
   readonly body: string;
 }
 
-/** One request over HTTP/2, answered to its end. */
+/** Sends one request over HTTP/2 and reads the whole response. */
 export async function request2(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,

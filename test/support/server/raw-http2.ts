@@ -1,5 +1,5 @@
 /**
- * HTTP/2 frames by hand, for what no decent client sends.
+ * HTTP/2 frames written by hand, for traffic that no well-behaved client sends.
  * RFC 9113 §4.1, §6.
  */
 
@@ -33,14 +33,14 @@ export function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** Preface and empty SETTINGS: what every client begins with. */
+/** The preface and empty SETTINGS, with which every client begins. */
 export const HELLO = Buffer.concat([PREFACE, frame(FRAME.settings, 0, 0)]);
 
 /** `GET / https` with an authority, from HPACK's static table and one literal (RFC 7541). */
 export const GET_ROOT = Buffer.from([0x82, 0x84, 0x87, 0x41, 0x01, 0x78]);
 
 /**
- * A field that is in no table, as its name and value stand; neither longer than 126 bytes (RFC 7541 §6.2.2).
+ * A literal field that is in no table; name and value of at most 126 bytes each (RFC 7541 §6.2.2).
  */
 export function literalField(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.of(0), stringLiteral(name), stringLiteral(value)]);
@@ -57,7 +57,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** The frames in what a server sent: type and payload. */
+/** The type and payload of each frame that a server sent. */
 function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length; ) {
@@ -68,12 +68,12 @@ function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buf
   return frames;
 }
 
-/** The error codes of the GOAWAY frames in what a server sent. */
+/** The error codes of the GOAWAY frames that a server sent. */
 export function goawayCodes(received: string): number[] {
   return goaways(received).map((payload) => payload.readUInt32BE(4));
 }
 
-/** The last streams that the GOAWAY frames in what a server sent name. */
+/** The last stream ids of the GOAWAY frames that a server sent. */
 export function lastStreams(received: string): number[] {
   return goaways(received).map((payload) => payload.readUInt32BE(0));
 }

@@ -1,6 +1,6 @@
 /**
- * Certificates for tests and the demo, made in process: an authority, and what it signs. Elliptic keys, since
- * they are made in a millisecond.
+ * Certificates for tests and the demo, created in process: an authority and the certificates that it signs.
+ * The keys are elliptic, since those take only a millisecond.
  */
 import { generate } from 'selfsigned';
 
@@ -11,14 +11,14 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** When a certificate is valid; from now on and for a year where nothing is said. */
+/** When a certificate is valid; by default from now on for a year. */
 export interface Period {
   readonly notBeforeDate?: Date;
   readonly notAfterDate?: Date;
 }
 
 export interface Authority extends KeyPair {
-  /** A certificate for a server on loopback, under these names besides. */
+  /** A certificate for a server on loopback and with these additional names. */
   server(commonName: string, names?: readonly string[], period?: Period): Promise<KeyPair>;
   /** A certificate for a client; `organizations` are its groups in Kubernetes. */
   client(commonName: string, organizations?: readonly string[]): Promise<KeyPair>;

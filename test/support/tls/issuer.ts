@@ -1,11 +1,12 @@
 /**
- * Certificates with any subject at all, attribute by attribute in the encoding that a test asks for: what
- * libraries refuse to make, and what a careless or wicked authority would sign. X.690 (DER), RFC 5280 §4.1.
+ * Certificates with any subject, attribute by attribute in the encoding that a test wants: certificates that
+ * libraries refuse to create, but that a careless or malicious authority may sign. X.690 (DER), RFC 5280
+ * §4.1.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyPair } from './authority.ts';
 
-/** A type, its value, and the tag of its encoding: UTF8String without one. */
+/** A type, its value, and the tag of its encoding; by default UTF8String. */
 export type Attribute = readonly ['CN' | 'O' | 'OU', string | Buffer, tag?: number];
 /** Each member is an RDN: one attribute, or several that count as one. */
 export type Subject = readonly (Attribute | readonly Attribute[])[];
@@ -13,13 +14,13 @@ export type Subject = readonly (Attribute | readonly Attribute[])[];
 export interface Issuer extends KeyPair {
   readonly name: Subject;
   issue(subject: Subject, options?: IssueOptions): KeyPair;
-  /** An authority below this one; its `cert` is its own alone. */
+  /** An intermediate authority below this one; its `cert` contains only its own certificate. */
   issuer(commonName: string, options?: IssueOptions): Issuer;
 }
 
 export interface IssueOptions {
   readonly notAfter?: Date;
-  /** May be used by clients; default true. */
+  /** Whether clients may use the certificate; true by default. */
   readonly forClients?: boolean;
 }
 
@@ -28,14 +29,14 @@ const TYPES = { CN: [0x55, 4, 3], O: [0x55, 4, 10], OU: [0x55, 4, 11] } as const
 const ECDSA_WITH_SHA256 = sequence(encode(0x06, [0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2]));
 const DAY = 86_400_000;
 
-/** An authority of its own. */
+/** A root authority. */
 export function createIssuer(commonName: string, options: IssueOptions = {}): Issuer {
   const key = newKey();
   const name: Subject = [['CN', commonName]];
   return issuerOf(name, key, certificate(name, key, name, key, { ...options, ca: true }));
 }
 
-/** The holder of this name and key, whether or not it may sign. */
+/** An issuer with this name and key, even if its certificate may not sign. */
 export function issuerOf(name: Subject, key: string, cert: string): Issuer {
   return {
     name,
@@ -112,7 +113,7 @@ function basicConstraints(ca: boolean): Buffer {
   return sequence(encode(0x06, [0x55, 0x1d, 0x13]), encode(0x01, [0xff]), encode(0x04, value));
 }
 
-/** clientAuth or serverAuth, RFC 5280 §4.2.1.12. */
+/** The purpose clientAuth or serverAuth, RFC 5280 §4.2.1.12. */
 function purpose(forClients: boolean): Buffer {
   const value = sequence(encode(0x06, [0x2b, 6, 1, 5, 5, 7, 3, forClients ? 2 : 1]));
   return sequence(encode(0x06, [0x55, 0x1d, 0x25]), encode(0x04, value));

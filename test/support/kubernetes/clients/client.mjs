@@ -1,4 +1,4 @@
-// What programs in JavaScript do with @kubernetes/client-node. Prints what it saw as JSON.
+// Uses @kubernetes/client-node as JavaScript programs do, and prints the results as JSON.
 //   client.mjs FOLDER_OF_THE_CLIENT KUBECONFIG NAMESPACE
 import { createRequire } from 'node:module';
 import { PassThrough } from 'node:stream';
@@ -19,7 +19,7 @@ await core.createNamespacedConfigMap({ namespace, body: { metadata, data: { colo
 const list = await core.listNamespacedConfigMap({ namespace, labelSelector: 'from=javascript' });
 saw.listed = list.items.map((item) => item.metadata.name);
 
-// Watches: changes after the list.
+// A watch: changes after the list.
 const changes = [];
 const watched = Promise.withResolvers();
 const request = await new Watch(config).watch(
@@ -34,7 +34,7 @@ const request = await new Watch(config).watch(
 const path = [{ op: 'replace', path: '/data/color', value: 'blue' }];
 await core.patchNamespacedConfigMap({ namespace, name: 'by-javascript', body: path });
 
-// An informer on the same objects.
+// An informer for the same objects.
 const informer = makeInformer(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
   core.listNamespacedConfigMap({ namespace }),
 );

@@ -19,7 +19,7 @@ saw["listed"] = [item.metadata.name for item in found.items]
 core.patch_namespaced_config_map("by-python", namespace, {"data": {"color": "blue"}})
 core.delete_namespaced_config_map("by-python", namespace)
 
-# Watches: what has happened since the list.
+# A watch: changes after the list.
 saw["watched"] = []
 watcher = watch.Watch()
 for event in watcher.stream(
