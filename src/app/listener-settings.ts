@@ -1,6 +1,6 @@
 /**
- * What the listeners of both kinds of process share: the content of their TLS files, and the settings of the
- * admission webhook's listener.
+ * Both kinds of process listen with these: the content of TLS files, and the settings of the admission
+ * webhook's listener.
  */
 import type { LoadedConfiguration } from '../config/load.ts';
 import type { ListenerOptions } from '../server/listener.ts';

@@ -1,5 +1,5 @@
 /**
- * What goes wrong in an expression. No message repeats a value, which may come from a token.
+ * Errors of expressions. No message repeats a value, which may come from a token.
  */
 
 /** The expression does not compile. */

@@ -14,7 +14,7 @@ interface Candidate {
   readonly home: string;
   readonly tenant: string;
   readonly policy: Policy;
-  /** Those of the home tenant. */
+  /** The policy's subjects in the home tenant. */
   readonly subjects: readonly PolicySubject[];
   readonly permit: Permit;
 }

@@ -150,7 +150,7 @@ export class PolicyUpdates {
   }
 }
 
-/** What the controller acts on. An object whose status was written is not a change. */
+/** Selects what the controller acts on. An object whose status was written is not a change. */
 function controlledBy({ policies, forms, facts, statuses }: PolicySnapshot) {
   const tenants = facts.tenants.map(({ name }) => name);
   const states = statuses.map(({ object, ...state }) => [

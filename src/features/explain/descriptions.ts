@@ -136,7 +136,7 @@ export function actingWords({ user, impersonator, crossing }: Scoped): string {
 
 type Route = Outgoing['route'];
 
-/** What goes to the API server, as the user or as Stonegate itself; undefined if nothing does. */
+/** Describes the request to the API server, as the user or as Stonegate; undefined if none is sent. */
 function sentRequest(route: Route) {
   if (route.kind === 'own-api' || route.kind === 'own-discovery') return undefined;
   if (route.kind === 'self-review' && route.review === 'subject') return undefined;

@@ -1,5 +1,5 @@
 /**
- * What an explanation records: how each stage ended, what each authenticator and authorizer said, and
+ * Records for an explanation how each stage ended, what each authenticator and authorizer said, and
  * whether the API server would allow the request. Text from outside passes through `redactSecrets`, so that
  * no credential is shown.
  */

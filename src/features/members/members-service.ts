@@ -55,7 +55,7 @@ export interface ChangeOptions {
   readonly force?: boolean;
 }
 
-/** What was asked for, with notes for the user: sentences without a full stop. */
+/** A result with notes for the user. A note is a sentence without a full stop. */
 export interface WithNotes<T> {
   readonly result: T;
   readonly notes: readonly string[];
@@ -150,7 +150,7 @@ export function createMembersService(options: MembersOptions) {
   }
 
   return {
-    /** Those whose members the user sees, by name. */
+    /** @returns the names of the namespaces whose members the user sees */
     async namespaces(identity: Identity): Promise<readonly string[]> {
       const { subject, user } = await viewAs(identity, '', options);
       return namespacesAllowed(options.access.index, subject, visibleNamespaces(user.tenant), 'visible');

@@ -46,7 +46,7 @@ export interface FoundMember extends MemberName {
   /** The name of the member as an object of Kubernetes. It follows from type and name. */
   readonly id: string;
   readonly key: SubjectKey;
-  /** Those of the whole cluster or tenant come first. */
+  /** Grants in the whole cluster or tenant come first. */
   readonly grants: readonly MemberGrant[];
   /** The word of the highest role, or the names of all. */
   readonly role: string;

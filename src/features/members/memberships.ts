@@ -14,7 +14,7 @@ import { operatorPlace } from '../tenancy-mode.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
 import { readTeam, TEAMS } from './team-v1alpha1.ts';
 
-/** For how many milliseconds memberships count that were not proven again. */
+/** Memberships count for so many milliseconds after the informer last proved them. */
 const MEMBERSHIP_LIFETIME = 180_000;
 
 export interface Memberships {

@@ -1,6 +1,6 @@
 /**
- * What a signed-in user does besides pages with forms of their own: the kubeconfig, switching to another
- * project and signing out.
+ * Handlers of a signed-in user's requests that are no pages: the kubeconfig, switching to another project
+ * and signing out.
  */
 import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';

@@ -38,7 +38,7 @@ export function accountOf(
     issuer,
     tenant: status.tenant,
     username: status.user.username,
-    /** By their names in role bindings, and in words if Keystone's names are known. */
+    /** Each has its name in role bindings, and Keystone's names in words if they are known. */
     groups: status.user.groups.map((name) => ({ name, inWords: keystoneGroupInWords(name, nameOf) })),
     project,
     roles: status.roles,

@@ -14,7 +14,7 @@ export const OIDC_COOKIE = '__Host-stonegate-oidc';
 
 /** The sealed Keystone token of a sign-in, which can be exchanged for another project's. */
 export const TOKEN_COOKIE = '__Host-stonegate-keystone';
-/** What the next page says once. */
+/** The sealed message that the next page shows once. */
 export const FLASH_COOKIE = '__Host-stonegate-flash';
 /** The sealed secret of an invitation whose link the browser has followed. */
 export const INVITATION_COOKIE = '__Host-stonegate-invitation';

@@ -1,6 +1,6 @@
 /**
- * What a page says once, after a form of it was done: sealed in a cookie for this session and this page. So
- * a secret that is shown once is in no URL and in no memory here, and a reload does not show it again.
+ * The message that a page shows once after its form was done, sealed in a cookie for this session and page.
+ * So a secret that is shown once is in no URL and in no memory here, and a reload does not show it again.
  */
 import { z } from 'zod';
 import type { HeaderField } from '../../lib/header-list.ts';

@@ -48,6 +48,8 @@ export interface UserPage<Source> {
   /** Without a source there is no page. */
   readonly sourceOf: (context: PortalContext) => Source | undefined;
   readonly show: (visit: Visit<Source>) => PageContent | Promise<PageContent>;
+  /** The actions of the page's forms, their fields `do`; a form with any other is refused. */
+  readonly actions?: readonly string[];
   /**
    * Does what a form asks for; a StatusError is shown above the form.
    *
@@ -65,6 +67,7 @@ export function userPage<Source>({
   path,
   sourceOf,
   show,
+  actions = [],
   act,
   headers = [],
 }: UserPage<Source>): [path: string, handlers: { readonly GET: Handle; readonly POST?: Handle }] {
@@ -115,6 +118,7 @@ ${main}`,
     if (session === undefined) return toSignIn(request, redirectTarget(target, path));
     const visit = visitOf(request, context, session);
     try {
+      if (!actions.includes(form.get('do') ?? '')) throw mistake('This form is not known here.');
       const flash = await act(form, visit);
       const { username } = context.identities.describe(session.identity).user;
       const done = { path, action: form.get('do'), user: username, source: request.source };

@@ -41,6 +41,7 @@ export const INVITATION_PAGE = userPage<Invitations>({
       }</div>`,
     };
   },
+  actions: ['accept'],
   async act(_entered, page) {
     const { source, identity, change } = page;
     const { namespace, role, team } = await orNoInvitation(source.accept(identity, secretOf(page), change));

@@ -56,7 +56,7 @@ export async function actOnInvitations(
   };
 }
 
-/** What is shown once of an invitation that was made. */
+/** Renders the link of a new invitation, which is shown once. */
 export function invitationLink(link: string): Html {
   return copied('The link', link);
 }

@@ -56,6 +56,7 @@ export const MEMBERS_PAGE = userPage<MembersService>({
       question: mayBeForced ? forceForm(page) : undefined,
     };
   },
+  actions: ['add', 'set', 'remove', 'invite', 'withdraw'],
   async act(entered, page) {
     const { source, identity, change } = page;
     const namespace = namespaceOf(page);

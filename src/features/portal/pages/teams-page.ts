@@ -38,6 +38,7 @@ ${button('Make the team')}`,
 }`,
     };
   },
+  actions: ['create', 'add', 'remove', 'invite', 'withdraw'],
   async act(entered, page) {
     const { teams, callerOf } = page.source;
     const name = entered.get('team') ?? '';

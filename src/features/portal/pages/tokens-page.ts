@@ -56,6 +56,7 @@ ${ended.length > 0 && html`<details><summary>${ended.length} that ended in the l
 ${form(page, 'create', fields(page))}</section>`,
     };
   },
+  actions: ['create', 'rotate', 'revoke'],
   async act(entered, { source, identity, change: { signal } }) {
     const name = entered.get('name') ?? '';
     switch (entered.get('do')) {
@@ -63,11 +64,9 @@ ${form(page, 'create', fields(page))}</section>`,
         return shownOnce(await source.create(identity, newToken(entered, source), signal), 'was made');
       case 'rotate':
         return shownOnce(await source.rotate(identity, name, OVERLAP, signal), 'has another secret');
-      case 'revoke':
+      default:
         await source.revoke(identity, name, signal);
         return { text: `The token ${name} is revoked.` };
-      default:
-        throw mistake('This form is not known here.');
     }
   },
 });
