@@ -7,10 +7,10 @@ import { writeFile } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
-import { loadConfiguration } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { runStonegate } from '../support/stonegate-process.ts';
 import { createTestbed } from '../support/testbed.ts';
 
 const stonegate = await startStonegate(t);
@@ -151,9 +151,9 @@ t.test(
     const bare = await createTestbed({ folder });
     t.teardown(() => bare.close());
     await writeFile(join(folder, 'apiserver-token'), '\n');
-    const result = await loadConfiguration(bare.configFile);
-    t.notOk(result.ok);
-    t.match(result.ok ? [] : result.problems, [{ path: 'upstream.credential.tokenFile' }]);
+    const { code, stderr } = await runStonegate('serve', '--config', bare.configFile);
+    t.equal(code, 1);
+    t.match(stderr, 'upstream.credential.tokenFile');
     t.same(bare.apiServer.requests, []);
   },
 );

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
+import { Backoff } from '../../lib/backoff.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { innermostCode } from '../../lib/error-code.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
@@ -18,8 +19,8 @@ import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
 import { innermost } from './oidc-login-error.ts';
 import { discoverProvider } from './oidc-provider.ts';
 
-const FIRST_RETRY = 1_000;
-const LAST_RETRY = 60_000;
+/** Milliseconds after failed fetches. */
+const RETRY = { first: 1_000, longest: 60_000 };
 
 export interface IssuerKeysOptions {
   /** Must equal the document's `issuer` and the token's `iss` exactly. */
@@ -73,7 +74,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
   const closing = new AbortController();
   let fetched: Fetched | undefined;
   let failure: Error | undefined = new Error('has not been asked yet');
-  let failures = 0;
+  const backoff = new Backoff({ ...RETRY, random });
   let running: Promise<void> | undefined;
   let timer: Timer | undefined;
   let nextOnDemand = Number.NEGATIVE_INFINITY;
@@ -99,7 +100,6 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
       failure = isLate
         ? fetchFailure(`did not answer within ${options.timeout} ms`, 'ETIMEDOUT')
         : fetchFailure(innermost(error), innermostCode(error));
-      failures += 1;
       const result = isLate ? 'timeout' : 'error';
       telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
       logger.warn(
@@ -114,7 +114,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   function accept(next: Fetched): void {
     failure = undefined;
-    failures = 0;
+    backoff.reset();
     if (next.digest === fetched?.digest) return;
     fetched = next;
     const fields = { issuer: url, keys: next.set.keys.length };
@@ -124,9 +124,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   function schedule(): void {
     if (closing.signal.aborted) return;
-    const backoff = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** (failures - 1));
-    const span = failures === 0 ? options.maxAge : backoff;
-    timer = clock.after(span * (1 - 0.2 * random.fraction()), () => void refresh());
+    const span = failure === undefined ? options.maxAge * (1 - 0.2 * random.fraction()) : backoff.next();
+    timer = clock.after(span, () => void refresh());
   }
 
   function isKnown(kid: string | undefined): boolean {

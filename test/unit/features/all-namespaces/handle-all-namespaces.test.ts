@@ -91,7 +91,11 @@ t.test('D024 after a change of the user’s access the next page of a list gets 
 t.test(
   'D025 a continue token of another user, path or selector, and an altered one, are refused with 400',
   async (t) => {
-    const alice = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
+    const readsBoth = [{ verbs: ['list'], apiGroups: [''], resources: ['pods', 'widgets'] }];
+    const alice = allNamespacesSite({
+      objects: [...podReader(['a', 'b']), clusterRole('pod-reader', readsBoth)],
+      contents: CONTENTS,
+    });
     const { continue: more } = metadataOf(await alice.get('/api/v1/pods?limit=2'));
     const bob = allNamespacesSite({
       objects: podReader(['a', 'b'], '', 'acme:bob'),
@@ -102,13 +106,14 @@ t.test(
     await t.rejects(bob.get(`/api/v1/pods?limit=2&continue=${more}`), malformed);
     t.same(bob.asked, []);
     const before = alice.asked.length;
-    for (const query of [
-      `limit=2&continue=${more}&labelSelector=a%3Db`,
-      `limit=2&continue=${tampered(more ?? '')}`,
-      'limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
-      `limit=2&continue=${more}&resourceVersion=5`,
+    for (const request of [
+      `widgets?limit=2&continue=${more}`,
+      `pods?limit=2&continue=${more}&labelSelector=a%3Db`,
+      `pods?limit=2&continue=${tampered(more ?? '')}`,
+      'pods?limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
+      `pods?limit=2&continue=${more}&resourceVersion=5`,
     ])
-      await t.rejects(alice.get(`/api/v1/pods?${query}`), malformed, query);
+      await t.rejects(alice.get(`/api/v1/${request}`), malformed, request);
     t.equal(alice.asked.length, before, 'nothing is requested');
   },
 );

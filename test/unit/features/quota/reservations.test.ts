@@ -79,7 +79,7 @@ t.test('a request is refused by the present state of the quota, never by a forme
   t.match((await late).verdict, { kind: 'admitted' });
 });
 
-t.test('D207 a replica whose updates always come too late responds with 429, not 409', async (t) => {
+t.test('D207 a replica whose updates always come too late gives up after eight', async (t) => {
   const { ask, objects, quota } = setUp();
   let attempts = 0;
   objects.before = (verb) => {
