@@ -133,6 +133,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
       reviewPathOf: reviewPathsOf(build.loaded),
       convertsProtobuf: mode.protobuf === 'asJSON',
       memory: new ByteBudget(INSPECTED_BODIES),
+      ownBodyBytes: OWN_BODY_BYTES,
       fetcher: upstream,
       clock,
       bodyTimeout,

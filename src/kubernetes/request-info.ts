@@ -67,7 +67,11 @@ export type RequestInfo = ResourceRequest | NonResourceRequest;
 const PROXIED: ReadonlySet<string> = new Set(['pods', 'services', 'nodes']);
 
 /** Whether the API server passes the request on to a pod, a service or a node. */
-export function isWorkload(info: RequestInfo): boolean {
+export function isWorkload(
+  info:
+    | Pick<NonResourceRequest, 'isResourceRequest'>
+    | Pick<ResourceRequest, 'isResourceRequest' | 'apiPrefix' | 'resource' | 'subresource' | 'verb'>,
+): boolean {
   return (
     info.isResourceRequest &&
     info.apiPrefix === 'api' &&

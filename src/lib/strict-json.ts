@@ -99,6 +99,8 @@ class KeyScan {
         }
         case COLON:
           this.#key(last);
+          // Of text that is not JSON, any number of colons would read it again.
+          last = '';
           break;
         case COMMA:
           this.#count();

@@ -64,7 +64,9 @@ export function deliver(delivery: Delivery): Promise<RelayResult> {
   const handler = stages.handlers[outgoing.kind];
   if (handler === undefined) return forward(delivery);
   if (!FILTERED_ROUTES.has(outgoing.kind)) requireScope(outgoing, stages.mode);
-  return handler(outgoing).then((handled) => write(delivery, handled));
+  const release = stages.bodies.reserve(outgoing);
+  const handling = release === undefined ? handler(outgoing) : handler(outgoing).finally(release);
+  return handling.then((handled) => write(delivery, handled));
 }
 
 function write(delivery: Delivery, handled: Handled): RelayResult | Promise<RelayResult> {

@@ -10,6 +10,7 @@ import {
   TEAM_GROUP_PREFIX,
   TENANT_GROUP_PREFIX,
 } from '../kubernetes/reserved-names.ts';
+import { memoize } from '../lib/memoize.ts';
 import type { RBACUser } from '../rbac/attributes.ts';
 import { allows } from '../rbac/decide.ts';
 import type { RBACIndex } from '../rbac/rbac-index.ts';
@@ -86,8 +87,11 @@ export class SubjectFilter {
   readonly #options: SubjectFilterOptions;
   /** Whether the viewer may list the RoleBindings of all namespaces. */
   readonly #listsEverywhere: boolean;
-  /** The key is the namespace; ClusterRoleBindings have the empty one. */
-  readonly #listable = new Map<string, boolean>();
+  /** ClusterRoleBindings have the empty namespace. */
+  readonly #mayListBindings = memoize((namespace) =>
+    this.#may('list', namespace === '' ? 'clusterrolebindings' : 'rolebindings', namespace, ''),
+  );
+  readonly #mayGetNamespace = memoize((namespace) => this.#may('get', 'namespaces', namespace, namespace));
 
   constructor(viewer: Viewer, options: SubjectFilterOptions) {
     this.viewer = viewer;
@@ -111,12 +115,7 @@ export class SubjectFilter {
    */
   mayList(namespace: string): boolean {
     if (this.viewer.isOperator === true || (namespace !== '' && this.#listsEverywhere)) return true;
-    const known = this.#listable.get(namespace);
-    if (known !== undefined) return known;
-    const resource = namespace === '' ? 'clusterrolebindings' : 'rolebindings';
-    const isAllowed = this.#may('list', resource, namespace, '');
-    this.#listable.set(namespace, isAllowed);
-    return isAllowed;
+    return this.#mayListBindings(namespace);
   }
 
   /** Whether the viewer may read a role or a binding, by the index. */
@@ -190,6 +189,6 @@ export class SubjectFilter {
    */
   #isOwnNamespace(place: string): boolean {
     const [namespace = ''] = place.split(':', 1);
-    return namespace.startsWith('kube-') || this.#may('get', 'namespaces', namespace, namespace);
+    return namespace.startsWith('kube-') || this.#mayGetNamespace(namespace);
   }
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Ask } from '../support/https-client.ts';
+import { openExec } from '../support/open-exec.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { posted } from '../support/token-client.ts';
 import { startTokenStandIn, type TokenStandIn } from '../support/token-standin.ts';
@@ -118,6 +119,23 @@ t.test(
     }
   },
 );
+
+t.test('a token that may read, but not create, opens no shell by WebSocket', async (t) => {
+  const site = await start(t);
+  const alice = site.keystoneToken('alice');
+  const { secret } = await site.make(alice, 'namespace/default/read', '+exec');
+  const headers = {
+    ...{ connection: 'Upgrade', upgrade: 'websocket' },
+    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' },
+    'sec-websocket-protocol': 'v5.channel.k8s.io',
+  };
+  t.match(await site.ask(secret, EXEC, { headers }), {
+    status: 403,
+    body: /cannot create resource \\"pods\/exec\\".*its scopes are namespace\/default\/read \+exec/,
+  });
+  const stronger = await site.make(alice, 'namespace/default/control', '+exec');
+  await openExec(t, site.destination, stronger.secret, 'websocket');
+});
 
 t.test(
   'D417 without the scope for it a token changes no tokens, members, policies or quotas of its owner',

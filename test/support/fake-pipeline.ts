@@ -112,7 +112,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     publicDocuments: new Map(),
     bodyRules: [],
     responseHooks: [],
-    bodies: { inspect: () => undefined },
+    bodies: { inspect: () => undefined, reserve: () => undefined },
     forwarder: {
       async forward(request, exchange, hooks) {
         seen.sent.push(request);

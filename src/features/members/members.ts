@@ -5,6 +5,7 @@
  */
 
 import { hash } from 'node:crypto';
+import { StatusError } from '../../errors/status-error.ts';
 import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
@@ -62,22 +63,44 @@ export interface MembersPlace {
   readonly teams: TeamDirectory;
 }
 
-/** Sorted by id, hence by type. */
+/** Grants of all members: users who write bindings decide how many there are, and each takes time. */
+const MAX_GRANTS = 10_000;
+
+/**
+ * Sorted by id, hence by type.
+ *
+ * @throws StatusError ListTooLarge
+ */
 export function membersIn(objects: TenantObjects, place: MembersPlace): FoundMember[] {
-  const grants = grantsIn(objects, place);
+  const count = createGrantCount(place);
+  const grants = grantsIn(objects, place, count);
   const { tenant, teams } = place;
   const members = Array.from(grants, ([key, own]) => {
     const { kind, name } = subjectOfKey(key);
     const groups = kind === 'user' ? teams.groupsOf(tenant, name) : [];
-    const ofTeams = groups.flatMap((group) =>
-      (grants.get(groupKey(group)) ?? []).map((grant) => ({
-        ...grant,
-        team: memberNameOf(groupKey(group), tenant).name,
-      })),
-    );
+    const ofTeams = groups.flatMap((group) => {
+      const ofTeam = grants.get(groupKey(group)) ?? [];
+      count(ofTeam.length);
+      const team = memberNameOf(groupKey(group), tenant).name;
+      return ofTeam.map((grant) => ({ ...grant, team }));
+    });
     return memberOf(key, [...own, ...ofTeams], place);
   });
   return members.sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+type CountGrants = (more: number) => void;
+
+function createGrantCount({ namespace }: MembersPlace): CountGrants {
+  let left = MAX_GRANTS;
+  return (more) => {
+    left -= more;
+    if (left >= 0) return;
+    throw new StatusError(
+      'ListTooLarge',
+      `the bindings that count in ${JSON.stringify(namespace)} give more than ${MAX_GRANTS} roles to users, groups and members of teams: its members are not listed or changed here; kubectl get rolebindings -n ${namespace} shows the bindings`,
+    );
+  };
 }
 
 export function memberOf(
@@ -90,7 +113,11 @@ export function memberOf(
   return { ...named, id: memberID(named), key, grants, role: highestRole(grants), owner };
 }
 
-function grantsIn(objects: TenantObjects, { namespace, tenant, hasTenants }: MembersPlace) {
+function grantsIn(
+  objects: TenantObjects,
+  { namespace, tenant, hasTenants }: MembersPlace,
+  count: CountGrants,
+) {
   const grants = new Map<SubjectKey, MemberGrant[]>();
   const shows = memoizeByReference((role: StoredRole) => {
     const get = { verb: 'get', apiGroup: '', resource: 'namespaces', subresource: '' };
@@ -101,6 +128,7 @@ function grantsIn(objects: TenantObjects, { namespace, tenant, hasTenants }: Mem
     for (const binding of objects.bindingsIn(place).values()) {
       const role = objects.roleOf(binding);
       if (role === undefined || (place === '' && !shows(role))) continue;
+      count(binding.subjects.length);
       for (const key of keysOfBinding(binding)) {
         if (place === '' && isClusterComponent(key)) continue;
         if (hasTenants && isOfOtherTenant(key, tenant)) continue;

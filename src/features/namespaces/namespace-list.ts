@@ -56,9 +56,13 @@ export async function listVisible(
   };
   const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
   const text = listText(page.namespaces, metadata, context);
-  const body = Buffer.from(isPretty(headers, info.rawQuery) ? indented(text) : text);
+  const isIndented = text.length <= MAX_INDENTED && isPretty(headers, info.rawQuery);
+  const body = Buffer.from(isIndented ? indented(text) : text);
   return { status: 200, headers: JSON_HEADERS, body };
 }
+
+/** Characters of a list. Indenting takes twenty times as long as the list itself. */
+const MAX_INDENTED = 256 * 1024;
 
 function indented(text: string): string {
   const list: unknown = JSON.parse(text);

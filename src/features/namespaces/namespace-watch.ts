@@ -19,6 +19,9 @@ import {
 } from './namespaces-request.ts';
 import type { VisibleChange, VisibleNamespaces } from './visible-namespaces.ts';
 
+/** Memory of a selector for each character: many short values take the most. */
+const BYTES_PER_CHARACTER = 12;
+
 /** @throws StatusError RequestMalformed, NotAcceptable */
 export function watchVisible(
   request: NamespacesRequest,
@@ -26,11 +29,13 @@ export function watchVisible(
 ): StreamedResponse {
   const { outgoing, info, tenant, selection } = request;
   const { sendInitialEvents = false, allowWatchBookmarks, timeoutSeconds } = request.options;
+  const { labelSelector, fieldSelector } = request.options;
   const { access, memory, lifetimes, clock } = options;
   const form = responseForm(outgoing.exchange.headers, info.rawQuery, { verb: 'watch', kind: 'Namespace' });
   return {
     status: 200,
     headers: JSON_HEADERS,
+    bytes: BYTES_PER_CHARACTER * (labelSelector.length + fieldSelector.length),
     start(stream) {
       const view = viewOf(request, options);
       const start = startOf(request, view);

@@ -1,7 +1,8 @@
 /**
  * A connection into a pod needs the right to `create`, whatever the method. A WebSocket can only be opened
  * with GET, which RBAC reads as the verb `get`: a role for reading pods, or nodes (kubelets open shells too),
- * would open shells. If the right cannot be reviewed, the request is refused.
+ * would open shells. If the right cannot be reviewed, or the scope of an access token lacks it, the request
+ * is refused.
  * RFC 6455 §4.1; https://kubernetes.io/docs/concepts/security/rbac-good-practices/
  */
 
@@ -11,6 +12,7 @@ import { POD_CONNECTIONS, type RequestInfo, type ResourceRequest } from '../../k
 import { reviewSubject } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
+import { requireScope } from '../../proxy/scope-guard.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
 export interface ConnectCreateOptions extends Pick<TenancyMode, 'reviewTenant'> {
@@ -24,6 +26,7 @@ export function createConnectCreate({ reviewer, reviewTenant, reasonOf }: Connec
     const { user, exchange } = attributes;
     const subject = reviewSubject(attributes, reviewTenant);
     const asked = { ...info, verb: 'create' };
+    requireScope({ ...attributes, info: asked }, { reviewTenant });
     const tenant = info.tenant === '' ? subject.home : info.tenant;
     const resourceAttributes = resourceAttributesOf(asked, tenant);
     if (await isAllowed(reviewer, subject, { resourceAttributes }, exchange.signal)) return;

@@ -11,6 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import type { ByteBudget } from '../../limits/byte-budget.ts';
+import { requestFraming } from '../../upstream/header-rules.ts';
 import { accountOf, actingTenant } from '../acting-tenant.ts';
 import type { BodyRule, InspectedRequest, UserResponse } from '../body-rule.ts';
 import type { Outgoing } from '../request-context.ts';
@@ -29,6 +30,8 @@ export interface BodyInspectionOptions {
   readonly reviewPathOf?: ((method: string, info: ResourceRequest) => string | undefined) | undefined;
   /** Bounds all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
+  /** The longest body that a handler reads. */
+  readonly ownBodyBytes: number;
   /** Sends what the body rules ask as the user. */
   readonly fetcher: UpstreamFetcher;
   readonly clock: Clock;
@@ -51,6 +54,13 @@ export interface BodyInspection {
    *   and as the rules do
    */
   inspect(outgoing: Outgoing): Promise<Inspected> | undefined;
+  /**
+   * Counts the body that a handler reads against its tenant.
+   *
+   * @returns called when the handler is done; undefined without a body
+   * @throws StatusError TenantRateExceeded
+   */
+  reserve(outgoing: Pick<Outgoing, 'exchange' | 'tenant'>): (() => void) | undefined;
 }
 
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -61,8 +71,16 @@ const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-en
 const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
 
 export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
-  const { rules, convertsProtobuf, memory, reviewPathOf } = options;
+  const { rules, convertsProtobuf, memory, ownBodyBytes, reviewPathOf } = options;
   return {
+    reserve({ exchange, tenant }) {
+      const framing = WITHOUT_BODY.has(exchange.method) ? 'none' : requestFraming(exchange);
+      if (framing === 'none') return undefined;
+      const { resize, release } = memory.reservation(tenant);
+      const bytes = framing === 'chunked' ? ownBodyBytes : Math.min(framing, ownBodyBytes);
+      if (!resize(bytes)) throw noMemory();
+      return release;
+    },
     inspect(outgoing) {
       const { exchange, info, tenant } = outgoing;
       if (WITHOUT_BODY.has(exchange.method) || !info.isResourceRequest || outgoing.route.kind !== 'forward')
@@ -109,7 +127,7 @@ async function readWhole(
 function noMemory(): StatusError {
   return new StatusError(
     'TenantRateExceeded',
-    'too many requests with a body to inspect are under way; try again later',
+    'too many requests with a body to be read are under way; try again later',
   );
 }
 

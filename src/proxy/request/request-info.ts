@@ -151,7 +151,13 @@ function resourceRequest(
   const { apiPrefix, verbPrefix, resourceAt } = layout;
   const pathName = decoded[resourceAt + 1] ?? '';
   const subresource = verbPrefix === 'proxy' ? '' : (decoded[resourceAt + 2] ?? '');
-  const { verb, name } = verbAndName(verbPrefix ?? VERBS.get(method) ?? '', pathName, query);
+  const resource = decoded[resourceAt] ?? '';
+  const asked = verbPrefix ?? VERBS.get(method) ?? '';
+  // Before it is read, which takes long if it has many broken escapes. What is behind `proxy` reads its query
+  // by its own rules.
+  const isOfWorkload = isWorkload({ isResourceRequest: true, apiPrefix, resource, subresource, verb: asked });
+  if (!isOfWorkload) assertQuery(query);
+  const { verb, name } = verbAndName(asked, pathName, query);
   const longRunning = longRunningKind(verb, subresource, query);
   const info: ResourceRequest = {
     isResourceRequest: true,
@@ -163,13 +169,11 @@ function resourceRequest(
     apiVersion: decoded[layout.versionAt] ?? '',
     tenant: layout.tenant === undefined ? '' : tenantOf(layout.tenant),
     namespace: layout.namespace === '' ? '' : decodeSegment(layout.namespace),
-    resource: decoded[resourceAt] ?? '',
+    resource,
     subresource,
     name,
     tenantOffset: offsetOf(segments, layout.tenantSegmentAt),
   };
-  // What is behind `proxy` reads its query by its own rules.
-  if (!isWorkload(info)) assertQuery(query);
   return longRunning === undefined ? info : { ...info, longRunning };
 }
 

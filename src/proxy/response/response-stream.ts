@@ -3,6 +3,7 @@
  * take counts against the tenant's memory, and a client for which there is no room is disconnected.
  */
 
+import { StatusError } from '../../errors/status-error.ts';
 import type { RelayHooks, RelayResult } from '../../kubernetes/upstream-ports.ts';
 import { fromAbortSignal } from '../../lib/cancellation.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
@@ -28,6 +29,8 @@ export interface StreamedResponse {
   readonly headers: HeaderList;
   /** Written to the audit log only. */
   readonly annotations?: Readonly<Record<string, string>>;
+  /** Memory that it takes as long as it is open, if its client decides how much. */
+  readonly bytes?: number;
   /**
    * Called once, after the head is sent.
    *
@@ -36,13 +39,15 @@ export interface StreamedResponse {
   start(stream: ResponseStream): () => void;
 }
 
-/** Bytes that may wait for a client without counting against its tenant's memory. */
+/** Bytes that a stream may take without counting against its tenant's memory. */
 const FREE_BYTES = 128 * 1024;
 const PIECE = 64 * 1024;
 
 /**
  * Resolves when the stream has ended: by `end`, by its client, by the end of the user's access, or because
  * the server stops. Rejects with what `start` throws.
+ *
+ * @throws StatusError TenantRateExceeded
  */
 export function writeStream(
   outgoing: Outgoing,
@@ -54,9 +59,13 @@ export function writeStream(
   const { status, headers, annotations } = answer;
   const result = { status, ...(annotations && { annotations }) };
   if (response.closed) return Promise.resolve({ ...result, aborted: true });
-  response.writeHead(status, [...headers, ['Audit-Id', outgoing.auditID]]);
-  hooks?.onHead(status);
-  return new WrittenStream(outgoing, memory).run(answer).then((aborted) => ({ ...result, aborted }));
+  const stream = new WrittenStream(outgoing, memory, answer.bytes);
+  const start = () => {
+    response.writeHead(status, [...headers, ['Audit-Id', outgoing.auditID]]);
+    hooks?.onHead(status);
+    return answer.start(stream);
+  };
+  return stream.run(start).then((aborted) => ({ ...result, aborted }));
 }
 
 class WrittenStream implements ResponseStream {
@@ -64,6 +73,7 @@ class WrittenStream implements ResponseStream {
   readonly #client;
   readonly #ends;
   readonly #reservation;
+  readonly #bytes: number;
   readonly #over = Promise.withResolvers<boolean>();
   #isOver = false;
   /** Bytes written since the client had taken everything. */
@@ -71,19 +81,25 @@ class WrittenStream implements ResponseStream {
   #drained: (() => void)[] = [];
   #stop = () => {};
 
-  constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory) {
+  constructor({ exchange, stream, tenant }: Outgoing, memory: ResponseMemory, bytes = 0) {
     const { stopping } = exchange;
     this.#response = exchange.response;
     this.#client = exchange.cancellation ?? fromAbortSignal(exchange.signal);
     this.#ends = [this.#client, ...(stream ? [stream] : []), ...(stopping ? [stopping] : [])];
     this.#reservation = memory.reservation(tenant);
+    this.#bytes = bytes;
+    if (!this.#reserve())
+      throw new StatusError(
+        'TenantRateExceeded',
+        'Too many requests, please try again later: too many watches with long selectors are open',
+      );
   }
 
   /** @returns whether the client, or a lack of memory, ended it */
-  run({ start }: Pick<StreamedResponse, 'start'>): Promise<boolean> {
+  run(start: () => () => void): Promise<boolean> {
     for (const end of this.#ends) end.onCancel(this.#onCancel);
     try {
-      const stop = start(this);
+      const stop = start();
       if (this.#isOver) stop();
       else this.#stop = stop;
     } catch (error) {
@@ -146,7 +162,11 @@ class WrittenStream implements ResponseStream {
   }
 
   #account(): void {
-    if (!this.#reservation.resize(Math.max(0, this.#waiting - FREE_BYTES))) this.#finish(true);
+    if (!this.#reserve()) this.#finish(true);
+  }
+
+  #reserve(): boolean {
+    return this.#reservation.resize(Math.max(0, this.#bytes + this.#waiting - FREE_BYTES));
   }
 
   #finish(aborted: boolean): void {

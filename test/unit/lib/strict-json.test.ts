@@ -68,3 +68,10 @@ t.test('an error message contains nothing of the text', async (t) => {
     }),
   );
 });
+
+t.test('of text that is not JSON, each key is read once, however many colons follow it', async (t) => {
+  const reads = t.capture(JSON, 'parse', JSON.parse);
+  t.throws(() => parse(`{"\\u0061":${'{:}'.repeat(100)}}`), SyntaxError);
+  // The key, and the whole text.
+  t.equal(reads().length, 2);
+});

@@ -112,3 +112,26 @@ t.test('service accounts and administrators of the cluster do not replace the la
   t.equal(isLast([alice, bob, carol]), false);
   t.end();
 });
+
+t.test('members are refused if bindings give more roles than can be listed in a moment', (t) => {
+  const refusal = { code: 'ListTooLarge', message: /more than 10000 roles/ };
+  const names = (many: number, word: string) => Array.from({ length: many }, (_, at) => `${word}${at}`);
+  const read = 'ClusterRole/stonegate:read';
+  const users = names(20, 'b').map((name) =>
+    roleBinding(
+      'web',
+      name,
+      read,
+      names(501, name).map((each) => user(each)),
+    ),
+  );
+  t.throws(() => membersOf(users), refusal);
+  // Few bindings give many roles to the members of many teams.
+  const teams = names(200, 'stonegate:team:acme:t');
+  const ofTeams = [
+    roleBinding('web', 'users', read, names(60, 'u').map(user)),
+    roleBinding('web', 'teams', read, teams.map(group)),
+  ];
+  t.throws(() => membersOf(ofTeams, { ...NO_TEAMS, groupsOf: () => teams }), refusal);
+  t.end();
+});

@@ -97,6 +97,17 @@ t.test('D013 a namespace selected by name is shown only if the user may see it',
   t.same(await names(site, 'alice', 'fieldSelector=status.phase%3DTerminating'), []);
 });
 
+t.test('a list is indented for curl, but not one that would take the process long', async (t) => {
+  const large = { ...a, json: JSON.stringify({ ...JSON.parse(a.json), filler: 'x'.repeat(300_000) }) };
+  for (const [shown, lines] of [
+    [a, /\n {2}"items": \[\n/],
+    [large, /^[^\n]+\n$/],
+  ] as const) {
+    const site = namespacesSite([shown, VIEWER, viewerIn('a', 'alice')]);
+    t.match((await site.get('alice', '', [['User-Agent', 'curl/8.5.0']]))?.text, lines);
+  }
+});
+
 t.test('D014 labels, which tenants may write, change no user’s list', async (t) => {
   const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice')]);
   site.put({ ...b, labels: { 'stonegate.dev/tenant': 'acme', owner: 'alice' } });

@@ -58,3 +58,12 @@ t.test('only a client that reads too slowly for the stored changes has to list a
   t.same(await slow.read(), ['ERROR']);
   t.ok(slow.ended);
 });
+
+t.test('a watch says how much memory its selector takes', async (t) => {
+  const { filtered, outgoing } = bigSite();
+  const values = Array.from({ length: 10_000 }, (_, at) => `v${at}`).join(',');
+  const watch = (labelSelector: string) =>
+    filtered.handle(outgoing('bob', `/api/v1/namespaces?watch=1&labelSelector=${labelSelector}`));
+  t.match(await watch('a'), { bytes: 12 });
+  t.match(await watch(`a+in+(${values})`), { bytes: 12 * `a in (${values})`.length });
+});

@@ -8,12 +8,13 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { ReviewPathOf } from '../../../../src/features/admission/reviewed-writes.ts';
 import { type Clock, systemClock } from '../../../../src/lib/clock.ts';
-import { type HeaderList, headerValues } from '../../../../src/lib/header-list.ts';
+import { type HeaderField, type HeaderList, headerValues } from '../../../../src/lib/header-list.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../../../../src/limits/byte-budget.ts';
 import type { BodyRule, InspectedBody, UserResponse } from '../../../../src/proxy/body-rule.ts';
 import { createBodyInspection } from '../../../../src/proxy/request/inspect-body.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { type FakeExchange, fakeExchange } from '../../../support/fake-exchange.ts';
 import { fakePipeline } from '../../../support/fake-pipeline.ts';
 import { fakeFetcher } from '../../../support/outgoing.ts';
@@ -60,6 +61,7 @@ async function send(options: Options = {}) {
       reviewPathOf: options.reviewPathOf,
       convertsProtobuf: options.convertsProtobuf ?? true,
       memory,
+      ownBodyBytes: 1000,
       fetcher,
       clock: options.clock ?? systemClock,
       bodyTimeout: 10_000,
@@ -339,4 +341,38 @@ t.test('a plugin reads the stored object as the user', async (t) => {
     t.strictSame(headerValues(headers, 'accept'), ['application/json']);
     t.strictSame(headerValues(headers, 'content-encoding'), []);
   }
+});
+
+t.test('the bodies that handlers read count against their tenant until the handlers are done', async (t) => {
+  const memory = new ByteBudget({ total: 1_000, perKey: 150 });
+  const done = Promise.withResolvers<void>();
+  const pipeline = fakePipeline({
+    bodies: createBodyInspection({
+      ...{ rules: [], convertsProtobuf: false, memory, ownBodyBytes: 100 },
+      ...{
+        fetcher: fakeFetcher(() => new Error('nothing is asked')),
+        clock: systemClock,
+        bodyTimeout: 10_000,
+      },
+    }),
+    handlers: {
+      async forward() {
+        await done.promise;
+        return { status: 200, headers: [], body: Buffer.from('{}') };
+      },
+    },
+  });
+  const ask = async (method: string, ...length: HeaderField[]) => {
+    const exchange = fakeExchange({ method, headers: [bearer, ...length] });
+    await serveRequest(exchange, pipeline);
+    return exchange.response.status;
+  };
+  const chunked = ask('POST', ['Transfer-Encoding', 'chunked']);
+  await eventually(() => memory.reserved === 100);
+  t.equal(await ask('POST', ['Content-Length', '60']), 429);
+  const others = [ask('POST', ['Content-Length', '40']), ask('GET', ['Content-Length', '60']), ask('POST')];
+  await eventually(() => memory.reserved === 140);
+  done.resolve();
+  t.same(await Promise.all([chunked, ...others]), [200, 200, 200, 200]);
+  t.equal(memory.reserved, 0);
 });

@@ -11,7 +11,7 @@ const KIB = 1_024;
 const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 
 /** A client that reads nothing until `drain` is called. */
-function openStream(memory: ResponseMemory) {
+function openStream(memory: ResponseMemory, bytes = 0) {
   const exchange = fakeExchange({ target: '/api/v1/namespaces?watch=1' });
   const drains: (() => void)[] = [];
   const response = Object.create(exchange.response, {
@@ -23,6 +23,7 @@ function openStream(memory: ResponseMemory) {
   const answer = {
     status: 200,
     headers: [],
+    bytes,
     start(stream: ResponseStream) {
       opened.resolve(stream);
       return () => {
@@ -83,6 +84,18 @@ t.test(
     t.notOk((await other.stream).closed);
   },
 );
+
+t.test('what a stream keeps for its client counts against the tenant as long as it is open', async (t) => {
+  const memory = new ResponseMemory({ total: 1_000 * KIB, perKey: 100 * KIB });
+  const { stream, exchange, result } = openStream(memory, 200 * KIB);
+  t.equal(memory.reserved, 72 * KIB);
+  (await stream).write(Buffer.alloc(10 * KIB));
+  t.equal(memory.reserved, 82 * KIB);
+  t.throws(() => openStream(memory, 200 * KIB), { code: 'TenantRateExceeded', http: 429 });
+  exchange.leave();
+  await result;
+  t.equal(memory.reserved, 0);
+});
 
 t.test('an error at the start of a stream is passed to the caller, which logs it', async (t) => {
   const memory = new ResponseMemory();
