@@ -12,7 +12,7 @@ import { readRevocationEvents } from '../../identity/keystone/keystone-revocatio
 import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';
 import { createIssuers } from '../authenticators.ts';
 import { redisConnection } from '../cache.ts';
-import { createConfiguredKeystoneClient } from '../keystone.ts';
+import { createKeystone } from '../keystone.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
 interface SourceResult {
@@ -46,16 +46,16 @@ function useless(path: string, what: string, reason: string): SourceResult {
   return { results: [warning(path, `no ${what} can be accepted: ${reason}`)], isUseless: true };
 }
 
-function checkedKeystone({ loaded, runtime }: Build): Promise<SourceResult>[] {
-  const { authentication, bindings, quota } = loaded.configuration;
+function checkedKeystone(build: Build): Promise<SourceResult>[] {
+  const { authentication, bindings, quota } = build.loaded.configuration;
   const { keystone } = authentication;
   if (keystone === undefined) return [];
-  const client = createConfiguredKeystoneClient(loaded, keystone, runtime);
+  const { client } = createKeystone(build, keystone);
   const lists =
     keystone.roleAssignments !== undefined ||
     (keystone.serviceCredential !== undefined && bindings.credential !== undefined);
   const needs = { lists, limits: quota?.keystoneLimits };
-  return [checkKeystone(client, keystone, needs, runtime.clock.now()).finally(() => client.close())];
+  return [checkKeystone(client, keystone, needs, build.runtime.clock.now())];
 }
 
 /** Without limits nothing may be used, so each problem of them is an error. */

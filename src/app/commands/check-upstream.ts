@@ -30,7 +30,7 @@ import {
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
-import { createOwnRights, createOwnUpstream, createServedProvisioningUpstream } from '../upstream.ts';
+import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
 const SERVER = 'upstream.server';
@@ -48,7 +48,7 @@ export async function checkUpstream(build: Build): Promise<CheckResult[]> {
   const { configuration } = loaded;
   const rights = createOwnRights(build);
   const fetcher = createOwnUpstream(build);
-  const provisioner = createServedProvisioningUpstream(build);
+  const provisioner = createProvisioningUpstream(build);
   const [own, provisioning] = await Promise.all([
     checkOwn(configuration, rights, fetcher),
     provisioner === undefined ? [] : checkProvisioner(configuration, provisioner),

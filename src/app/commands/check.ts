@@ -13,9 +13,8 @@ import {
   runCommand,
 } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
+import type { Build } from '../../config/build.ts';
 import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
-import { Generations } from '../../config/generation.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
 import { accessWarnings, tokenWarnings } from '../../config/validate.ts';
@@ -23,6 +22,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { checkProviders } from './check-providers.ts';
 import type { CheckResult } from './check-result.ts';
 import { checkUpstream } from './check-upstream.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline] [--strict] [-o FORMAT]
 
@@ -79,7 +79,7 @@ export function check(
       ...certificatesOutOfPeriod(loaded, clock.now()),
       ...accessWarnings(loaded.configuration),
       ...tokenWarnings(loaded.configuration),
-      ...(offline ? [] : await askBackends(loaded)),
+      ...(offline ? [] : await withComponents(loaded, askBackends)),
     ];
     const problems = found.map(({ isError, ...problem }) => ({
       isError: strict || isError === true,
@@ -110,17 +110,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Builds what would serve, but does not start it. */
-async function askBackends(loaded: LoadedConfiguration): Promise<CheckResult[]> {
-  const runtime = commandRuntime();
-  const generations = new Generations<Promise<CheckResult[][]>>(runtime.logger);
-  try {
-    generations.replace((generation) => {
-      const build = { loaded, runtime, generation };
-      return Promise.all([checkUpstream(build), checkProviders(build)]);
-    });
-    return (await generations.current).flat();
-  } finally {
-    await generations.close();
-  }
+async function askBackends(build: Build): Promise<CheckResult[]> {
+  return (await Promise.all([checkUpstream(build), checkProviders(build)])).flat();
 }

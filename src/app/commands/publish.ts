@@ -4,10 +4,10 @@
  */
 import { type CommandIO, runCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate publish --config FILE [--dry-run] [--remove]
 
@@ -38,14 +38,12 @@ export function publish(argv: readonly string[], io: CommandIO): Promise<number>
     const loaded = await readConfiguration(config);
     if (loaded.configuration.publishing === undefined && !remove)
       throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
-    const upstream = createProvisioningUpstream(loaded, commandRuntime());
-    if (upstream === undefined)
-      throw new Error('bindings.credential is required: what impersonates must not also give rights');
-    try {
+    return withComponents(loaded, async (build) => {
+      const upstream = createProvisioningUpstream(build);
+      if (upstream === undefined)
+        throw new Error('bindings.credential is required: what impersonates must not also give rights');
       const reconciler = createCommandPublishing(loaded, upstream, remove);
-      return await runReconciler(reconciler, { dryRun, force: false }, io);
-    } finally {
-      await upstream.destroy();
-    }
+      return runReconciler(reconciler, { dryRun, force: false }, io);
+    });
   });
 }

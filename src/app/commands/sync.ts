@@ -5,16 +5,16 @@
 
 import { type CommandIO, columns, runCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
 import { readQuota } from '../../features/keystone-limits/feature.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import { createConfiguredKeystoneClient } from '../keystone.ts';
+import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
@@ -47,12 +47,11 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
   return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
     const loaded = await readConfiguration(values.config);
     const { tenancy, authentication, bindings, quota } = loaded.configuration;
-    const { keystone } = authentication;
-    const runtime = commandRuntime();
-    const client = keystone?.serviceCredential && createConfiguredKeystoneClient(loaded, keystone, runtime);
-    const upstream = createProvisioningUpstream(loaded, runtime);
-    try {
-      if (client?.directory === undefined)
+    return withComponents(loaded, async (build) => {
+      const keystone = authentication.keystone && createKeystone(build, authentication.keystone);
+      const upstream = createProvisioningUpstream(build);
+      const directory = keystone?.client.directory;
+      if (keystone === undefined || directory === undefined)
         throw new Error(
           'authentication.keystone.serviceCredential is required: no other credential may list projects. Give one whose user has the role reader on the system',
         );
@@ -62,13 +61,12 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
         );
       const mode = createTenancyMode(loaded.configuration);
       const { maxDeletedShare } = bindings;
-      const { directory } = client;
       const limits = quota?.keystoneLimits;
       const { plan, objects } = createProvisioning(loaded, {
         directory,
         fetcher: upstream,
         mode,
-        readLimits: limits && (() => readQuota(client, limits)),
+        readLimits: limits && (() => readQuota(keystone.client, limits)),
       });
       const { signal } = new AbortController();
       const warnings = [
@@ -79,7 +77,7 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
       ];
       for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
       const { 'dry-run': dryRun = false, force = false } = values;
-      return await runReconciler(
+      return runReconciler(
         {
           plan,
           maxDeletedShare,
@@ -88,8 +86,6 @@ export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
         { dryRun, force, refusedRemedy: REFUSED_REMEDY },
         io,
       );
-    } finally {
-      await Promise.all([client?.close(), upstream?.destroy()]);
-    }
+    });
   });
 }
