@@ -17,7 +17,7 @@ import type { Build } from '../../config/build.ts';
 import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
-import { accessWarnings, tokenWarnings } from '../../config/validate.ts';
+import { configurationWarnings } from '../../config/validate.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { checkProviders } from './check-providers.ts';
 import type { CheckResult } from './check-result.ts';
@@ -77,8 +77,7 @@ export function check(
     }
     const found: (Problem & { isError?: boolean })[] = [
       ...certificatesOutOfPeriod(loaded, clock.now()),
-      ...accessWarnings(loaded.configuration),
-      ...tokenWarnings(loaded.configuration),
+      ...configurationWarnings(loaded.configuration),
       ...(offline ? [] : await withComponents(loaded, askBackends)),
     ];
     const problems = found.map(({ isError, ...problem }) => ({
