@@ -59,7 +59,7 @@ export class ConfigurationError extends Error {
 type Option = NonNullable<ParseArgsConfig['options']>[string];
 
 /** `choices` are the values of an option, which shells complete; if empty, the command itself refuses it. */
-type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
+export type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
 
 type Parsed<Declared extends Options> = ReturnType<typeof parseArgs<{ options: Declared }>>['values'];
 
@@ -68,13 +68,15 @@ export type OptionValues<Declared extends Options> = {
   readonly [Name in keyof Parsed<Declared>]?: Parsed<Declared>[Name] | undefined;
 };
 
+/** Prints a line behind the command's name, with the remarks of the error from which it comes. */
+export type Note = (line: string, error?: Error) => void;
+
 /**
  * Parses the arguments and runs the command. `--help` prints `usage`. A wrong command line prints the
  * command's name with the mistake, and where the usage is, with exit code 2. Another error prints the name
  * and its message, with exit code 1.
  *
- * @param run gets the options, the other words, and a function that prints a note, with the remarks of the
- *   error from which it comes; it may return an exit code
+ * @param run gets the options and the other words; it may return an exit code
  */
 export async function runCommand<const Declared extends Options>(
   command: {
@@ -87,7 +89,7 @@ export async function runCommand<const Declared extends Options>(
   run: (
     values: OptionValues<Declared>,
     positionals: readonly string[],
-    note: (line: string, error?: Error) => void,
+    note: Note,
   ) => Promise<number | undefined>,
 ): Promise<number> {
   const { usage, options, words, argv, io } = command;
@@ -95,7 +97,7 @@ export async function runCommand<const Declared extends Options>(
     io.describe(command);
     return EXIT.fine;
   }
-  const note = (line: string, error?: Error) => {
+  const note: Note = (line, error) => {
     const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
     io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
   };

@@ -127,8 +127,7 @@ async function askServer(
     throw new UsageError('the context has no token: name one with --token-file');
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
-  const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return askFor<Explanation>(destination, EXPLANATIONS_PATH, question);
+  return askFor<Explanation>(destination, EXPLANATIONS_PATH, { kind: 'Explanation', spec });
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

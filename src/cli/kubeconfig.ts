@@ -9,7 +9,7 @@ import {
   kubeconfigEntries,
   kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
-import { type CommandIO, EXIT, type OptionValues, runCommand, UsageError } from './command.ts';
+import { type CommandIO, EXIT, type Note, type OptionValues, runCommand, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
@@ -25,7 +25,6 @@ import {
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
-import type { Note } from './make-token.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTIONS]
 

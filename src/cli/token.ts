@@ -8,9 +8,18 @@ import {
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
-import { type CommandIO, columns, EXIT, print, refuseWords, runCommand, UsageError } from './command.ts';
+import {
+  type CommandIO,
+  columns,
+  EXIT,
+  type Note,
+  print,
+  refuseWords,
+  runCommand,
+  UsageError,
+} from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
-import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
+import { makeToken, secondsIn, secretIn } from './make-token.ts';
 import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
@@ -99,7 +108,7 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
 
 /** @returns the new secret */
 async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
-  const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
+  const body = { kind: 'AccessTokenRotation', spec };
   return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
 }
 
