@@ -9,13 +9,12 @@ import {
   type ExplanationRequest,
 } from '../features/explain/stonegate-v1alpha1.ts';
 import {
-  type CommandIO,
   columns,
+  command,
   factRows,
   type OptionValues,
   OUTPUT_OPTION,
   print,
-  runCommand,
   UsageError,
 } from './command.ts';
 import { destinationOf } from './destination.ts';
@@ -92,20 +91,17 @@ export type ExplainWith = (file: string, spec: Spec, note: (line: string) => voi
 
 type Values = OptionValues<typeof OPTIONS>;
 
-/** @param argv what follows `explain` */
-export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const { config, server, context } = values;
-    if ([config, server, context].filter((value) => value !== undefined).length > 1)
-      throw new UsageError('--config, --server and --context exclude each other');
-    const token = await readGivenToken('--token-file', values['token-file']);
-    const explanation = await (config === undefined
-      ? askServer(words, values, token)
-      : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
-    await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
-    for (const warning of explanation.status.warnings ?? []) note(warning);
-  });
-}
+export const explain = command(COMMAND, async ({ values, words, note, io }, explainWith: ExplainWith) => {
+  const { config, server, context } = values;
+  if ([config, server, context].filter((value) => value !== undefined).length > 1)
+    throw new UsageError('--config, --server and --context exclude each other');
+  const token = await readGivenToken('--token-file', values['token-file']);
+  const explanation = await (config === undefined
+    ? askServer(words, values, token)
+    : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
+  await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
+  for (const warning of explanation.status.warnings ?? []) note(warning);
+});
 
 function specOf(request: Spec['request'], token: string | undefined): Spec {
   return { request, ...(token !== undefined && { token }) };

@@ -2,7 +2,7 @@
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
 import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
-import { type Asking, askingCommand } from './asking-command.ts';
+import { type Ask, askingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
@@ -65,7 +65,7 @@ export const teams = askingCommand(COMMAND, async ({ values, words, note, print,
 });
 
 async function change(
-  ask: Asking<typeof OPTIONS>['ask'],
+  ask: Ask,
   name: string,
   field: 'members' | 'managers',
   changed: (users: readonly string[]) => readonly string[],

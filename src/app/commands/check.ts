@@ -7,10 +7,10 @@ import {
   type CommandIO,
   ConfigurationError,
   columns,
+  command,
   EXIT,
   OUTPUT_OPTION,
   print,
-  runCommand,
 } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import type { Build } from '../../config/build.ts';
@@ -55,17 +55,10 @@ const OPTIONS = {
   output: OUTPUT_OPTION,
 } as const;
 
-/**
- * @param argv what follows `check`
- * @param clock for the validity of certificates
- */
-export function check(
-  argv: readonly string[],
-  io: CommandIO,
-  sources: LoadSources = systemSources,
-  clock: Clock = systemClock,
-): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
+/** The clock is for the validity of certificates. */
+export const check = command(
+  { usage: USAGE, options: OPTIONS },
+  async ({ values, io }, sources: LoadSources = systemSources, clock: Clock = systemClock) => {
     const { config, offline = false, strict = false, output = 'table' } = values;
     let loaded: LoadedConfiguration;
     try {
@@ -89,8 +82,8 @@ export function check(
     if (output === 'table') printLines(config ?? '', errors, warnings, io);
     else await print({ errors, warnings }, output, () => '', io.stdout);
     return errors.length > 0 ? EXIT.failed : EXIT.fine;
-  });
-}
+  },
+);
 
 function printLines(
   config: string,

@@ -2,7 +2,7 @@
  * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
  * serving process is needed.
  */
-import { type CommandIO, runCommand } from '../../cli/command.ts';
+import { command } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
@@ -31,19 +31,16 @@ const OPTIONS = {
   remove: { type: 'boolean' },
 } as const;
 
-/** @param argv what follows `publish` */
-export function publish(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
-    const { config, 'dry-run': dryRun = false, remove = false } = values;
-    const loaded = await readConfiguration(config);
-    if (loaded.configuration.publishing === undefined && !remove)
-      throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
-    return withComponents(loaded, async (build) => {
-      const upstream = createProvisioningUpstream(build);
-      if (upstream === undefined)
-        throw new Error('bindings.credential is required: what impersonates must not also give rights');
-      const reconciler = createCommandPublishing(loaded, upstream, remove);
-      return runReconciler(reconciler, { dryRun, force: false }, io);
-    });
+export const publish = command({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
+  const { config, 'dry-run': dryRun = false, remove = false } = values;
+  const loaded = await readConfiguration(config);
+  if (loaded.configuration.publishing === undefined && !remove)
+    throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
+  return withComponents(loaded, async (build) => {
+    const upstream = createProvisioningUpstream(build);
+    if (upstream === undefined)
+      throw new Error('bindings.credential is required: what impersonates must not also give rights');
+    const reconciler = createCommandPublishing(loaded, upstream, remove);
+    return runReconciler(reconciler, { dryRun, force: false }, io);
   });
-}
+});

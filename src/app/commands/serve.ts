@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
+import { command, EXIT, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
 import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
@@ -51,20 +51,18 @@ anew, opens the audit log anew and empties this process' caches.
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
 
-/** @param argv what follows `serve` */
-export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
-  const options = {
-    config: { type: 'string' },
-    keep: { type: 'boolean' },
-    only: { type: 'string', choices: ['admission'] },
-  } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, keep = false, only }) => {
-    if (file === undefined) throw new UsageError('--config FILE is required');
-    if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
-    if (only !== undefined) return start(file, loadAdmission, serveAdmission);
-    return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
-  });
-}
+const OPTIONS = {
+  config: { type: 'string' },
+  keep: { type: 'boolean' },
+  only: { type: 'string', choices: ['admission'] },
+} as const;
+
+export const serve = command({ usage: USAGE, options: OPTIONS }, async ({ values }) => {
+  const { config: file, keep = false, only } = values;
+  if (file === undefined) throw new UsageError('--config FILE is required');
+  if (only !== undefined) return start(file, loadAdmission, serveAdmission);
+  return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
+});
 
 /** Resolves when everything is closed. */
 async function start<Loaded extends StartingConfiguration>(
