@@ -21,6 +21,7 @@ import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions } from './app.ts';
 import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
+import { warnOfRestart } from './restart-fields.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {
@@ -56,7 +57,6 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     logger,
     telemetry: metrics,
   };
-  const { bind } = loaded.configuration.admission;
   const generations = new Generations<(exchange: Exchange) => Promise<void>>(logger);
 
   function replaceGeneration(next: LoadedAdmission): void {
@@ -74,7 +74,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
-    bind,
+    bind: loaded.configuration.admission.bind,
     tls: tlsMaterial(loaded.configuration.admission.tls, loaded.file),
     serve: (exchange) => generations.current(exchange),
   });
@@ -92,8 +92,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       // Nothing after this line can fail.
       setTLS();
       logger.setLevel(next.configuration.log.level);
-      if (next.configuration.admission.bind !== bind)
-        logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
+      warnOfRestart(loaded.configuration, next.configuration, logger);
       reportCertificates(next, runtime);
     },
   });
