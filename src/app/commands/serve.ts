@@ -18,20 +18,20 @@ import {
   systemSources,
   type Watched,
 } from '../../config/load.ts';
-import { type ProcessUsage, UsageExposition } from '../../features/usage/usage-metrics.ts';
+import { UsageExposition } from '../../features/usage/usage-metrics.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { FileNotOpened } from '../../lib/file-errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
-import { createAdminListener, type Readiness } from '../../server/admin.ts';
+import { createAdminListener } from '../../server/admin.ts';
 import { AddressError } from '../../server/listen.ts';
 import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { WorkerStartError } from '../../server/worker-pool.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { createAdmissionApp } from '../admission-app.ts';
-import { type App, createApp } from '../app.ts';
+import { type App, createApp, type ServingApp } from '../app.ts';
 import { limitGarbage } from '../garbage-collection.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
@@ -98,15 +98,6 @@ interface Starting<Loaded> {
   readonly loaded: Loaded;
   readonly watched: Watched;
   readonly logger: Logger;
-}
-
-/** What a process serves. */
-interface ServingApp {
-  readonly metrics: { text(): Promise<string> };
-  usage?(): ProcessUsage | undefined;
-  readiness(): Readiness[];
-  reload(): Promise<void>;
-  close(drain: boolean): Promise<void>;
 }
 
 function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {
