@@ -40,7 +40,6 @@ export const publish = command({ usage: USAGE, options: OPTIONS }, async ({ valu
     const upstream = createProvisioningUpstream(build);
     if (upstream === undefined)
       throw new Error('bindings.credential is required: what impersonates must not also give rights');
-    const reconciler = createCommandPublishing(loaded, upstream, remove);
-    return runReconciler(reconciler, { dryRun, force: false }, io);
+    return runReconciler({ ...createCommandPublishing(loaded, upstream, remove), dryRun }, io);
   });
 });

@@ -10,7 +10,6 @@ import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
 import { readQuota } from '../../features/keystone-limits/feature.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
-import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
@@ -58,7 +57,6 @@ export const sync = command({ usage: USAGE, options: OPTIONS }, async ({ values,
         'bindings.credential is required: what impersonates must not also give rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
       );
     const mode = createTenancyMode(loaded.configuration);
-    const { maxDeletedShare } = bindings;
     const limits = quota?.keystoneLimits;
     const { plan, objects } = createProvisioning(loaded, {
       directory,
@@ -73,13 +71,9 @@ export const sync = command({ usage: USAGE, options: OPTIONS }, async ({ values,
     ];
     for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
     const { 'dry-run': dryRun = false, force = false } = values;
+    const { maxDeletedShare } = bindings;
     return runReconciler(
-      {
-        plan,
-        maxDeletedShare,
-        apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
-      },
-      { dryRun, force, refusedRemedy: REFUSED_REMEDY },
+      { plan, objects, maxDeletedShare, force, dryRun, refusedRemedy: REFUSED_REMEDY },
       io,
     );
   });
