@@ -3,7 +3,6 @@
  * before the API server is. Its start, its reloads and its end.
  */
 
-import type { AddressInfo } from 'node:net';
 import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
@@ -15,30 +14,17 @@ import { createQuotaRules } from '../features/quota/feature.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
-import { createMetrics, type Metrics } from '../observability/metrics.ts';
-import { type Readiness, readinessOf } from '../server/admin.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
-import type { AppOptions } from './app.ts';
+import type { AppOptions, ServingApp } from './app.ts';
 import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
+import { warnOfRestart } from './restart-fields.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {
   readonly loaded: LoadedAdmission;
-}
-
-export interface AdmissionApp {
-  readonly address: AddressInfo;
-  readonly metrics: Metrics;
-  readiness(): Readiness[];
-  /** Reads all files again. */
-  reload(): Promise<void>;
-  /**
-   * Lets responses end; resolves when everything is closed. A further call ends the drain.
-   *
-   * @param drain whether requests are accepted for a while
-   */
-  close(drain?: boolean): Promise<void>;
 }
 
 /** Milliseconds for which requests are still accepted, until the API servers have learned of the end. */
@@ -47,7 +33,7 @@ const DRAIN = 5_000;
 const SHUTDOWN_GRACE = 10_000;
 
 /** @throws Error if the address is taken */
-export async function createAdmissionApp(options: AdmissionAppOptions): Promise<AdmissionApp> {
+export async function createAdmissionApp(options: AdmissionAppOptions): Promise<ServingApp> {
   const { file, loaded, watched, sources, logger } = options;
   const metrics = createMetrics(() => systemClock.now(), await version());
   const runtime: RuntimeDependencies = {
@@ -56,7 +42,6 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     logger,
     telemetry: metrics,
   };
-  const { bind } = loaded.configuration.admission;
   const generations = new Generations<(exchange: Exchange) => Promise<void>>(logger);
 
   function replaceGeneration(next: LoadedAdmission): void {
@@ -74,7 +59,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
-    bind,
+    bind: loaded.configuration.admission.bind,
     tls: tlsMaterial(loaded.configuration.admission.tls, loaded.file),
     serve: (exchange) => generations.current(exchange),
   });
@@ -92,8 +77,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       // Nothing after this line can fail.
       setTLS();
       logger.setLevel(next.configuration.log.level);
-      if (next.configuration.admission.bind !== bind)
-        logger.warn({ fields: ['admission.bind'] }, 'these changes need a restart');
+      warnOfRestart(loaded.configuration, next.configuration, logger);
       reportCertificates(next, runtime);
     },
   });

@@ -49,24 +49,29 @@ export interface AppOptions {
   readonly onStep?: (step: string) => void;
 }
 
-export interface App {
-  /** The address of the API's listener. */
+/** What a process serves: everything, or the admission webhook alone. */
+export interface ServingApp {
+  /** The address of its first listener. */
   readonly address: AddressInfo;
-  readonly addresses: Addresses;
   readonly metrics: Metrics;
   /** Undefined if usage is off. */
-  usage(): ProcessUsage | undefined;
-  /** How many generations and components are not disposed. */
-  readonly counts: Generations<Serving>['counts'];
+  usage?(): ProcessUsage | undefined;
   readiness(): Readiness[];
-  /** Reads all files again, opens the audit log again, and clears the caches of this state. */
+  /** Reads all files again, and opens the audit log again and clears the caches, as far as there are any. */
   reload(): Promise<void>;
   /**
    * Shuts down in order; resolves when everything is closed.
    *
-   * @param drain whether requests are accepted for `server.drain` before; if not, a drain that has begun ends
+   * @param drain whether requests are accepted for a while before; if not, a drain that has begun ends
    */
   close(drain?: boolean): Promise<void>;
+}
+
+export interface App extends ServingApp {
+  readonly addresses: Addresses;
+  usage(): ProcessUsage | undefined;
+  /** How many generations and components are not disposed. */
+  readonly counts: Generations<Serving>['counts'];
 }
 
 /** Milliseconds between two probes of the API server. */

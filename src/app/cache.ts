@@ -5,34 +5,45 @@
 import { createDrops } from '../cache/drops.ts';
 import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
-import { createSharedCache, type SharedCache } from '../cache/shared-cache.ts';
-import type { SharedStore } from '../cache/shared-store.ts';
+import { createSharedCache } from '../cache/shared-cache.ts';
 import {
   type ClearableCredentialCache,
   type CredentialCacheOptions,
   createCredentialCache,
 } from '../cache/tiered.ts';
-import type { Build, RuntimeDependencies } from '../config/build.ts';
+import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
-import type { CacheConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { type Shared, sealingSecrets } from '../features/build.ts';
 
-type RedisConfiguration = NonNullable<CacheConfiguration['redis']>;
-
 const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) => cache.close() });
 
-export function createShared({ generation, loaded, runtime }: Build): Shared {
+/** Milliseconds. An operator waits longer for Redis than a request does. */
+export const OPERATOR_TIMEOUT = 5_000;
+
+/** @param timeout for Redis, in milliseconds; that of the configuration without it */
+export function createShared({ generation, loaded, runtime }: Build, timeout?: number): Shared {
   const { redis } = loaded.configuration.cache;
-  const connection = redis && redisConnection(loaded, redis);
+  const connection = redis && {
+    ...redis,
+    ...(redis.caFile !== undefined && { ca: loaded.file(redis.caFile) }),
+    ...(timeout !== undefined && { timeout }),
+    url: loaded.secret(redis.url),
+  };
+  const life = longestLife(loaded);
   return generation.component(SHARED, {
-    fingerprint: [connection, redis && sealingSecrets(loaded), longestLife(loaded)],
+    fingerprint: [connection, redis && sealingSecrets(loaded), life],
     create() {
       const store = connection && createRedisStore({ ...runtime, ...connection });
-      const cache =
-        redis === undefined || store === undefined
-          ? createProcessCache({ ...runtime, longestLife: longestLife(loaded) })
-          : createRedisCache(loaded, redis, store, runtime);
+      const cache = store
+        ? createSharedCache({
+            ...runtime,
+            store,
+            sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
+            keyPrefix: connection.keyPrefix,
+            longestLife: life,
+          })
+        : createProcessCache({ ...runtime, longestLife: life });
       return { cache, drops: createDrops(cache), store };
     },
   });
@@ -70,28 +81,6 @@ export function createBackendCache<V>(
         shared: shared.cache,
       }),
   });
-}
-
-/** @param store is closed with the cache */
-export function createRedisCache(
-  loaded: LoadedConfiguration,
-  { keyPrefix }: RedisConfiguration,
-  store: SharedStore,
-  runtime: RuntimeDependencies,
-): SharedCache {
-  return createSharedCache({
-    ...runtime,
-    store,
-    sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
-    keyPrefix,
-    longestLife: longestLife(loaded),
-  });
-}
-
-/** Address and credentials of Redis. */
-export function redisConnection(loaded: LoadedConfiguration, redis: RedisConfiguration) {
-  const ca = redis.caFile === undefined ? {} : { ca: loaded.file(redis.caFile) };
-  return { ...redis, ...ca, url: loaded.secret(redis.url) };
 }
 
 /** The longest life of an entry in the shared cache, in milliseconds. */

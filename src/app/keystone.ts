@@ -14,14 +14,14 @@ import {
   userTag,
 } from '../cache/drop-tags.ts';
 import type { ClearableCredentialCache } from '../cache/tiered.ts';
-import type { Build, RuntimeDependencies } from '../config/build.ts';
+import type { Build } from '../config/build.ts';
 import { ComponentType, RUNS_TO_THE_END } from '../config/component.ts';
 import type { KeystoneConfiguration } from '../config/configuration.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { namespaceOf } from '../features/bindings/namespace-name.ts';
-import { caOf, type Keystone } from '../features/build.ts';
-import { createKeystoneClient, type KeystoneClient } from '../identity/keystone/keystone.ts';
+import { caOf, type Keystone, type Shared } from '../features/build.ts';
+import { createKeystoneClient } from '../identity/keystone/keystone.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../identity/keystone/keystone-authenticator.ts';
 import type { DisabledScopes } from '../identity/keystone/keystone-directory.ts';
 import { identityOf } from '../identity/keystone/keystone-identity.ts';
@@ -38,7 +38,7 @@ import { createStartupProbe } from '../lib/startup-probe.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { KeystoneToken, RoleAssignment, UserReference } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { cacheType, createBackendCache, createShared, longestLife } from './cache.ts';
+import { cacheType, createBackendCache, longestLife } from './cache.ts';
 
 /**
  * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
@@ -56,34 +56,22 @@ const KEYSTONE = new ComponentType<Keystone>('Keystone', {
 
 const REVOCATIONS = new ComponentType<Revocations>("Keystone's revocation events", RUNS_TO_THE_END);
 
-/** The client of the configured Keystone. With a service credential it also follows the revocation events. */
-export function createKeystone(build: Build, configuration: KeystoneConfiguration): Keystone {
-  const { generation, loaded, runtime } = build;
-  const keystone = generation.component(KEYSTONE, {
-    fingerprint: [configuration, caOf(loaded, configuration), serviceSecret(loaded, configuration)],
+/** The client of the configured Keystone. */
+export function createKeystone(
+  { generation, loaded, runtime }: Build,
+  configuration: KeystoneConfiguration,
+): Keystone {
+  const { url, timeout, serviceCredential: credential } = configuration;
+  const ca = caOf(loaded, configuration);
+  const secret = serviceSecret(loaded, configuration);
+  return generation.component(KEYSTONE, {
+    fingerprint: [configuration, ca, secret],
     create() {
-      const client = createConfiguredKeystoneClient(loaded, configuration, runtime);
+      const given = { url, ...ca, ...(credential && { credential }), secret, timeout };
+      const client = createKeystoneClient({ ...runtime, ...given });
       const contact = createStartupProbe({ ...runtime, name: 'keystone', contact: () => client.probe() });
       return { client, contact };
     },
-  });
-  followRevocations(build, configuration, keystone);
-  return keystone;
-}
-
-export function createConfiguredKeystoneClient(
-  loaded: LoadedConfiguration,
-  configuration: KeystoneConfiguration,
-  runtime: RuntimeDependencies,
-): KeystoneClient {
-  const { url, timeout, serviceCredential: credential } = configuration;
-  return createKeystoneClient({
-    ...runtime,
-    url,
-    ...caOf(loaded, configuration),
-    ...(credential && { credential }),
-    secret: serviceSecret(loaded, configuration),
-    timeout,
   });
 }
 
@@ -96,15 +84,15 @@ function serviceSecret(loaded: LoadedConfiguration, { serviceCredential }: Keyst
   );
 }
 
-function followRevocations(
-  build: Build,
+/** Only a service credential may read the events. */
+export function followRevocations(
+  { generation, loaded, runtime }: Build,
   { revocationEvents }: KeystoneConfiguration,
   keystone: Keystone,
+  shared: Shared,
 ): void {
-  const { generation, loaded, runtime } = build;
   const service = keystone.client.service;
   if (service === undefined || revocationEvents === false) return;
-  const shared = createShared(build);
   generation.component(REVOCATIONS, {
     fingerprint: [revocationEvents],
     uses: [keystone, shared],

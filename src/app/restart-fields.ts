@@ -1,47 +1,31 @@
 /**
  * The fields that the process and its listeners keep from the start: a reload does not change them.
  */
-import type { StonegateConfiguration } from '../config/configuration.ts';
+import { fieldAt } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 
-/** Tells the operator which changes have no effect before a restart. */
-export function warnOfRestart(
-  started: StonegateConfiguration,
-  next: StonegateConfiguration,
-  logger: Pick<Logger, 'warn'>,
-): void {
-  const before = needsRestart(started);
-  const after = needsRestart(next);
-  const fields = Object.keys(before).filter((field) => before[field] !== after[field]);
-  if (fields.length > 0) logger.warn({ fields }, 'these changes need a restart');
-}
+export const RESTART_FIELDS = [
+  'server.bind',
+  'server.http2',
+  'server.workers',
+  'server.drain',
+  'server.shutdownGrace',
+  'server.timeouts.header',
+  'server.timeouts.idle',
+  'server.timeouts.stall',
+  'server.limits.headerBytes',
+  'admin.bind',
+  'audit.file',
+  'usage.records',
+  'usage.metrics',
+  'portal.bind',
+  'webhook.bind',
+  'admission.bind',
+];
 
-/** The fields with their values. */
-function needsRestart({
-  server,
-  admin,
-  audit,
-  usage,
-  portal,
-  webhook,
-  admission,
-}: StonegateConfiguration): Readonly<Record<string, unknown>> {
-  return {
-    'server.bind': server.bind,
-    'server.http2': server.http2,
-    'server.workers': server.workers,
-    'server.drain': server.drain,
-    'server.shutdownGrace': server.shutdownGrace,
-    'server.timeouts.header': server.timeouts.header,
-    'server.timeouts.idle': server.timeouts.idle,
-    'server.timeouts.stall': server.timeouts.stall,
-    'server.limits.headerBytes': server.limits.headerBytes,
-    'admin.bind': admin.bind,
-    'audit.file': audit.file,
-    'usage.records': usage?.records,
-    'usage.metrics': usage?.metrics,
-    'portal.bind': portal?.bind,
-    'webhook.bind': webhook?.bind,
-    'admission.bind': admission?.bind,
-  };
+/** Tells the operator which changes have no effect before a restart. */
+export function warnOfRestart(started: object, next: object, logger: Pick<Logger, 'warn'>): void {
+  const valueIn = (configuration: object, field: string) => fieldAt(configuration, ...field.split('.'));
+  const fields = RESTART_FIELDS.filter((field) => valueIn(started, field) !== valueIn(next, field));
+  if (fields.length > 0) logger.warn({ fields }, 'these changes need a restart');
 }

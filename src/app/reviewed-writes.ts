@@ -3,7 +3,7 @@
  * the configuration reviews. Without the section `admission` there are none.
  */
 
-import type { Build, RuntimeDependencies } from '../config/build.ts';
+import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
 import { createReviewPaths, type ReviewPathOf } from '../features/admission/reviewed-writes.ts';
@@ -23,52 +23,36 @@ export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPat
   return createReviewPaths({ admission, ...(publishing && { publishing }) }, others);
 }
 
-/** One for all upstreams of a serving process. */
-export function createServedReviewedWrites({
+/** One for all upstreams of a generation. @returns undefined if writes need not wait */
+export function createConfiguredReviewedWrites({
   loaded,
   generation,
   runtime,
 }: Build): ReviewedWrites | undefined {
   const { upstream, limits, admission, publishing, tenancy, quota } = loaded.configuration;
-  const options = optionsOf(loaded);
-  return (
-    options &&
-    generation.component(REVIEWED_WRITES, {
-      fingerprint: [
-        tenancy.mode,
-        upstream.timeouts.response,
-        limits.tenantQueue,
-        admission?.systemKinds,
-        publishing?.kinds,
-        publishing?.clusterScoped.map(({ kind }) => kind),
-        quota?.count,
-      ],
-      create: () => createReviewedWrites({ ...runtime, ...options }),
-    })
-  );
-}
-
-/** Commands that end by themselves use it: it belongs to no generation. */
-export function createCommandReviewedWrites(
-  loaded: LoadedConfiguration,
-  runtime: RuntimeDependencies,
-): ReviewedWrites | undefined {
-  const options = optionsOf(loaded);
-  return options && createReviewedWrites({ ...runtime, ...options });
-}
-
-function optionsOf(loaded: LoadedConfiguration) {
-  const { upstream, limits } = loaded.configuration;
   const pathOf = reviewPathsOf(loaded);
-  return (
-    pathOf && {
-      queueTimeout: upstream.timeouts.response,
-      tenantQueue: limits.tenantQueue,
-      pathOf(method: string, target: string) {
-        if (method === 'GET' || method === 'HEAD') return undefined;
-        const info = readRequestInfo(method, target, { readsTenantFromPath: true });
-        return info.isResourceRequest ? pathOf(method, info) : undefined;
-      },
-    }
-  );
+  if (pathOf === undefined) return undefined;
+  const queueTimeout = upstream.timeouts.response;
+  const { tenantQueue } = limits;
+  return generation.component(REVIEWED_WRITES, {
+    fingerprint: [
+      tenancy.mode,
+      queueTimeout,
+      tenantQueue,
+      admission?.systemKinds,
+      publishing?.kinds,
+      publishing?.clusterScoped.map(({ kind }) => kind),
+      quota?.count,
+    ],
+    create: () =>
+      createReviewedWrites({
+        ...runtime,
+        ...{ queueTimeout, tenantQueue },
+        pathOf(method, target) {
+          if (method === 'GET' || method === 'HEAD') return undefined;
+          const info = readRequestInfo(method, target, { readsTenantFromPath: true });
+          return info.isResourceRequest ? pathOf(method, info) : undefined;
+        },
+      }),
+  });
 }

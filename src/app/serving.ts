@@ -6,7 +6,7 @@ import type { Drops } from '../cache/drops.ts';
 import { type Build, counted } from '../config/build.ts';
 import type { StonegateConfiguration } from '../config/configuration.ts';
 import { formatProblem } from '../config/problem.ts';
-import { accessWarnings, tokenWarnings } from '../config/validate.ts';
+import { configurationWarnings } from '../config/validate.ts';
 import { createConfiguredAdmission } from '../features/admission/feature.ts';
 import { createServedProvisioning } from '../features/bindings/feature.ts';
 import { USERS_WARNING } from '../features/bindings/grants.ts';
@@ -110,7 +110,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
     drops: build.shared.drops,
     requested: () => quota?.counter?.requested() ?? [],
     warnings: [
-      ...[...accessWarnings(configuration), ...tokenWarnings(configuration)].map(formatProblem),
+      ...configurationWarnings(configuration).map(formatProblem),
       ...warningsOf(configuration, webhook !== undefined),
     ],
   };

@@ -2,7 +2,7 @@
  * Connections to the API server, and what Stonegate's own credential may impersonate there.
  */
 
-import type { Build, RuntimeDependencies } from '../config/build.ts';
+import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/configuration.ts';
 import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
@@ -11,7 +11,7 @@ import { PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
-import { createCommandReviewedWrites, createServedReviewedWrites } from './reviewed-writes.ts';
+import { createConfiguredReviewedWrites } from './reviewed-writes.ts';
 
 /** It is disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
@@ -24,7 +24,7 @@ export function createOwnUpstream(build: Build): Upstream {
   const { generation, loaded, runtime } = build;
   const { upstream, authentication } = loaded.configuration;
   const options = upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
-  const reviewedWrites = createServedReviewedWrites(build);
+  const reviewedWrites = createConfiguredReviewedWrites(build);
   return generation.component(OWN_UPSTREAM, {
     fingerprint: [upstream, options],
     uses: [reviewedWrites],
@@ -98,12 +98,6 @@ export function ownCredential(loaded: LoadedConfiguration): UpstreamCredential {
   return credentialOf(loaded, loaded.configuration.upstream.credential);
 }
 
-/** Options for connections with the provisioning credential; undefined if none is configured. */
-function provisioningUpstreamOptions(loaded: LoadedConfiguration) {
-  const { credential } = loaded.configuration.bindings;
-  return credential && upstreamOptions(loaded, credential, false);
-}
-
 interface OwnRights {
   readonly rights: PolledUpstreamRights;
   /**
@@ -142,29 +136,16 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
   dispose: (upstream) => upstream.destroy(),
 });
 
-/**
- * The connections with the provisioning credential that all features of a serving process share.
- *
- * @returns undefined if the configuration names no credential to provision with
- */
-export function createServedProvisioningUpstream(build: Build): Upstream | undefined {
+/** @returns undefined if the configuration names no credential to provision with */
+export function createProvisioningUpstream(build: Build): Upstream | undefined {
   const { loaded, generation, runtime } = build;
-  const options = provisioningUpstreamOptions(loaded);
-  if (options === undefined) return undefined;
-  const reviewedWrites = createServedReviewedWrites(build);
+  const { bindings, upstream } = loaded.configuration;
+  if (bindings.credential === undefined) return undefined;
+  const options = upstreamOptions(loaded, bindings.credential, false);
+  const reviewedWrites = createConfiguredReviewedWrites(build);
   return generation.component(PROVISIONING_UPSTREAM, {
-    fingerprint: [loaded.configuration.upstream, options],
+    fingerprint: [upstream, options],
     uses: [reviewedWrites],
     create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
   });
-}
-
-/** @returns undefined if the configuration names no credential to provision with */
-export function createProvisioningUpstream(
-  loaded: LoadedConfiguration,
-  runtime: RuntimeDependencies,
-): Upstream | undefined {
-  const options = provisioningUpstreamOptions(loaded);
-  const reviewedWrites = createCommandReviewedWrites(loaded, runtime);
-  return options && createUpstream({ ...runtime, ...options, reviewedWrites });
 }

@@ -12,9 +12,9 @@ import {
   SELF_ACCESS_RULES_PATH,
   type SelfAccessRules,
 } from '../features/access-rules/access-rules-v1alpha1.ts';
-import { type CommandIO, columns, print, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor } from './stonegate-api.ts';
+import { askingCommand } from './asking-command.ts';
+import { columns } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
 
 const USAGE = `Usage: stonegate access [-n NAMESPACE] [--context NAME] [--kubeconfig FILE]
                         [-o table|json|yaml]
@@ -29,23 +29,18 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
-const OPTIONS = {
-  namespace: { type: 'string', short: 'n' },
-  ...DESTINATION_OPTIONS,
-} as const;
+const OPTIONS = { namespace: { type: 'string', short: 'n' } } as const;
 
-/** @param argv what follows `access` */
-export function access(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values, _words, note) => {
-    const { namespace } = values;
+export const access = askingCommand(
+  { usage: USAGE, options: OPTIONS },
+  async ({ values: { namespace }, ask, print, note }) => {
     const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`;
-    const destination = await destinationOf(values, env);
-    const rules = await askFor<SelfAccessRules>(destination, SELF_ACCESS_RULES_PATH + query);
-    await print(rules, values.output, () => tableOf(rules), io.stdout);
+    const rules = await ask<SelfAccessRules>(SELF_ACCESS_RULES_PATH + query);
+    await print(rules, () => tableOf(rules));
     const { incomplete, incompleteReason } = rules.status;
     if (incomplete) note(`this may be incomplete: ${incompleteReason}`);
-  });
-}
+  },
+);
 
 const ALL = Number.POSITIVE_INFINITY;
 const LIMITS = { groups: ALL, rows: ALL, names: 50, characters: 253 };

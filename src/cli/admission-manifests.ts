@@ -9,7 +9,7 @@ import { webhookConfigurations } from '../features/admission/manifests/registrat
 import { RESERVE_RULES } from '../features/quota/rights.ts';
 import { quotaRegistration } from '../features/quota/tenant-quota-manifests.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { type CommandIO, runCommand, UsageError } from './command.ts';
+import { command, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { readAuthority } from './given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
@@ -43,13 +43,9 @@ const OPTIONS = {
   namespace: { type: 'string' },
 } as const;
 
-/** @param argv what follows `manifests admission` */
-export function admissionManifests(
-  argv: readonly string[],
-  io: CommandIO,
-  sources: LoadSources,
-): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
+export const admissionManifests = command(
+  { usage: USAGE, options: OPTIONS },
+  async ({ values, io }, sources: LoadSources) => {
     const { config, 'ca-file': caFile, url, user, namespace = 'stonegate' } = values;
     if (config === undefined || caFile === undefined)
       throw new UsageError('--config FILE and --ca-file FILE are required');
@@ -85,8 +81,8 @@ export function admissionManifests(
     const rights =
       configuration.upstream === undefined ? [] : boundClusterRole('stonegate-admission', rules, subject);
     io.stdout(manifestText([...rights, ...objects.map(manifest)]));
-  });
-}
+  },
+);
 
 const ACCESS_REVIEWS = {
   apiGroups: ['authorization.k8s.io'],

@@ -14,12 +14,8 @@ export interface CommandIO {
   readonly describe?: (accepted: AcceptedWords) => void;
 }
 
-/** The options and first words that a command accepts, for completion. */
-export interface AcceptedWords {
-  readonly options: Options;
-  /** The first words that the command knows, of those that it accepts; absent: it accepts none. */
-  readonly words?: readonly string[];
-}
+/** For completion. */
+export type AcceptedWords = Pick<CommandOptions<Options>, 'options' | 'words'>;
 
 /** @param argv what follows the name. @returns the exit code */
 type Command = (argv: readonly string[], io: CommandIO) => Promise<number>;
@@ -59,7 +55,7 @@ export class ConfigurationError extends Error {
 type Option = NonNullable<ParseArgsConfig['options']>[string];
 
 /** `choices` are the values of an option, which shells complete; if empty, the command itself refuses it. */
-type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
+export type Options = Readonly<Record<string, Option & { readonly choices?: readonly string[] }>>;
 
 type Parsed<Declared extends Options> = ReturnType<typeof parseArgs<{ options: Declared }>>['values'];
 
@@ -68,55 +64,67 @@ export type OptionValues<Declared extends Options> = {
   readonly [Name in keyof Parsed<Declared>]?: Parsed<Declared>[Name] | undefined;
 };
 
+/** Prints a line behind the command's name, with the remarks of the error from which it comes. */
+export type Note = (line: string, error?: Error) => void;
+
+export interface CommandOptions<Declared extends Options> {
+  /** Begins with the command's name. */
+  readonly usage: string;
+  readonly options: Declared;
+  /** The first words that the command knows, of those that it accepts; absent: it accepts none. */
+  readonly words?: readonly string[];
+}
+
+/** What a command is called with. */
+export interface Call<Declared extends Options> {
+  readonly values: OptionValues<Declared>;
+  /** What is no option. */
+  readonly words: readonly string[];
+  readonly argv: readonly string[];
+  readonly io: CommandIO;
+  readonly note: Note;
+}
+
 /**
- * Parses the arguments and runs the command. `--help` prints `usage`. A wrong command line prints the
- * command's name with the mistake, and where the usage is, with exit code 2. Another error prints the name
- * and its message, with exit code 1.
+ * A command that parses its arguments. `--help` prints `usage`. A wrong command line prints the command's
+ * name with the mistake, and where the usage is, with exit code 2. Another error prints the name and its
+ * message, with exit code 1.
  *
- * @param run gets the options, the other words, and a function that prints a note, with the remarks of the
- *   error from which it comes; it may return an exit code
+ * @param run may return an exit code; `parts` are what a caller gives besides the arguments
  */
-export async function runCommand<const Declared extends Options>(
-  command: {
-    readonly usage: string;
-    readonly options: Declared;
-    readonly words?: readonly string[];
-    readonly argv: readonly string[];
-    readonly io: CommandIO;
-  },
-  run: (
-    values: OptionValues<Declared>,
-    positionals: readonly string[],
-    note: (line: string, error?: Error) => void,
-  ) => Promise<number | undefined>,
-): Promise<number> {
-  const { usage, options, words, argv, io } = command;
-  if (io.describe !== undefined) {
-    io.describe(command);
-    return EXIT.fine;
-  }
-  const note = (line: string, error?: Error) => {
-    const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
-    io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
+export function command<const Declared extends Options, Parts extends unknown[]>(
+  accepted: CommandOptions<Declared>,
+  run: (call: Call<Declared>, ...parts: Parts) => Promise<number | undefined>,
+): (argv: readonly string[], io: CommandIO, ...parts: Parts) => Promise<number> {
+  const { usage, options } = accepted;
+  return async (argv, io, ...parts) => {
+    if (io.describe !== undefined) {
+      io.describe(accepted);
+      return EXIT.fine;
+    }
+    const note: Note = (line, error) => {
+      const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
+      io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
+    };
+    if (argv.includes('--help') || argv.includes('-h')) {
+      io.stdout(usage);
+      return EXIT.fine;
+    }
+    try {
+      const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+      if (accepted.words === undefined) refuseWords(positionals);
+      refuseOtherChoices(options, values);
+      return (await run({ values, words: positionals, argv, io, note }, ...parts)) ?? EXIT.fine;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
+      else if (!isUsageError(error)) note(reasonOf(error), error);
+      if (!isUsageError(error)) return EXIT.failed;
+      note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`, error);
+      io.stderr(`See: ${nameIn(usage)} --help\n`);
+      return EXIT.usage;
+    }
   };
-  if (argv.includes('--help') || argv.includes('-h')) {
-    io.stdout(usage);
-    return EXIT.fine;
-  }
-  try {
-    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
-    if (words === undefined) refuseWords(positionals);
-    refuseOtherChoices(options, values);
-    return (await run(values, positionals, note)) ?? EXIT.fine;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
-    else if (!isUsageError(error)) note(reasonOf(error), error);
-    if (!isUsageError(error)) return EXIT.failed;
-    note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`, error);
-    io.stderr(`See: ${nameIn(usage)} --help\n`);
-    return EXIT.usage;
-  }
 }
 
 /** The name of the command, with which every usage text begins: `stonegate who-can`. */

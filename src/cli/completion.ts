@@ -4,14 +4,7 @@
  * https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
  * https://fishshell.com/docs/current/cmds/complete.html
  */
-import {
-  type AcceptedWords,
-  type CommandIO,
-  type Commands,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
+import { type AcceptedWords, type Commands, command, refuseWords, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate completion bash|zsh|fish
 
@@ -28,21 +21,16 @@ Exit codes: 0 printed, 2 wrong usage.
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** @param argv what follows `completion` */
-export function completion(argv: readonly string[], io: CommandIO, commands: Commands): Promise<number> {
-  return runCommand(
-    { usage: USAGE, options: {}, words: SHELLS, argv, io },
-    async (_values, [name, ...more]) => {
-      refuseWords(more);
-      const shell = SHELLS.find((known) => known === name);
-      if (shell === undefined) throw new UsageError(`which shell? One of ${SHELLS.join(', ')}`);
-      const described = await Promise.all(
-        Object.keys(commands).map((command) => describe(command, commands)),
-      );
-      io.stdout(shell === 'fish' ? fishScript(described) : bashScript(described, shell));
-    },
-  );
-}
+export const completion = command(
+  { usage: USAGE, options: {}, words: SHELLS },
+  async ({ words: [name, ...more], io }, commands: Commands) => {
+    refuseWords(more);
+    const shell = SHELLS.find((known) => known === name);
+    if (shell === undefined) throw new UsageError(`which shell? One of ${SHELLS.join(', ')}`);
+    const described = await Promise.all(Object.keys(commands).map((command) => describe(command, commands)));
+    io.stdout(shell === 'fish' ? fishScript(described) : bashScript(described, shell));
+  },
+);
 
 interface Described {
   readonly name: string;

@@ -9,13 +9,12 @@ import {
   type ExplanationRequest,
 } from '../features/explain/stonegate-v1alpha1.ts';
 import {
-  type CommandIO,
   columns,
+  command,
   factRows,
   type OptionValues,
   OUTPUT_OPTION,
   print,
-  runCommand,
   UsageError,
 } from './command.ts';
 import { destinationOf } from './destination.ts';
@@ -92,20 +91,17 @@ export type ExplainWith = (file: string, spec: Spec, note: (line: string) => voi
 
 type Values = OptionValues<typeof OPTIONS>;
 
-/** @param argv what follows `explain` */
-export function explain(argv: readonly string[], io: CommandIO, explainWith: ExplainWith): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const { config, server, context } = values;
-    if ([config, server, context].filter((value) => value !== undefined).length > 1)
-      throw new UsageError('--config, --server and --context exclude each other');
-    const token = await readGivenToken('--token-file', values['token-file']);
-    const explanation = await (config === undefined
-      ? askServer(words, values, token)
-      : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
-    await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
-    for (const warning of explanation.status.warnings ?? []) note(warning);
-  });
-}
+export const explain = command(COMMAND, async ({ values, words, note, io }, explainWith: ExplainWith) => {
+  const { config, server, context } = values;
+  if ([config, server, context].filter((value) => value !== undefined).length > 1)
+    throw new UsageError('--config, --server and --context exclude each other');
+  const token = await readGivenToken('--token-file', values['token-file']);
+  const explanation = await (config === undefined
+    ? askServer(words, values, token)
+    : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
+  await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
+  for (const warning of explanation.status.warnings ?? []) note(warning);
+});
 
 function specOf(request: Spec['request'], token: string | undefined): Spec {
   return { request, ...(token !== undefined && { token }) };
@@ -127,8 +123,7 @@ async function askServer(
     throw new UsageError('the context has no token: name one with --token-file');
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
-  const question: ExplanationRequest = { kind: 'Explanation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return askFor<Explanation>(destination, EXPLANATIONS_PATH, question);
+  return askFor<Explanation>(destination, EXPLANATIONS_PATH, { kind: 'Explanation', spec });
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

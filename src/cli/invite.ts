@@ -8,9 +8,10 @@ import {
   type Offer,
   type ShownInvitation,
 } from '../features/members/invitation-v1alpha1.ts';
-import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { askingCommand } from './asking-command.ts';
+import { columns, refuseWords, UsageError } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
+import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRESS]
        stonegate invite --team TEAM [--email ADDRESS]
@@ -41,61 +42,46 @@ const OPTIONS = {
   role: { type: 'string', choices: ['read', 'control', 'edit', 'manage'] },
   team: { type: 'string' },
   email: { type: 'string' },
-  ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const apiVersion = 'stonegate.dev/v1alpha1';
 
-/** @param argv what follows `invite` */
-export function invite(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const [action, subject, ...more] = words;
-    refuseWords(more);
-    const { namespace, role, team, email } = values;
-    const isNew = [namespace, role, team, email].some((value) => value !== undefined);
-    const isKnown = action === undefined || ACTIONS.some((known) => known === action);
-    const needsSubject = action !== undefined && action !== 'list';
-    if (
-      !isKnown ||
-      needsSubject === (subject === undefined) ||
-      (action === undefined) !== isNew ||
-      (isNew && (role === undefined) === (team === undefined))
-    )
-      throw new UsageError(
-        'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
-      );
-    const destination = await destinationOf(values, env);
-    if (isNew) {
-      const place = role === undefined ? namespace : (namespace ?? destination.namespace);
-      const spec = { namespace: place, role, team, email };
-      const body = { kind: 'Invitation', apiVersion, spec };
-      const made = await askFor<ShownInvitation>(destination, INVITATIONS_PATH, body);
-      await print(made, values.output, () => `${made.status.link}\n`, io.stdout);
-    } else if (subject === undefined) {
-      const list = await askFor<{ readonly items: readonly ShownInvitation[] }>(
-        destination,
-        INVITATIONS_PATH,
-      );
-      await print(list, values.output, () => tableOf(list.items), io.stdout);
-    } else if (action === 'withdraw') {
-      await askStonegate(
-        destination,
-        `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`,
-        undefined,
-        'DELETE',
-      );
-      note(`the invitation ${subject} is withdrawn`);
-    } else {
-      const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
-      const body = { kind: 'InvitationAcceptance', apiVersion, spec };
-      const answer = await askFor<{ readonly status: Offer }>(destination, ACCEPTANCES_PATH, body);
-      const { status } = answer;
-      const what = `${status.inviter} invites you to ${targetText(status)}`;
-      await print(answer, values.output, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);
-    }
-    return undefined;
-  });
-}
+export const invite = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+  const [action, subject, ...more] = words;
+  refuseWords(more);
+  const { namespace, role, team, email } = values;
+  const isNew = [namespace, role, team, email].some((value) => value !== undefined);
+  const isKnown = action === undefined || ACTIONS.some((known) => known === action);
+  const needsSubject = action !== undefined && action !== 'list';
+  if (
+    !isKnown ||
+    needsSubject === (subject === undefined) ||
+    (action === undefined) !== isNew ||
+    (isNew && (role === undefined) === (team === undefined))
+  )
+    throw new UsageError(
+      'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
+    );
+  if (isNew) {
+    const place = role === undefined ? namespace : (namespace ?? (await destination()).namespace);
+    const spec = { namespace: place, role, team, email };
+    const made = await ask<ShownInvitation>(INVITATIONS_PATH, { kind: 'Invitation', spec });
+    await print(made, () => `${made.status.link}\n`);
+  } else if (subject === undefined) {
+    const list = await ask<{ readonly items: readonly ShownInvitation[] }>(INVITATIONS_PATH);
+    await print(list, () => tableOf(list.items));
+  } else if (action === 'withdraw') {
+    const path = `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`;
+    await askStonegate(await destination(), path, undefined, 'DELETE');
+    note(`the invitation ${subject} is withdrawn`);
+  } else {
+    const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
+    const body = { kind: 'InvitationAcceptance', spec };
+    const answer = await ask<{ readonly status: Offer }>(ACCEPTANCES_PATH, body);
+    const { status } = answer;
+    const what = `${status.inviter} invites you to ${targetText(status)}`;
+    await print(answer, () => `${what}${status.accepted ? ': accepted' : ''}\n`);
+  }
+});
 
 function tableOf(listed: readonly ShownInvitation[]): string {
   const lines = listed.map(({ metadata, spec, status }) => [

@@ -9,7 +9,7 @@ import {
   kubeconfigEntries,
   kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
-import { type CommandIO, EXIT, type OptionValues, runCommand, UsageError } from './command.ts';
+import { type CommandIO, command, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
@@ -25,7 +25,6 @@ import {
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
-import type { Note } from './make-token.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTIONS]
 
@@ -102,8 +101,12 @@ export function kubeconfig(
   parts: KubeconfigParts = { env: process.env, folder: process.cwd(), question: createQuestion(process) },
 ): Promise<number> {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-  const own = argv.slice(0, end);
-  return runCommand({ usage: USAGE, options: OPTIONS, argv: own, io }, async (values, _words, note) => {
+  return addEntries(argv.slice(0, end), io, argv.slice(end + 1), parts);
+}
+
+const addEntries = command(
+  { usage: USAGE, options: OPTIONS },
+  async ({ values, note, io }, loginWords: readonly string[], parts: KubeconfigParts) => {
     const server = readServer(values.server);
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
@@ -113,7 +116,7 @@ export function kubeconfig(
       throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
     if (scopes.length === 0 && values['token-expires'] !== undefined)
       throw new UsageError('--token-expires needs --token-scope');
-    const { login, ca } = await connect(values, argv.slice(end + 1), server, parts);
+    const { login, ca } = await connect(values, loginWords, server, parts);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
@@ -148,8 +151,8 @@ export function kubeconfig(
     await changeFile(file, (text) => merge(text).merged);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
     return EXIT.fine;
-  });
-}
+  },
+);
 
 /** How to log in, as the user says or the server, and the authority of the server. */
 async function connect(

@@ -3,7 +3,7 @@
  * ExecCredential, or at a terminal who is logged in; messages go to standard error.
  */
 import { systemClock } from '../lib/clock.ts';
-import { type CommandIO, columns, runCommand } from './command.ts';
+import { columns, command } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { obtainCredential } from './login/credential.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
@@ -12,26 +12,24 @@ import { renewAt } from './login/token-cache.ts';
 
 const OPTIONS = { ...LOGIN_OPTIONS, force: { type: 'boolean' }, print: { type: 'boolean' } } as const;
 
-/** @param argv what follows `login` */
-export function login(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: LOGIN_USAGE, options: OPTIONS, argv, io }, async (given) => {
-    const { force = false, print = false, ...values } = given;
-    const { KUBERNETES_EXEC_INFO: info } = process.env;
-    const { apiVersion, mayAsk } = readExecInfo(info);
-    const caller = info === undefined ? undefined : String(process.ppid);
-    const credential = await withCachedLogin(argv, values, mayAsk, (cached) =>
-      obtainCredential({ ...cached, force, caller }),
-    );
-    // Some clients run the command as kubectl does, but without the variable.
-    if (info === undefined && process.stdout.isTTY && !print) {
-      const { holder = 'an unknown user', expiresAt } = credential;
-      io.stdout(columns([[`logged in until ${new Date(expiresAt).toISOString()}: ${holder}`]]));
-      return;
-    }
-    // kubectl runs the plugin again when the cache renews the token, not when the token expires during a
-    // request.
-    const renewal = renewAt(credential);
-    const expiresAt = systemClock.now() < renewal ? renewal : credential.expiresAt;
-    io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt }));
-  });
-}
+export const login = command({ usage: LOGIN_USAGE, options: OPTIONS }, async (call) => {
+  const { argv, io } = call;
+  const { force = false, print = false, ...values } = call.values;
+  const { KUBERNETES_EXEC_INFO: info } = process.env;
+  const { apiVersion, mayAsk } = readExecInfo(info);
+  const caller = info === undefined ? undefined : String(process.ppid);
+  const credential = await withCachedLogin(argv, values, mayAsk, (cached) =>
+    obtainCredential({ ...cached, force, caller }),
+  );
+  // Some clients run the command as kubectl does, but without the variable.
+  if (info === undefined && process.stdout.isTTY && !print) {
+    const { holder = 'an unknown user', expiresAt } = credential;
+    io.stdout(columns([[`logged in until ${new Date(expiresAt).toISOString()}: ${holder}`]]));
+    return;
+  }
+  // kubectl runs the plugin again when the cache renews the token, not when the token expires during a
+  // request.
+  const renewal = renewAt(credential);
+  const expiresAt = systemClock.now() < renewal ? renewal : credential.expiresAt;
+  io.stdout(writeExecCredential(apiVersion, { token: credential.token, expiresAt }));
+});

@@ -4,12 +4,10 @@
  */
 import { ACCESS_TOKENS_PATH, type ShownToken } from '../features/tokens/access-token-v1alpha1.ts';
 import { parseDuration } from '../lib/go-time.ts';
-import { UsageError } from './command.ts';
+import { type Note, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
 import { readYAML } from './read-yaml.ts';
 import { askFor, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
-
-export type Note = (line: string, error?: Error) => void;
 
 export interface TokenRequest {
   readonly scopes?: readonly string[] | undefined;
@@ -36,7 +34,7 @@ export async function makeToken(
     rules: rules === undefined ? undefined : await readRules(rules),
     expirationSeconds: expires === undefined ? undefined : secondsIn(option, expires),
   };
-  const body = { kind: 'AccessToken', apiVersion: 'stonegate.dev/v1alpha1', spec };
+  const body = { kind: 'AccessToken', spec };
   try {
     return secretIn(await askFor<ShownToken>(address, ACCESS_TOKENS_PATH, body), note);
   } catch (error) {

@@ -8,8 +8,9 @@ import {
   type MemberType,
   membersPath,
 } from '../features/members/member-v1alpha1.ts';
-import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
+import { askingCommand } from './asking-command.ts';
+import { columns, refuseWords, UsageError } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
 import { askFor, askStonegate } from './stonegate-api.ts';
 
@@ -46,57 +47,49 @@ const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   type: { type: 'string', choices: Object.keys(TYPES) },
   force: { type: 'boolean' },
-  ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const IDENTITY = { kind: 'Member', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-/** @param argv what follows `members` */
-export function members(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const [action, name, role, ...more] = words;
-    refuseWords(more);
-    const type = values.type === undefined ? undefined : TYPES[values.type];
-    const destination = { ...(await destinationOf(values, env)), onWarning: note };
-    const namespace = values.namespace ?? destination.namespace;
-    const list = () => askFor<MemberList>(destination, membersPath(namespace));
-    if (action === undefined) {
-      const listed = await list();
-      await print(listed, values.output, () => tableOf(listed.items), io.stdout);
-      return undefined;
-    }
-    const isKnown = ACTIONS.some((known) => known === action);
-    if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
-      throw new UsageError(
-        'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
-      );
-    const write = async (spec: MemberSpec, id?: string): Promise<undefined> => {
-      const path = membersPath(namespace, id);
-      const member = { ...IDENTITY, metadata: { namespace, name: id }, spec };
-      const method = id === undefined ? 'POST' : 'PUT';
-      const changed = await askFor<Member>(destination, path, member, method);
-      await print(changed, values.output, () => tableOf([changed]), io.stdout);
-    };
-    if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
-    const { items } = await list();
-    const { metadata, spec } = onlyOne(
-      items.filter((member) => type === undefined || member.spec.type === type),
-      name,
-      (member) => [member.spec.name, member.metadata.name],
-      `${name} is no member of ${namespace}`,
+export const members = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
+  const [action, name, role, ...more] = words;
+  refuseWords(more);
+  const type = values.type === undefined ? undefined : TYPES[values.type];
+  const stonegate = { ...(await destination()), onWarning: note };
+  const namespace = values.namespace ?? stonegate.namespace;
+  const list = () => askFor<MemberList>(stonegate, membersPath(namespace));
+  if (action === undefined) {
+    const listed = await list();
+    return print(listed, () => tableOf(listed.items));
+  }
+  const isKnown = ACTIONS.some((known) => known === action);
+  if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
+    throw new UsageError(
+      'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
     );
-    if (role !== undefined)
-      return write({ ...spec, role, ...(values.force && { force: true }) }, metadata.name);
-    await askStonegate(
-      destination,
-      membersPath(namespace, metadata.name),
-      { gracePeriodSeconds: values.force ? 0 : 1 },
-      'DELETE',
-    );
-    note(`${spec.name} was removed`);
-    return undefined;
-  });
-}
+  const write = async (spec: MemberSpec, id?: string) => {
+    const member = { kind: 'Member', metadata: { namespace, name: id }, spec };
+    const method = id === undefined ? 'POST' : 'PUT';
+    const changed = await askFor<Member>(stonegate, membersPath(namespace, id), member, method);
+    await print(changed, () => tableOf([changed]));
+  };
+  if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
+  const { items } = await list();
+  const { metadata, spec } = onlyOne(
+    items.filter((member) => type === undefined || member.spec.type === type),
+    name,
+    (member) => [member.spec.name, member.metadata.name],
+    `${name} is no member of ${namespace}`,
+  );
+  if (role !== undefined)
+    return write({ ...spec, role, ...(values.force && { force: true }) }, metadata.name);
+  await askStonegate(
+    stonegate,
+    membersPath(namespace, metadata.name),
+    { gracePeriodSeconds: values.force ? 0 : 1 },
+    'DELETE',
+  );
+  note(`${spec.name} was removed`);
+});
 
 function tableOf(listed: readonly Member[]): string {
   const lines = listed.map(({ spec, status: { displayName, owner, from } }) => [

@@ -8,9 +8,10 @@ import {
   type ShownQuotaList,
   TENANT_QUOTAS_PATH,
 } from '../features/quota/own-quota-v1alpha1.ts';
-import { type CommandIO, columns, print, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor, StonegateAPIError } from './stonegate-api.ts';
+import { askingCommand } from './asking-command.ts';
+import { columns } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
+import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate quota [--context NAME] [--kubeconfig FILE]
                        [-o table|json|yaml]
@@ -24,22 +25,14 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in, not reached or no quota, 2 wrong usage.
 `;
 
-/** @param argv what follows `quota` */
-export function quota(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand(
-    { usage: USAGE, options: DESTINATION_OPTIONS, argv, io },
-    async (values, _words, note) => {
-      const destination = await destinationOf(values, env);
-      const list = await askFor<ShownQuotaList>(destination, TENANT_QUOTAS_PATH);
-      const [shown] = list.items;
-      if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
-      const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
-      await print(object, values.output, () => tableOf(shown), io.stdout);
-      if (shown.status.used === undefined)
-        note('nothing was counted yet: what needs more is refused until then');
-    },
-  );
-}
+export const quota = askingCommand({ usage: USAGE, options: {} }, async ({ ask, print, note }) => {
+  const list = await ask<ShownQuotaList>(TENANT_QUOTAS_PATH);
+  const [shown] = list.items;
+  if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
+  const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
+  await print(object, () => tableOf(shown));
+  if (shown.status.used === undefined) note('nothing was counted yet: what needs more is refused until then');
+});
 
 function tableOf(shown: ShownQuota): string {
   const lines = quotaRows(shown).map((row) => [

@@ -2,10 +2,11 @@
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
 import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
-import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { type Ask, askingCommand } from './asking-command.ts';
+import { columns, refuseWords, UsageError } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -30,54 +31,48 @@ const ACTIONS = ['create', 'add', 'remove', 'delete'] as const;
 const OPTIONS = {
   description: { type: 'string' },
   managers: { type: 'boolean' },
-  ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
-/** @param argv what follows `teams` */
-export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const [action, name, ...users] = words;
-    const isKnown = ACTIONS.some((known) => known === action);
-    if (action !== undefined && (!isKnown || name === undefined))
-      throw new UsageError(`expected: teams ${ACTIONS.join('|')} NAME; teams alone lists`);
-    if ((action === 'add' || action === 'remove') && users.length === 0)
-      throw new UsageError(`expected: teams ${action} NAME USER...`);
-    if (action === 'delete') refuseWords(users);
-    const destination = await destinationOf(values, env);
-    if (name === undefined) {
-      const list = await askFor<{ readonly items: readonly ShownTeam[] }>(destination, TEAMS_PATH);
-      await print(list, values.output, () => tableOf(list.items), io.stdout);
-    } else if (action === 'delete') {
-      await askStonegate(destination, pathOf(name), undefined, 'DELETE');
-      note(`the team ${name} is deleted`);
-    } else {
-      const { description, managers } = values;
-      const changed =
-        action === 'create'
-          ? await askFor<ShownTeam>(destination, TEAMS_PATH, {
-              ...IDENTITY,
-              metadata: { name },
-              spec: { description, members: users },
-            })
-          : await change(destination, name, managers === true ? 'managers' : 'members', (present) =>
-              action === 'add' ? [...present, ...users] : without(present, users),
-            );
-      await print(changed, values.output, () => tableOf([changed]), io.stdout);
-    }
-  });
-}
+export const teams = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+  const [action, name, ...users] = words;
+  const isKnown = ACTIONS.some((known) => known === action);
+  if (action !== undefined && (!isKnown || name === undefined))
+    throw new UsageError(`expected: teams ${ACTIONS.join('|')} NAME; teams alone lists`);
+  if ((action === 'add' || action === 'remove') && users.length === 0)
+    throw new UsageError(`expected: teams ${action} NAME USER...`);
+  if (action === 'delete') refuseWords(users);
+  if (name === undefined) {
+    const list = await ask<{ readonly items: readonly ShownTeam[] }>(TEAMS_PATH);
+    await print(list, () => tableOf(list.items));
+  } else if (action === 'delete') {
+    await askStonegate(await destination(), pathOf(name), undefined, 'DELETE');
+    note(`the team ${name} is deleted`);
+  } else {
+    const { description, managers } = values;
+    const changed =
+      action === 'create'
+        ? await ask<ShownTeam>(TEAMS_PATH, {
+            kind: 'Team',
+            metadata: { name },
+            spec: { description, members: users },
+          })
+        : await change(ask, name, managers === true ? 'managers' : 'members', (present) =>
+            action === 'add' ? [...present, ...users] : without(present, users),
+          );
+    await print(changed, () => tableOf([changed]));
+  }
+});
 
 async function change(
-  destination: Destination,
+  ask: Ask,
   name: string,
   field: 'members' | 'managers',
   changed: (users: readonly string[]) => readonly string[],
 ): Promise<ShownTeam> {
-  const team = await askFor<ShownTeam>(destination, pathOf(name));
+  const team = await ask<ShownTeam>(pathOf(name));
   const spec = { ...team.spec, [field]: changed(team.spec[field]) };
-  return askFor<ShownTeam>(destination, pathOf(name), { ...team, spec }, 'PUT');
+  return ask<ShownTeam>(pathOf(name), { ...team, spec }, 'PUT');
 }
 
 /** A user may be named without the prefix of the tenant or of the source. */

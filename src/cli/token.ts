@@ -8,9 +8,10 @@ import {
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
-import { type CommandIO, columns, EXIT, print, refuseWords, runCommand, UsageError } from './command.ts';
+import { askingCommand } from './asking-command.ts';
+import { type CommandIO, columns, command, EXIT, type Note, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
-import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
+import { makeToken, secondsIn, secretIn } from './make-token.ts';
 import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
@@ -39,67 +40,67 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in, not reached or refused, 2 wrong usage.
 `;
 
-const { output, ...ASKING } = DESTINATION_OPTIONS;
-const OPTIONS = {
-  create: {
-    ...ASKING,
-    scope: { type: 'string', multiple: true },
-    rules: { type: 'string' },
-    expires: { type: 'string' },
-    description: { type: 'string' },
-  },
-  list: { ...ASKING, output },
-  rotate: { ...ASKING, overlap: { type: 'string' } },
-  revoke: ASKING,
-} as const;
+const { output: _output, ...ASKING } = DESTINATION_OPTIONS;
+
+const ACTIONS = {
+  create: command(
+    {
+      usage: USAGE,
+      options: {
+        ...ASKING,
+        scope: { type: 'string', multiple: true },
+        rules: { type: 'string' },
+        expires: { type: 'string' },
+        description: { type: 'string' },
+      },
+    },
+    async ({ values, note, io }, env: NodeJS.ProcessEnv = process.env) => {
+      const request = { ...values, scopes: values.scope };
+      io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
+    },
+  ),
+  list: askingCommand({ usage: USAGE, options: {} }, async ({ ask, print }) => {
+    const list = await ask<TokenList>(ACCESS_TOKENS_PATH);
+    await print(list, () => tableOf(list));
+  }),
+  rotate: command(
+    { usage: USAGE, options: { ...ASKING, overlap: { type: 'string' } }, words: [] },
+    async ({ values: { overlap, ...values }, words, note, io }, env: NodeJS.ProcessEnv = process.env) => {
+      const [name, ...more] = words;
+      if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
+      refuseWords(more);
+      const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
+      io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
+    },
+  ),
+  revoke: command(
+    { usage: USAGE, options: ASKING, words: [] },
+    async ({ values, words: names, note, io }, env: NodeJS.ProcessEnv = process.env) => {
+      if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
+      const destination = await destinationOf(values, env);
+      let code: number = EXIT.fine;
+      for (const name of names)
+        if (await revoke(destination, name, note)) io.stdout(`${name} revoked\n`);
+        else code = EXIT.failed;
+      return code;
+    },
+  ),
+};
+
+const withoutAction = command({ usage: USAGE, options: ASKING, words: Object.keys(ACTIONS) }, async () => {
+  throw new UsageError('expected: token create, token list, token rotate, or token revoke');
+});
 
 /** @param argv what follows `token` */
 export function token(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  const [action, ...rest] = argv;
-  const command = { usage: USAGE, argv: rest, io };
-  switch (action) {
-    case 'create':
-      return runCommand({ ...command, options: OPTIONS.create }, async (values, _words, note) => {
-        const request = { ...values, scopes: values.scope };
-        io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
-      });
-    case 'list':
-      return runCommand({ ...command, options: OPTIONS.list }, async (values) => {
-        const destination = await destinationOf(values, env);
-        const list = await askFor<TokenList>(destination, ACCESS_TOKENS_PATH);
-        await print(list, values.output, () => tableOf(list), io.stdout);
-      });
-    case 'rotate':
-      return runCommand(
-        { ...command, options: OPTIONS.rotate, words: [] },
-        async ({ overlap, ...values }, words, note) => {
-          const [name, ...more] = words;
-          if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
-          refuseWords(more);
-          const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
-          io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
-        },
-      );
-    case 'revoke':
-      return runCommand({ ...command, options: OPTIONS.revoke, words: [] }, async (values, names, note) => {
-        if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
-        const destination = await destinationOf(values, env);
-        let code: number = EXIT.fine;
-        for (const name of names)
-          if (await revoke(destination, name, note)) io.stdout(`${name} revoked\n`);
-          else code = EXIT.failed;
-        return code;
-      });
-    default:
-      return runCommand({ ...command, argv, options: ASKING, words: Object.keys(OPTIONS) }, async () => {
-        throw new UsageError('expected: token create, token list, token rotate, or token revoke');
-      });
-  }
+  const [name, ...rest] = argv;
+  const [, action] = Object.entries(ACTIONS).find(([known]) => known === name) ?? [];
+  return action === undefined ? withoutAction(argv, io) : action(rest, io, env);
 }
 
 /** @returns the new secret */
 async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
-  const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
+  const body = { kind: 'AccessTokenRotation', spec };
   return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
 }
 

@@ -4,18 +4,11 @@
  */
 import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/who-can-v1alpha1.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
-import {
-  type CommandIO,
-  columns,
-  type OptionValues,
-  print,
-  refuseWords,
-  runCommand,
-  UsageError,
-} from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { askingCommand } from './asking-command.ts';
+import { columns, type OptionValues, refuseWords, UsageError } from './command.ts';
+import { DESTINATION_USAGE, type Destination } from './destination.ts';
 import { findResource, isOnlyInRules } from './find-resource.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
                          [-n NAMESPACE | -A] [--people]
@@ -49,7 +42,6 @@ const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   'all-namespaces': { type: 'boolean', short: 'A' },
   people: { type: 'boolean' },
-  ...DESTINATION_OPTIONS,
 } as const;
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb */
@@ -64,18 +56,13 @@ const API_PATH = '/apis/stonegate.dev/v1alpha1';
 
 type Values = OptionValues<typeof OPTIONS>;
 
-/** @param argv what follows `who-can` */
-export function whoCan(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
-    const [verb, target] = questionIn(words, values);
-    const destination = await destinationOf(values, env);
-    const { kind, path, spec } = await reviewOf(verb, target, values, destination, note);
-    const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
-    const answer = await askFor<WhoCanReview>(destination, path, review);
-    await print(answer, values.output, () => tableOf(answer), io.stdout);
-    for (const warning of warningsOf(answer)) note(warning);
-  });
-}
+export const whoCan = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+  const [verb, target] = questionIn(words, values);
+  const { path, ...review } = await reviewOf(verb, target, values, await destination(), note);
+  const answer = await ask<WhoCanReview>(path, review);
+  await print(answer, () => tableOf(answer));
+  for (const warning of warningsOf(answer)) note(warning);
+});
 
 /** @returns a verb, and a path or a resource as kubectl writes it, perhaps with a name */
 function questionIn(

@@ -4,9 +4,9 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
-import { type CommandIO, factRows, print, runCommand } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor } from './stonegate-api.ts';
+import { askingCommand } from './asking-command.ts';
+import { factRows } from './command.ts';
+import { DESTINATION_USAGE } from './destination.ts';
 
 const USAGE = `Usage: stonegate whoami [--context NAME] [--kubeconfig FILE]
                         [-o table|json|yaml]
@@ -20,14 +20,10 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
-/** @param argv what follows `whoami` */
-export function whoami(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
-  return runCommand({ usage: USAGE, options: DESTINATION_OPTIONS, argv, io }, async (values) => {
-    const destination = await destinationOf(values, env);
-    const answer = await askFor<SelfIdentity>(destination, SELF_IDENTITY_PATH);
-    await print(answer, values.output, () => tableOf(answer, systemClock.now()), io.stdout);
-  });
-}
+export const whoami = askingCommand({ usage: USAGE, options: {} }, async ({ ask, print }) => {
+  const answer = await ask<SelfIdentity>(SELF_IDENTITY_PATH);
+  await print(answer, () => tableOf(answer, systemClock.now()));
+});
 
 function tableOf({ status }: SelfIdentity, now: number): string {
   const { user, tenant, authenticator, scope, roles, accessToken, expirationTimestamp } = status;

@@ -24,19 +24,10 @@ export interface ComponentOptions<T> {
 }
 
 /** Builds one generation, and can be used only until that is built. */
-export interface GenerationBuilder {
-  /** Counts the requests that are not forwarded yet. What they use is not disposed. */
-  readonly inFlight: InFlightCounter;
-  /**
-   * Returns the component that was built from the same, in this generation or in the previous one, else a
-   * new one.
-   *
-   * @throws Error if `uses` names a component of another generation; and what `create` throws
-   */
-  component<T extends object>(type: ComponentType<T>, options: ComponentOptions<T>): T;
-}
+export type GenerationBuilder = Pick<Generation, 'inFlight' | 'component'>;
 
-export class Generation implements GenerationBuilder {
+export class Generation {
+  /** Counts the requests that are not forwarded yet. What they use is not disposed. */
   readonly inFlight = new InFlightCounter();
   /** The components in the order of creation: each stands behind those that it uses. */
   readonly components = new Set<Component>();
@@ -47,6 +38,12 @@ export class Generation implements GenerationBuilder {
     this.#previous = previous;
   }
 
+  /**
+   * Returns the component that was built from the same, in this generation or in the previous one, else a
+   * new one.
+   *
+   * @throws Error if `uses` names a component of another generation; and what `create` throws
+   */
   component<T extends object>(type: ComponentType<T>, options: ComponentOptions<T>): T {
     if (this.#previous === undefined) throw new Error(`${type.name}: the generation is built already`);
     const fingerprint = options.fingerprint && fingerprintOf(options.fingerprint);

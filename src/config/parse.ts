@@ -13,6 +13,7 @@ import {
 import { readYAML } from './documents.ts';
 import { type Reference, resolveNames } from './named-files.ts';
 import {
+  broken,
   type Finding,
   formatPath,
   PARSE_OPTIONS,
@@ -20,7 +21,7 @@ import {
   type Problem,
   problemsOfIssue,
 } from './problem.ts';
-import { validate, validateAdmission } from './validate.ts';
+import { admissionRules, validate } from './validate.ts';
 
 export interface Parsed<Configuration> {
   /** Present if every field is valid by itself; rules about several fields may still be violated. */
@@ -61,7 +62,7 @@ export function parseConfiguration(
 export function parseAdmission(text: string, folder: string): Parsed<AdmissionProcessConfiguration> {
   const parsed = parseWith(admissionProcessSchema, text, folder);
   if (parsed.configuration === undefined) return parsed;
-  return { ...parsed, problems: parsed.locate(validateAdmission(parsed.configuration)) };
+  return { ...parsed, problems: parsed.locate(broken(admissionRules(parsed.configuration))) };
 }
 
 function parseWith<T>(schema: z.ZodType<T>, text: string, folder: string): Parsed<T> {

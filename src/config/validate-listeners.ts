@@ -3,13 +3,9 @@
  * for the portal, and sign-in methods that the API accepts.
  */
 import type { PortalOIDCConfiguration, StonegateConfiguration } from './configuration.ts';
-import { broken, type Finding, type Path, type Rule } from './problem.ts';
+import type { Path, Rule } from './problem.ts';
 
-export function validateListeners(configuration: StonegateConfiguration): Finding[] {
-  return broken([...rulesOf(configuration), ...addressRules(configuration), ...signInRules(configuration)]);
-}
-
-function rulesOf(configuration: StonegateConfiguration): Rule[] {
+export function listenerRules(configuration: StonegateConfiguration): Rule[] {
   const { portal, webhook, authentication, tenancy, server, cache } = configuration;
   const hostname = portal && new URL(portal.publicURL).hostname;
   return [
@@ -34,6 +30,8 @@ function rulesOf(configuration: StonegateConfiguration): Rule[] {
       webhook?.usernames === 'legacy' && tenancy.mode === 'arktos',
       'expected qualified: in arktos mode the API server reads the tenant from the name',
     ],
+    ...addressRules(configuration),
+    ...signInRules(configuration),
   ];
 }
 

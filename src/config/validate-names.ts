@@ -10,7 +10,7 @@ import type {
   JWTTenant,
   StonegateConfiguration,
 } from './configuration.ts';
-import { broken, type Finding, type Path, type Rule } from './problem.ts';
+import type { Path, Rule } from './problem.ts';
 
 /** Prefixes of names of Kubernetes, of Stonegate and of delegated Keystone tokens. */
 const RESERVED = [...RESERVED_PREFIXES, 'application-credential:', 'trust:'];
@@ -31,18 +31,18 @@ interface Source {
  * another, so that `a:` + `b:x` is never `a:b:` + `x`. Parts of Keystone names contain no bare ":", so those
  * differ from both.
  */
-export function validatePrefixes({ authentication, tenancy }: StonegateConfiguration): Finding[] {
+export function prefixRules({ authentication, tenancy }: StonegateConfiguration): Rule[] {
   const { keystone } = authentication;
   const sources = sourcesOf(authentication);
   const users = sources.map(({ username }) => username);
   const groups = sources.flatMap((source) => source.groups ?? []);
   const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
   const domains = keystone !== undefined && tenancy.mode === 'shared' ? Object.keys(tenancy.domains) : [];
-  return broken([
-    ...[...users, ...groups].flatMap((prefix) => prefixRules(prefix, severalSources)),
+  return [
+    ...[...users, ...groups].flatMap((prefix) => ownPrefixRules(prefix, severalSources)),
     ...[users, groups].flatMap(overlapRules),
     ...users.map((user) => domainRule(user, domains)),
-  ]);
+  ];
 }
 
 /**
@@ -98,7 +98,7 @@ function prefixesAt(
   ];
 }
 
-function prefixRules({ path, value }: Prefix, severalSources: boolean): Rule[] {
+function ownPrefixRules({ path, value }: Prefix, severalSources: boolean): Rule[] {
   const reserved = RESERVED.find((start) => value.startsWith(start));
   const found = value === '' ? 'none' : JSON.stringify(value);
   return [
@@ -142,7 +142,7 @@ interface Assignment {
 }
 
 /** No user in arktos mode may be of the tenant `all`, which Arktos reads as every tenant. */
-export function validateTenants({ tenancy, authentication }: StonegateConfiguration): Finding[] {
+export function tenantRules({ tenancy, authentication }: StonegateConfiguration): Rule[] {
   const domains = Object.entries(tenancy.domains).map(
     ([domain, tenant]): Assignment => ({ path: ['tenancy', 'domains', domain], tenant, explicit: true }),
   );
@@ -154,7 +154,7 @@ export function validateTenants({ tenancy, authentication }: StonegateConfigurat
     { path: ['tenancy', 'systemTenant'], tenant: tenancy.systemTenant, explicit: true },
   ];
   const ofMap = ['system', 'all', tenancy.systemTenant];
-  return broken([
+  return [
     ...assignments.flatMap(({ path, tenant, explicit }): Rule[] => {
       const isAll = tenant === 'all' && tenancy.mode === 'arktos';
       return [
@@ -173,7 +173,7 @@ export function validateTenants({ tenancy, authentication }: StonegateConfigurat
         `expected a tenant of its own, found "${tenant}", which another domain already is`,
       ],
     ),
-  ]);
+  ];
 }
 
 function assignmentsOf(tenant: JWTTenant, path: Path): Assignment[] {

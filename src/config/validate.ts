@@ -2,7 +2,7 @@
  * Rules about fields of several sections of a configuration. Pure. Rules within a section are in its schema.
  */
 
-import { validateAdministrations } from '../features/cross-tenant/administrations-configuration.ts';
+import { administrationRules } from '../features/cross-tenant/administrations-configuration.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../kubernetes/admission-v1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type {
@@ -11,28 +11,27 @@ import type {
   StonegateConfiguration,
 } from './configuration.ts';
 import { checkContent } from './content-checks.ts';
-import { broken, type Finding, type Problem, type Rule } from './problem.ts';
-import { validateListeners } from './validate-listeners.ts';
-import { validatePrefixes, validateTenants } from './validate-names.ts';
+import { broken, type Finding, formatPath, type Problem, type Rule } from './problem.ts';
+import { listenerRules } from './validate-listeners.ts';
+import { prefixRules, tenantRules } from './validate-names.ts';
 
 export function validate(configuration: StonegateConfiguration): Finding[] {
-  return [
-    ...broken([
-      ...authenticationRules(configuration),
-      ...bindingsRules(configuration),
-      ...accessRules(configuration),
-      ...publishingRules(configuration),
-      ...quotaRules(configuration),
-      ...credentialRules(configuration),
-      ...namespaceRules(configuration),
-    ]),
-    ...validateIssuers(configuration),
-    ...validatePrefixes(configuration),
-    ...validateTenants(configuration),
-    ...validateAdministrations(configuration),
-    ...validateListeners(configuration),
-    ...validateAdmission(configuration),
-  ];
+  return broken(
+    [
+      authenticationRules,
+      serviceCredentialRules,
+      accessRules,
+      credentialRules,
+      publishingRules,
+      namespaceRules,
+      issuerRules,
+      prefixRules,
+      tenantRules,
+      administrationRules,
+      listenerRules,
+      admissionRules,
+    ].flatMap((rulesOf) => rulesOf(configuration)),
+  );
 }
 
 const SOURCES =
@@ -69,15 +68,15 @@ function authenticationRules({ authentication, tenancy, server }: StonegateConfi
 }
 
 /** The issuers of `jwt`, or of the AuthenticationConfiguration with their tenants. */
-function validateIssuers({ authentication }: StonegateConfiguration): Finding[] {
+function issuerRules({ authentication }: StonegateConfiguration): Rule[] {
   const { jwt, serviceAccountIssuers } = authentication;
   const useless = 'expected only where an expression makes these names: a claim has a prefix of its own';
   return jwt.flatMap(
-    ({ issuer, claimMappings: { username, groups }, usernamePrefix, groupsPrefix }, index) => {
+    ({ issuer, claimMappings: { username, groups }, usernamePrefix, groupsPrefix }, index): Rule[] => {
       const { url, certificateAuthority } = issuer;
       const authority = certificateAuthority && checkContent('ca', Buffer.from(certificateAuthority));
       const at = (...field: string[]) => ['authentication', 'jwt', index, ...field];
-      return broken([
+      return [
         [
           at('issuer', 'url'),
           serviceAccountIssuers.includes(url),
@@ -86,33 +85,49 @@ function validateIssuers({ authentication }: StonegateConfiguration): Finding[] 
         [at('issuer', 'certificateAuthority'), authority !== undefined, authority ?? ''],
         [at('usernamePrefix'), usernamePrefix !== undefined && !('expression' in username), useless],
         [at('groupsPrefix'), groupsPrefix !== undefined && !(groups && 'expression' in groups), useless],
-      ]);
+      ];
     },
   );
 }
 
-function bindingsRules(configuration: StonegateConfiguration): Rule[] {
-  const { bindings, upstream, authentication, authorization } = configuration;
+function serviceCredentialRules({ authentication, bindings, quota }: StonegateConfiguration): Rule[] {
+  const { provision } = bindings;
+  const path = 'authentication.keystone.serviceCredential';
+  const isMissing = authentication.keystone?.serviceCredential === undefined;
+  return [
+    [
+      path,
+      isMissing && provision !== 'none',
+      `is required with bindings.provision: ${provision}: only a service may list all projects and roles`,
+    ],
+    [
+      path,
+      isMissing && quota?.keystoneLimits !== undefined,
+      'is required with quota.keystoneLimits: only a service on the system is shown all limits',
+    ],
+  ];
+}
+
+/** Whatever writes to the API server needs the provisioning credential. */
+function credentialRules(configuration: StonegateConfiguration): Rule[] {
+  const { bindings, upstream, authorization, tenancy, publishing, quota, members, tokens } = configuration;
   const { credential, provision } = bindings;
-  const service = authentication.keystone?.serviceCredential;
+  const isShared = tenancy.mode === 'shared';
   const policies = Object.entries({
     abacPolicyFile: authorization.abacPolicyFile !== undefined,
     crossTenantPolicies: authorization.crossTenantPolicies,
     tenantAdministrations: authorization.tenantAdministrations,
     administrations: authorization.administrations.length > 0,
   }).flatMap(([name, isUsed]) => (isUsed ? [`authorization.${name}`] : []));
-  const isShared = configuration.tenancy.mode === 'shared';
+  const writers = [
+    [`bindings.provision: ${provision}`, provision !== 'none', 'give rights'],
+    [policies[0], !isShared && policies.length > 0, 'write the roles of guests'],
+    ['publishing', publishing !== undefined, 'give rights'],
+    ['quota', quota !== undefined, 'write quotas'],
+    ['members', members !== undefined, 'write teams and invitations'],
+    ['tokens', tokens !== undefined, 'make credentials'],
+  ] as const;
   return [
-    [
-      'authentication.keystone.serviceCredential',
-      provision !== 'none' && service === undefined,
-      `is required with bindings.provision: ${provision}: only a service may list all projects and roles`,
-    ],
-    [
-      'bindings.credential',
-      provision !== 'none' && credential === undefined,
-      `is required with bindings.provision: ${provision}: what impersonates must not also give rights`,
-    ],
     [
       'bindings.credential',
       credential !== undefined && sharesFile(credential, upstream.credential),
@@ -125,11 +140,13 @@ function bindingsRules(configuration: StonegateConfiguration): Rule[] {
         'has no effect in shared mode, in which a RoleBinding lets users of another tenant in',
       ],
     ),
-    [
-      'bindings.credential',
-      !isShared && policies.length > 0 && credential === undefined,
-      `is required with ${policies[0]}: what impersonates must not also write the roles of guests`,
-    ],
+    ...writers.map(
+      ([what, writes, does]): Rule => [
+        'bindings.credential',
+        writes && credential === undefined,
+        `is required with ${what}: what impersonates must not also ${does}`,
+      ],
+    ),
   ];
 }
 
@@ -152,7 +169,7 @@ function namespaceRules({ bindings, tenancy }: StonegateConfiguration): Rule[] {
 
 const NO_INDEX = 'has no effect without the index: expected access.index to be true';
 
-function accessRules({ access, authorization: { hideForbidden } }: StonegateConfiguration): Rule[] {
+function accessRules({ access, authorization: { hideForbidden }, members }: StonegateConfiguration): Rule[] {
   const { index, authorizers, othersNeverDeny, namedSets } = access;
   return [
     ['access.authorizers', !index && authorizers.length > 0, NO_INDEX],
@@ -164,100 +181,57 @@ function accessRules({ access, authorization: { hideForbidden } }: StonegateConf
       index && hideForbidden && !isRBACAlone(authorizers),
       'expected access.authorizers to state [Node, RBAC]: the index does not know what another authorizer lets a user read',
     ],
-  ];
-}
-
-/** What the index is not used for, since it is not known who decides. */
-export function accessWarnings({
-  access,
-}: {
-  readonly access: Pick<StonegateConfiguration['access'], 'index' | 'authorizers' | 'othersNeverDeny'>;
-}): Problem[] {
-  if (!access.index || filteringMode(access) !== 'off') return [];
-  return [
-    {
-      path: 'access.authorizers',
-      message:
-        'lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
-    },
-  ];
-}
-
-/** Users would miss something here, and only the operator can see why. */
-export function tokenWarnings({
-  tokens,
-  authentication: { keystone },
-}: Pick<StonegateConfiguration, 'tokens' | 'authentication'>): Problem[] {
-  if (tokens === undefined || keystone === undefined || keystone.roleAssignments !== undefined) return [];
-  return [
-    {
-      path: 'authentication.keystone.roleAssignments',
-      message: 'is missing, so users of Keystone can make no access token: their roles have to be looked up',
-    },
+    [
+      'access.index',
+      members !== undefined && !index,
+      'expected true with members: they are read from the RBAC index',
+    ],
   ];
 }
 
 function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[] {
-  if (publishing === undefined) return [];
   return [
     [
       'publishing.clusterScoped',
-      tenancy.mode === 'shared' && publishing.clusterScoped.length > 0,
+      tenancy.mode === 'shared' && (publishing?.clusterScoped ?? []).length > 0,
       'expected none in shared mode: all tenants share what has no namespace',
     ],
   ];
 }
 
-function quotaRules({ quota, authentication }: StonegateConfiguration): Rule[] {
-  if (quota === undefined) return [];
-  return [
+/** What users miss for a reason that only the operator can see. */
+export function configurationWarnings({
+  access,
+  tokens,
+  authentication: { keystone },
+}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'authentication'>): Problem[] {
+  return broken([
     [
-      'authentication.keystone.serviceCredential',
-      quota.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
-      'is required with quota.keystoneLimits: only a service on the system is shown all limits',
+      'access.authorizers',
+      access.index && filteringMode(access) === 'off',
+      'lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
     ],
-  ];
-}
-
-/** Each of these sections writes with the provisioning credential. */
-const WRITERS = [
-  ['publishing', 'give rights'],
-  ['quota', 'write quotas'],
-  ['members', 'write teams and invitations'],
-  ['tokens', 'make credentials'],
-] as const;
-
-function credentialRules(configuration: StonegateConfiguration): Rule[] {
-  const { members, bindings, access } = configuration;
-  return [
     [
-      'access.index',
-      members !== undefined && !access.index,
-      'expected true with members: they are read from the RBAC index',
+      'authentication.keystone.roleAssignments',
+      tokens !== undefined && keystone !== undefined && keystone.roleAssignments === undefined,
+      'is missing, so users of Keystone can make no access token: their roles have to be looked up',
     ],
-    ...WRITERS.map(
-      ([section, does]): Rule => [
-        'bindings.credential',
-        configuration[section] !== undefined && bindings.credential === undefined,
-        `is required with ${section}: what impersonates must not also ${does}`,
-      ],
-    ),
-  ];
+  ]).map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 
 /** Arktos' API server is one of Kubernetes 1.15. */
 const ARKTOS_MINOR = 15;
 
 /** The version of the Pod Security Standards fits the API server. */
-export function validateAdmission({
+export function admissionRules({
   admission,
   tenancy: { mode },
-}: Pick<StonegateConfiguration, 'admission'> & Pick<AdmissionProcessConfiguration, 'tenancy'>): Finding[] {
+}: Pick<StonegateConfiguration, 'admission'> & Pick<AdmissionProcessConfiguration, 'tenancy'>): Rule[] {
   if (admission === undefined) return [];
   const { level, version, tenants } = admission.podSecurity;
   const newest = mode === 'arktos' ? ARKTOS_MINOR : NEWEST_POD_SECURITY_MINOR;
   const levels = [level, ...Object.values(tenants).map((rule) => rule.level)];
-  return broken([
+  return [
     [
       'admission.podSecurity.version',
       version !== undefined && Number(version.slice('v1.'.length)) > newest,
@@ -270,5 +244,5 @@ export function validateAdmission({
         levels.some((one) => one !== undefined && one !== 'privileged'),
       "is required with a level: the API server's version, or an older one",
     ],
-  ]);
+  ];
 }

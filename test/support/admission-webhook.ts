@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { stringify } from 'yaml';
-import { type AdmissionApp, createAdmissionApp } from '../../src/app/admission-app.ts';
+import { createAdmissionApp } from '../../src/app/admission-app.ts';
+import type { ServingApp } from '../../src/app/app.ts';
 import { loadAdmission, systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { freePort } from './free-port.ts';
@@ -50,7 +51,7 @@ export async function startAdmissionWebhook(
     }),
   );
   const logged: string[] = [];
-  async function start(): Promise<AdmissionApp> {
+  async function start(): Promise<ServingApp> {
     const result = await loadAdmission(configFile, systemSources);
     if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
     const logger = createLogger('debug', { write: (line) => logged.push(line) });

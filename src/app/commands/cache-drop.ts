@@ -3,11 +3,10 @@
  * revoked right ends at once and not when the entries expire.
  */
 import { type DropTarget, drop } from '../../cache/drops.ts';
-import { createRedisStore } from '../../cache/redis.ts';
-import { type CommandIO, runCommand, UsageError } from '../../cli/command.ts';
+import { command, UsageError } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
-import { createRedisCache, redisConnection } from '../cache.ts';
+import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
 
@@ -32,34 +31,24 @@ const OPTIONS = {
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ['drop'] } as const;
 
-/** Milliseconds. An operator waits longer for Redis than a request does. */
-const TIMEOUT = 5_000;
-
-/** @param argv what follows `cache` */
-export function cacheDrop(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ ...COMMAND, argv, io }, async (values, positionals) => {
-    const { config, user, tenant } = values;
-    if (positionals.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
-    const target = targetOf(user, tenant);
-    const loaded = await readConfiguration(config);
-    const { redis } = loaded.configuration.cache;
-    if (redis === undefined)
+export const cacheDrop = command(COMMAND, async ({ values, words, io }) => {
+  const { config, user, tenant } = values;
+  if (words.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
+  const target = targetOf(user, tenant);
+  const loaded = await readConfiguration(config);
+  await withComponents(loaded, async (build) => {
+    const { cache, store } = createShared(build, OPERATOR_TIMEOUT);
+    if (store === undefined)
       throw new Error(
         'the configuration has no cache.redis: each process keeps its identities to itself, and there is nothing shared to drop. Send SIGHUP to the processes instead: it empties what they keep',
       );
-    const runtime = commandRuntime();
-    const store = createRedisStore({ ...runtime, ...redisConnection(loaded, redis), timeout: TIMEOUT });
-    try {
-      if (!(await store.whenReady(TIMEOUT)))
-        throw new Error(`Redis does not answer: ${store.problem() ?? 'no connection'}`);
-      await drop(createRedisCache(loaded, redis, store, runtime), target);
-    } finally {
-      store.close();
-    }
-    const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
-    io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
+    if (!(await store.whenReady(OPERATOR_TIMEOUT)))
+      throw new Error(`Redis does not answer: ${store.problem() ?? 'no connection'}`);
+    await drop(cache, target);
   });
-}
+  const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
+  io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
+});
 
 function targetOf(user: string | undefined, tenant: string | undefined): DropTarget {
   if (user !== undefined && tenant !== undefined)

@@ -2,7 +2,6 @@
  * Asks Keystone, the issuers and Redis, for `stonegate check`. A source of identities whose every credential
  * would be refused is an error only if all sources are like that, since otherwise some requests succeed.
  */
-import { createRedisStore } from '../../cache/redis.ts';
 import type { Build } from '../../config/build.ts';
 import type { KeystoneConfiguration } from '../../config/configuration.ts';
 import { readQuota } from '../../features/keystone-limits/feature.ts';
@@ -11,8 +10,8 @@ import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readRevocationEvents } from '../../identity/keystone/keystone-revocations.ts';
 import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';
 import { createIssuers } from '../authenticators.ts';
-import { redisConnection } from '../cache.ts';
-import { createConfiguredKeystoneClient } from '../keystone.ts';
+import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
+import { createKeystone } from '../keystone.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
 interface SourceResult {
@@ -46,16 +45,16 @@ function useless(path: string, what: string, reason: string): SourceResult {
   return { results: [warning(path, `no ${what} can be accepted: ${reason}`)], isUseless: true };
 }
 
-function checkedKeystone({ loaded, runtime }: Build): Promise<SourceResult>[] {
-  const { authentication, bindings, quota } = loaded.configuration;
+function checkedKeystone(build: Build): Promise<SourceResult>[] {
+  const { authentication, bindings, quota } = build.loaded.configuration;
   const { keystone } = authentication;
   if (keystone === undefined) return [];
-  const client = createConfiguredKeystoneClient(loaded, keystone, runtime);
+  const { client } = createKeystone(build, keystone);
   const lists =
     keystone.roleAssignments !== undefined ||
     (keystone.serviceCredential !== undefined && bindings.credential !== undefined);
   const needs = { lists, limits: quota?.keystoneLimits };
-  return [checkKeystone(client, keystone, needs, runtime.clock.now()).finally(() => client.close())];
+  return [checkKeystone(client, keystone, needs, build.runtime.clock.now())];
 }
 
 /** Without limits nothing may be used, so each problem of them is an error. */
@@ -177,25 +176,18 @@ async function checkIssuer(path: string, fetchKeys: () => Promise<unknown>): Pro
   }
 }
 
-/** Milliseconds. An operator waits longer for Redis than a request does. */
-const REDIS_TIMEOUT = 5_000;
-
 /** Requests continue without Redis, so this is never an error. */
-async function checkRedis({ loaded, runtime }: Build): Promise<CheckResult[]> {
-  const { redis } = loaded.configuration.cache;
-  if (redis === undefined) return [];
-  const store = createRedisStore({ ...runtime, ...redisConnection(loaded, redis), timeout: REDIS_TIMEOUT });
-  try {
-    const isReady = await store.whenReady(REDIS_TIMEOUT);
-    if (isReady && (await store.get([`${redis.keyPrefix}check`], 1)) !== undefined) return [];
-    const reason = store.problem() ?? 'no connection';
-    return [
-      warning(
-        'cache.redis',
-        `Redis does not answer, so each process keeps its identities to itself, and \`stonegate cache drop\` fails: ${reason}: correct url, caFile or the user's rights there`,
-      ),
-    ];
-  } finally {
-    store.close();
-  }
+async function checkRedis(build: Build): Promise<CheckResult[]> {
+  const { store } = createShared(build, OPERATOR_TIMEOUT);
+  const { redis } = build.loaded.configuration.cache;
+  if (store === undefined || redis === undefined) return [];
+  const isReady = await store.whenReady(OPERATOR_TIMEOUT);
+  if (isReady && (await store.get([`${redis.keyPrefix}check`], 1)) !== undefined) return [];
+  const reason = store.problem() ?? 'no connection';
+  return [
+    warning(
+      'cache.redis',
+      `Redis does not answer, so each process keeps its identities to itself, and \`stonegate cache drop\` fails: ${reason}: correct url, caFile or the user's rights there`,
+    ),
+  ];
 }

@@ -30,7 +30,7 @@ import {
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
-import { createOwnRights, createOwnUpstream, createServedProvisioningUpstream } from '../upstream.ts';
+import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
 const SERVER = 'upstream.server';
@@ -48,7 +48,7 @@ export async function checkUpstream(build: Build): Promise<CheckResult[]> {
   const { configuration } = loaded;
   const rights = createOwnRights(build);
   const fetcher = createOwnUpstream(build);
-  const provisioner = createServedProvisioningUpstream(build);
+  const provisioner = createProvisioningUpstream(build);
   const [own, provisioning] = await Promise.all([
     checkOwn(configuration, rights, fetcher),
     provisioner === undefined ? [] : checkProvisioner(configuration, provisioner),
@@ -154,42 +154,43 @@ async function unjudgedWarnings(
 
 const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
 
+/** Which section needs which custom resource, and what happens without it. */
+const STORED = [
+  ['quota', TENANT_QUOTAS, 'tenants create nothing that the admission webhook asks a quota about'],
+  ['tokens', STORED_TOKENS, 'no user can make or use an access token'],
+  ['members', TEAMS, 'there are no teams'],
+  ['members', STORED_INVITATIONS, 'no user can invite'],
+] as const;
+
 async function policyWarnings(
   configuration: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const enabled = enabledPolicies(configuration);
-  const resources = resourcesOfPolicies(enabled);
-  const ownKinds = resources.filter(({ group }) => group === TENANCY_GROUP).map(({ resource }) => resource);
-  const { quota, tokens, members } = configuration;
-  const expected = [
-    ...ownKinds,
-    ...(quota === undefined ? [] : [TENANT_QUOTAS.resource]),
-    ...(tokens === undefined ? [] : [STORED_TOKENS.resource]),
-    ...(members === undefined ? [] : [TEAMS.resource, STORED_INVITATIONS.resource]),
+  const needed = [
+    ...resourcesOfPolicies(enabled)
+      .filter(({ group }) => group === TENANCY_GROUP)
+      .map((kind) => ['authorization', kind, 'none grants anything'] as const),
+    ...STORED.filter(([section]) => configuration[section] !== undefined),
   ];
-  const definitions = await whenAsked(SERVER, 'its custom resources', async () =>
-    (await missingDefinitions(fetcher, expected, signal)).map((resource) => {
-      const [field, consequence] = CONSEQUENCES.get(resource) ?? ['authorization', 'none grants anything'];
-      return warning(
-        field,
-        `the API server has no ${resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
+  const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
+    const names = needed.map(([, { resource }]) => resource);
+    const missing = new Set(await missingDefinitions(fetcher, names, signal));
+    return needed
+      .filter(([, { resource }]) => missing.has(resource))
+      .map(([section, { resource }, consequence]) =>
+        warning(
+          section,
+          `the API server has no ${resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
+        ),
       );
-    }),
-  );
+  });
   if (!enabled.crossTenantPolicies) return definitions;
   const webhooks = await whenAsked(SERVER, 'its webhooks', async () =>
     (await hasPolicyWebhook(fetcher, signal)) ? [] : [NO_WEBHOOK],
   );
   return [...definitions, ...webhooks];
 }
-
-const CONSEQUENCES: ReadonlyMap<string, readonly [field: string, consequence: string]> = new Map([
-  [TENANT_QUOTAS.resource, ['quota', 'tenants create nothing that the admission webhook asks a quota about']],
-  [STORED_TOKENS.resource, ['tokens', 'no user can make or use an access token']],
-  [TEAMS.resource, ['members', 'there are no teams']],
-  [STORED_INVITATIONS.resource, ['members', 'no user can invite']],
-]);
 
 const NO_WEBHOOK = warning(
   'authorization.crossTenantPolicies',

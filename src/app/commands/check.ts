@@ -7,22 +7,22 @@ import {
   type CommandIO,
   ConfigurationError,
   columns,
+  command,
   EXIT,
   OUTPUT_OPTION,
   print,
-  runCommand,
 } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
+import type { Build } from '../../config/build.ts';
 import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
-import { Generations } from '../../config/generation.ts';
 import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
-import { accessWarnings, tokenWarnings } from '../../config/validate.ts';
+import { configurationWarnings } from '../../config/validate.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { checkProviders } from './check-providers.ts';
 import type { CheckResult } from './check-result.ts';
 import { checkUpstream } from './check-upstream.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate check --config FILE [--offline] [--strict] [-o FORMAT]
 
@@ -55,17 +55,10 @@ const OPTIONS = {
   output: OUTPUT_OPTION,
 } as const;
 
-/**
- * @param argv what follows `check`
- * @param clock for the validity of certificates
- */
-export function check(
-  argv: readonly string[],
-  io: CommandIO,
-  sources: LoadSources = systemSources,
-  clock: Clock = systemClock,
-): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
+/** The clock is for the validity of certificates. */
+export const check = command(
+  { usage: USAGE, options: OPTIONS },
+  async ({ values, io }, sources: LoadSources = systemSources, clock: Clock = systemClock) => {
     const { config, offline = false, strict = false, output = 'table' } = values;
     let loaded: LoadedConfiguration;
     try {
@@ -77,9 +70,8 @@ export function check(
     }
     const found: (Problem & { isError?: boolean })[] = [
       ...certificatesOutOfPeriod(loaded, clock.now()),
-      ...accessWarnings(loaded.configuration),
-      ...tokenWarnings(loaded.configuration),
-      ...(offline ? [] : await askBackends(loaded)),
+      ...configurationWarnings(loaded.configuration),
+      ...(offline ? [] : await withComponents(loaded, askBackends)),
     ];
     const problems = found.map(({ isError, ...problem }) => ({
       isError: strict || isError === true,
@@ -90,8 +82,8 @@ export function check(
     if (output === 'table') printLines(config ?? '', errors, warnings, io);
     else await print({ errors, warnings }, output, () => '', io.stdout);
     return errors.length > 0 ? EXIT.failed : EXIT.fine;
-  });
-}
+  },
+);
 
 function printLines(
   config: string,
@@ -110,17 +102,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Builds what would serve, but does not start it. */
-async function askBackends(loaded: LoadedConfiguration): Promise<CheckResult[]> {
-  const runtime = commandRuntime();
-  const generations = new Generations<Promise<CheckResult[][]>>(runtime.logger);
-  try {
-    generations.replace((generation) => {
-      const build = { loaded, runtime, generation };
-      return Promise.all([checkUpstream(build), checkProviders(build)]);
-    });
-    return (await generations.current).flat();
-  } finally {
-    await generations.close();
-  }
+async function askBackends(build: Build): Promise<CheckResult[]> {
+  return (await Promise.all([checkUpstream(build), checkProviders(build)])).flat();
 }

@@ -2,12 +2,12 @@
  * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
  * serving process is needed.
  */
-import { type CommandIO, runCommand } from '../../cli/command.ts';
+import { command } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate publish --config FILE [--dry-run] [--remove]
 
@@ -31,21 +31,15 @@ const OPTIONS = {
   remove: { type: 'boolean' },
 } as const;
 
-/** @param argv what follows `publish` */
-export function publish(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
-    const { config, 'dry-run': dryRun = false, remove = false } = values;
-    const loaded = await readConfiguration(config);
-    if (loaded.configuration.publishing === undefined && !remove)
-      throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
-    const upstream = createProvisioningUpstream(loaded, commandRuntime());
+export const publish = command({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
+  const { config, 'dry-run': dryRun = false, remove = false } = values;
+  const loaded = await readConfiguration(config);
+  if (loaded.configuration.publishing === undefined && !remove)
+    throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
+  return withComponents(loaded, async (build) => {
+    const upstream = createProvisioningUpstream(build);
     if (upstream === undefined)
       throw new Error('bindings.credential is required: what impersonates must not also give rights');
-    try {
-      const reconciler = createCommandPublishing(loaded, upstream, remove);
-      return await runReconciler(reconciler, { dryRun, force: false }, io);
-    } finally {
-      await upstream.destroy();
-    }
+    return runReconciler({ ...createCommandPublishing(loaded, upstream, remove), dryRun }, io);
   });
-}
+});

@@ -1,26 +1,23 @@
 /**
- * One run of a reconciler that a command has built, or its plan, and how both are printed. Names of objects
- * are untrusted text; `columns` replaces their control characters.
+ * Makes the plan of a command and applies it, or only shows it. Names of objects are untrusted text;
+ * `columns` replaces their control characters.
  */
 import { type CommandIO, columns, EXIT } from '../../cli/command.ts';
 import { type Place, placeName } from '../../kubernetes/kubernetes-object.ts';
-import type { CommandReconciler, Progress } from '../../kubernetes/reconcile/apply.ts';
+import { type ApplyOptions, applyPlan, type Progress } from '../../kubernetes/reconcile/apply.ts';
 import { heldBack, type Loss, lossesOf } from '../../kubernetes/reconcile/deletion-guard.ts';
 import type { ChangedObject, Plan } from '../../kubernetes/reconcile/plan.ts';
 
+interface Run extends Pick<ApplyOptions, 'objects' | 'maxDeletedShare' | 'force'> {
+  readonly plan: (signal: AbortSignal) => Promise<Plan>;
+  readonly dryRun: boolean;
+  /** Tells the operator what to do about refusals. With it, a run that refuses something fails. */
+  readonly refusedRemedy?: string;
+}
+
 /** @returns the exit code */
 export async function runReconciler(
-  { plan: makePlan, maxDeletedShare, apply }: CommandReconciler,
-  {
-    dryRun,
-    force,
-    refusedRemedy,
-  }: {
-    readonly dryRun: boolean;
-    readonly force: boolean;
-    /** Tells the operator what to do about refusals. With it, a run that refuses something fails. */
-    readonly refusedRemedy?: string;
-  },
+  { plan: makePlan, objects, maxDeletedShare, force, dryRun, refusedRemedy }: Run,
   { stdout, stderr }: CommandIO,
 ): Promise<number> {
   // Never aborted: an interrupted process just ends, because each change is independent.
@@ -40,7 +37,8 @@ export async function runReconciler(
   async function applyAndPrint(): Promise<number> {
     const onProgress = (progress: Progress) =>
       (progress.failure === undefined ? stdout : stderr)(progressLine(progress));
-    const { done, failures } = await apply(plan, { force, onProgress, signal });
+    const options = { objects, maxDeletedShare, force, onProgress, signal };
+    const { done, failures } = await applyPlan(plan, options);
     for (const { subject, reason } of plan.refusals) stderr(columns([[`refused: ${subject}: ${reason}`]]));
     stdout(`${done.length} done, ${failures.length} failed, ${restOf(plan)}\n`);
     return failures.length;

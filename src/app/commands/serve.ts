@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { type CommandIO, EXIT, runCommand, UsageError } from '../../cli/command.ts';
+import { command, EXIT, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
 import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
@@ -18,20 +18,20 @@ import {
   systemSources,
   type Watched,
 } from '../../config/load.ts';
-import { type ProcessUsage, UsageExposition } from '../../features/usage/usage-metrics.ts';
+import { UsageExposition } from '../../features/usage/usage-metrics.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { FileNotOpened } from '../../lib/file-errors.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
-import { createAdminListener, type Readiness } from '../../server/admin.ts';
+import { createAdminListener } from '../../server/admin.ts';
 import { AddressError } from '../../server/listen.ts';
 import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { WorkerStartError } from '../../server/worker-pool.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { createAdmissionApp } from '../admission-app.ts';
-import { type App, createApp } from '../app.ts';
+import { type App, createApp, type ServingApp } from '../app.ts';
 import { limitGarbage } from '../garbage-collection.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
@@ -51,20 +51,18 @@ anew, opens the audit log anew and empties this process' caches.
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
 
-/** @param argv what follows `serve` */
-export function serve(argv: readonly string[], io: CommandIO): Promise<number> {
-  const options = {
-    config: { type: 'string' },
-    keep: { type: 'boolean' },
-    only: { type: 'string', choices: ['admission'] },
-  } as const;
-  return runCommand({ usage: USAGE, options, argv, io }, async ({ config: file, keep = false, only }) => {
-    if (file === undefined) throw new UsageError('--config FILE is required');
-    if (only !== undefined && only !== 'admission') throw new UsageError('--only expects admission');
-    if (only !== undefined) return start(file, loadAdmission, serveAdmission);
-    return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
-  });
-}
+const OPTIONS = {
+  config: { type: 'string' },
+  keep: { type: 'boolean' },
+  only: { type: 'string', choices: ['admission'] },
+} as const;
+
+export const serve = command({ usage: USAGE, options: OPTIONS }, async ({ values }) => {
+  const { config: file, keep = false, only } = values;
+  if (file === undefined) throw new UsageError('--config FILE is required');
+  if (only !== undefined) return start(file, loadAdmission, serveAdmission);
+  return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
+});
 
 /** Resolves when everything is closed. */
 async function start<Loaded extends StartingConfiguration>(
@@ -100,15 +98,6 @@ interface Starting<Loaded> {
   readonly loaded: Loaded;
   readonly watched: Watched;
   readonly logger: Logger;
-}
-
-/** What a process serves. */
-interface ServingApp {
-  readonly metrics: { text(): Promise<string> };
-  usage?(): ProcessUsage | undefined;
-  readiness(): Readiness[];
-  reload(): Promise<void>;
-  close(drain: boolean): Promise<void>;
 }
 
 function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {

@@ -3,18 +3,17 @@
  * to Keystone and the API server; no serving process is needed.
  */
 
-import { type CommandIO, columns, runCommand } from '../../cli/command.ts';
+import { columns, command } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
-import { commandRuntime } from '../../config/build.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
 import { readQuota } from '../../features/keystone-limits/feature.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
-import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import { createConfiguredKeystoneClient } from '../keystone.ts';
+import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
+import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
@@ -42,54 +41,40 @@ const OPTIONS = {
 const REFUSED_REMEDY =
   'Correct what is refused, or leave it out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
 
-/** @param argv what follows `sync` */
-export function sync(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, argv, io }, async (values) => {
-    const loaded = await readConfiguration(values.config);
-    const { tenancy, authentication, bindings, quota } = loaded.configuration;
-    const { keystone } = authentication;
-    const runtime = commandRuntime();
-    const client = keystone?.serviceCredential && createConfiguredKeystoneClient(loaded, keystone, runtime);
-    const upstream = createProvisioningUpstream(loaded, runtime);
-    try {
-      if (client?.directory === undefined)
-        throw new Error(
-          'authentication.keystone.serviceCredential is required: no other credential may list projects. Give one whose user has the role reader on the system',
-        );
-      if (upstream === undefined)
-        throw new Error(
-          'bindings.credential is required: what impersonates must not also give rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
-        );
-      const mode = createTenancyMode(loaded.configuration);
-      const { maxDeletedShare } = bindings;
-      const { directory } = client;
-      const limits = quota?.keystoneLimits;
-      const { plan, objects } = createProvisioning(loaded, {
-        directory,
-        fetcher: upstream,
-        mode,
-        readLimits: limits && (() => readQuota(client, limits)),
-      });
-      const { signal } = new AbortController();
-      const warnings = [
-        ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
-        ...(mode.readsTenantFromPath
-          ? await systemBindingWarnings(objects, tenancy.systemTenant, signal)
-          : []),
-      ];
-      for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
-      const { 'dry-run': dryRun = false, force = false } = values;
-      return await runReconciler(
-        {
-          plan,
-          maxDeletedShare,
-          apply: (planned, options) => applyPlan(planned, { ...options, objects, maxDeletedShare }),
-        },
-        { dryRun, force, refusedRemedy: REFUSED_REMEDY },
-        io,
+export const sync = command({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
+  const loaded = await readConfiguration(values.config);
+  const { tenancy, authentication, bindings, quota } = loaded.configuration;
+  return withComponents(loaded, async (build) => {
+    const keystone = authentication.keystone && createKeystone(build, authentication.keystone);
+    const upstream = createProvisioningUpstream(build);
+    const directory = keystone?.client.directory;
+    if (keystone === undefined || directory === undefined)
+      throw new Error(
+        'authentication.keystone.serviceCredential is required: no other credential may list projects. Give one whose user has the role reader on the system',
       );
-    } finally {
-      await Promise.all([client?.close(), upstream?.destroy()]);
-    }
+    if (upstream === undefined)
+      throw new Error(
+        'bindings.credential is required: what impersonates must not also give rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
+      );
+    const mode = createTenancyMode(loaded.configuration);
+    const limits = quota?.keystoneLimits;
+    const { plan, objects } = createProvisioning(loaded, {
+      directory,
+      fetcher: upstream,
+      mode,
+      readLimits: limits && (() => readQuota(keystone.client, limits)),
+    });
+    const { signal } = new AbortController();
+    const warnings = [
+      ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
+      ...(mode.readsTenantFromPath ? await systemBindingWarnings(objects, tenancy.systemTenant, signal) : []),
+    ];
+    for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
+    const { 'dry-run': dryRun = false, force = false } = values;
+    const { maxDeletedShare } = bindings;
+    return runReconciler(
+      { plan, objects, maxDeletedShare, force, dryRun, refusedRemedy: REFUSED_REMEDY },
+      io,
+    );
   });
-}
+});

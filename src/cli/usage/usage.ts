@@ -7,7 +7,7 @@ import { usageLineSchema } from '../../features/usage/usage-v1alpha1.ts';
 import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { type CommandIO, runCommand, UsageError } from '../command.ts';
+import { command, UsageError } from '../command.ts';
 import { csvOf, gapText, jsonOf, tableOf } from './usage-output.ts';
 import { GROUPINGS, type Grouping, UsageSums } from './usage-sums.ts';
 
@@ -41,23 +41,21 @@ const OPTIONS = {
   output: { type: 'string', short: 'o', choices: ['table', 'csv', 'json'] },
 } as const;
 
-/** @param argv what follows `usage` */
-export function usage(argv: readonly string[], io: CommandIO): Promise<number> {
-  return runCommand({ usage: USAGE, options: OPTIONS, words: [], argv, io }, async (values, files, note) => {
-    if (files.length === 0) throw new UsageError('which files? "-" is standard input');
-    const by = GROUPINGS.find((grouping) => grouping === values.by) ?? 'tenant';
-    const from = timeOf('--from', values.from) ?? Number.NEGATIVE_INFINITY;
-    const to = timeOf('--to', values.to) ?? Number.POSITIVE_INFINITY;
-    if (from >= to) throw new UsageError('--from is before --to');
-    const sums = new UsageSums({ from, to, by });
-    const unreadable = await readFiles(files, sums, process.stderr.isTTY ? io.stderr : () => {});
-    io.stdout(outputOf(sums, by, values.output));
-    if (sums.isEmpty) note('there are no usage records in what was read');
-    if (unreadable > 0) note(`${unreadable} lines are no whole records`);
-    for (const gap of sums.gaps()) note(gapText(gap));
-    return undefined;
-  });
-}
+const COMMAND = { usage: USAGE, options: OPTIONS, words: [] } as const;
+
+export const usage = command(COMMAND, async ({ values, words: files, note, io }) => {
+  if (files.length === 0) throw new UsageError('which files? "-" is standard input');
+  const by = GROUPINGS.find((grouping) => grouping === values.by) ?? 'tenant';
+  const from = timeOf('--from', values.from) ?? Number.NEGATIVE_INFINITY;
+  const to = timeOf('--to', values.to) ?? Number.POSITIVE_INFINITY;
+  if (from >= to) throw new UsageError('--from is before --to');
+  const sums = new UsageSums({ from, to, by });
+  const unreadable = await readFiles(files, sums, process.stderr.isTTY ? io.stderr : () => {});
+  io.stdout(outputOf(sums, by, values.output));
+  if (sums.isEmpty) note('there are no usage records in what was read');
+  if (unreadable > 0) note(`${unreadable} lines are no whole records`);
+  for (const gap of sums.gaps()) note(gapText(gap));
+});
 
 function outputOf(sums: UsageSums, by: Grouping, format: string | undefined): string {
   if (format === 'json') return jsonOf(sums.rows(), sums.gaps(), by);

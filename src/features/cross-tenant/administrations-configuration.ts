@@ -2,7 +2,7 @@
  * The administrations in a configuration. What the API server's objects decide is checked when it is known.
  */
 import type { StonegateConfiguration } from '../../config/configuration.ts';
-import type { Finding } from '../../config/problem.ts';
+import type { Rule } from '../../config/problem.ts';
 import { isEnterable } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
 import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
@@ -23,16 +23,16 @@ export function administrationSettings({ authorization, tenancy: { domains, syst
   };
 }
 
-export function validateAdministrations(configuration: Configuration): Finding[] {
+export function administrationRules(configuration: Configuration): Rule[] {
   const settings = administrationSettings(configuration);
-  return settings.administrations.flatMap((administration, at) => {
+  return settings.administrations.flatMap((administration, at): Rule[] => {
     try {
       checkAdministration(administration, settings);
       return [];
     } catch (error) {
       if (!(error instanceof InvalidPolicy)) throw error;
       const path = ['authorization', 'administrations', at];
-      return [{ path, message: error.message.replace(/^(?:spec|metadata)\./, '') }];
+      return [[path, true, error.message.replace(/^(?:spec|metadata)\./, '')]];
     }
   });
 }

@@ -7,7 +7,7 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { TENANT_KINDS } from '../../kubernetes/published-objects.ts';
-import { applyPlan, type CommandReconciler } from '../../kubernetes/reconcile/apply.ts';
+import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -105,15 +105,12 @@ function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 
-/** Plans one run and applies it, for `stonegate publish`. */
+/** One run, for `stonegate publish`. */
 export function createCommandPublishing(
   loaded: LoadedConfiguration,
   fetcher: UpstreamFetcher,
   remove: boolean,
-): CommandReconciler {
+) {
   const options = publishingOptions(loaded, fetcher, remove);
-  return {
-    plan: (signal) => planOf(options, signal),
-    apply: (plan, applyOptions) => applyPlan(plan, { ...applyOptions, objects: options.objects }),
-  };
+  return { plan: (signal: AbortSignal) => planOf(options, signal), objects: options.objects };
 }

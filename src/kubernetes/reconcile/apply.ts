@@ -53,17 +53,6 @@ export interface ApplyResult {
   readonly heldBack: readonly Deletion[];
 }
 
-/** The components of a configuration that the command uses. */
-export interface CommandReconciler {
-  readonly plan: (signal: AbortSignal) => Promise<Plan>;
-  /** Deletions of a larger share need `--force`. */
-  readonly maxDeletedShare?: number;
-  readonly apply: (
-    plan: Plan,
-    options: Pick<ApplyOptions, 'force' | 'onProgress' | 'signal'>,
-  ) => Promise<ApplyResult>;
-}
-
 const CONCURRENCY = 4;
 /**
  * The most tenants or namespaces in which a change may fail because the API server does not respond: then the

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { columns, OUTPUT_OPTION, print, runCommand } from '../../../src/cli/command.ts';
-import { printedIO } from '../../support/printed-io.ts';
+import { columns, command, OUTPUT_OPTION, print } from '../../../src/cli/command.ts';
+import { printedBy } from '../../support/printed-io.ts';
 
 const OPTIONS = {
   force: { type: 'boolean' },
@@ -8,11 +8,9 @@ const OPTIONS = {
   output: OUTPUT_OPTION,
 } as const;
 
-async function run(...argv: string[]) {
-  const { io, printed } = printedIO();
-  const command = { usage: 'Usage: stonegate try-it\n', options: OPTIONS, argv, io };
-  return { code: await runCommand(command, async () => 0), ...printed };
-}
+const tryIt = command({ usage: 'Usage: stonegate try-it\n', options: OPTIONS }, async () => 0);
+
+const run = (...argv: string[]) => printedBy(tryIt, argv);
 
 const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = [
   [['--fource'], "Unknown option '--fource'; did you mean --force?"],

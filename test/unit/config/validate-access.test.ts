@@ -1,10 +1,14 @@
 import t from 'tap';
-import { accessWarnings, tokenWarnings } from '../../../src/config/validate.ts';
-import type { AuthorizationMode } from '../../../src/kubernetes/authorization-mode.ts';
+import { configurationWarnings } from '../../../src/config/validate.ts';
 import { parseSections, problemsOfSections } from '../../support/configuration-problems.ts';
 
 const SHARED = { tenancy: '{ mode: shared }' };
 const problemsOf = (more: string) => problemsOfSections(SHARED, more);
+
+function warningsOf(more: string) {
+  const { configuration } = parseSections(SHARED, more);
+  return configuration && configurationWarnings(configuration);
+}
 
 t.test('settings that need the index are refused without it', async (t) => {
   t.same(
@@ -61,23 +65,17 @@ t.test('each named set has a unique name, and a verb and a resource of RBAC', as
 });
 
 t.test('an index that filters no list causes a warning', async (t) => {
-  const warnings = (index: boolean, authorizers: readonly AuthorizationMode[], othersNeverDeny = false) =>
-    accessWarnings({ access: { index, authorizers, othersNeverDeny } });
-  t.match(warnings(true, []), [
-    { path: 'access.authorizers', message: /not filtered: state \[Node, RBAC\]/ },
-  ]);
-  t.match(warnings(true, ['Node', 'Webhook', 'RBAC']), [{ message: /othersNeverDeny/ }]);
-  t.same(warnings(true, ['Node', 'Webhook', 'RBAC'], true), []);
-  t.same(warnings(true, ['Node', 'RBAC']), []);
-  t.same(warnings(false, []), []);
+  const warnings = (access: string) => warningsOf(`access: { index: true, ${access} }`);
+  t.match(warnings(''), [{ path: 'access.authorizers', message: /not filtered: state \[Node, RBAC\]/ }]);
+  const others = 'authorizers: [Node, Webhook, RBAC]';
+  t.match(warnings(others), [{ message: /othersNeverDeny/ }]);
+  t.same(warnings(`${others}, othersNeverDeny: true`), []);
+  t.same(warnings('authorizers: [Node, RBAC]'), []);
+  t.same(warningsOf(''), []);
 });
 
 t.test('access tokens that Keystone users cannot create cause a warning', async (t) => {
-  const warnings = (more: string) => {
-    const { configuration } = parseSections(SHARED, more);
-    return configuration && tokenWarnings(configuration);
-  };
   const credential = 'bindings: { credential: { tokenFile: token } }';
-  t.match(warnings(`${credential}\ntokens: {}`), [{ path: 'authentication.keystone.roleAssignments' }]);
-  t.same(warnings(credential), []);
+  t.match(warningsOf(`${credential}\ntokens: {}`), [{ path: 'authentication.keystone.roleAssignments' }]);
+  t.same(warningsOf(credential), []);
 });

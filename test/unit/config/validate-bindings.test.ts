@@ -49,6 +49,16 @@ t.test('provisioning requires a credential at Keystone and one at the API server
   }
 });
 
+for (const [section, content] of [
+  ['publishing', '{ namespaces: [shared] }'],
+  ['quota', '{ default: { pods: "10" } }'],
+  ['tokens', '{}'],
+] as const)
+  t.test(`${section} requires a credential of its own at the API server`, async (t) => {
+    const problems = problemsOfSections({ tenancy: '{ mode: shared }', [section]: content });
+    t.match(problems, [`bindings.credential: is required with ${section}: `]);
+  });
+
 t.test('the credential that impersonates must not provision', async (t) => {
   t.match(problemsOf('{ credential: { tokenFile: token } }'), [
     /bindings\.credential.*expected a credential of its own/,
