@@ -7,7 +7,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, unlessAborted, withDeadline } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { Scopes } from '../../proxy/subject-owner.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
@@ -98,16 +98,9 @@ function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
 }
 
 /** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
-async function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(TIMEOUT, () =>
-    late.reject(keystoneUnavailable(new Error('Keystone did not answer in time'))),
-  );
-  try {
-    return await Promise.race([value, late.promise]);
-  } finally {
-    timer.cancel();
-  }
+function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
+  const late = keystoneUnavailable('Keystone did not answer in time');
+  return withDeadline(clock, TIMEOUT, late, (signal) => unlessAborted(value, signal));
 }
 
 /** Bounds the holders of all grants together. */
