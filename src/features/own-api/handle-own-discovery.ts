@@ -2,7 +2,7 @@
  * Stonegate's own group in discovery. Its own documents are constant; the API server's lists of groups are
  * fetched as the user, and the group is added.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
@@ -117,5 +117,5 @@ function bodyOf(document: object): Buffer {
 }
 
 function digestOf(body: Buffer): string {
-  return createHash('sha256').update(body).digest('hex').slice(0, 32);
+  return hash('sha256', body).slice(0, 32);
 }

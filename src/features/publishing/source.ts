@@ -3,7 +3,7 @@
  * knows a copy by a label with a digest of its source's kind, namespace and name. The name of the copy is
  * part of it, so that an object with a copy's labels under another name is none. Pure.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
 import {
@@ -154,5 +154,5 @@ export function sourceOfCopy(
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, DIGITS);
+  return hash('sha256', text).slice(0, DIGITS);
 }
