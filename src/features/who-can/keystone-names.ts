@@ -9,6 +9,7 @@ import type { KeystoneDirectory } from '../../identity/keystone/keystone-directo
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
 import { type Clock, unlessAborted, withDeadline } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { memoizeFor } from '../../lib/memoize.ts';
 import type { Scopes } from '../../proxy/subject-owner.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
 import type { WhoCanGrant } from './who-can-v1alpha1.ts';
@@ -47,14 +48,14 @@ export interface KeystoneNamesOptions {
 }
 
 export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions): KeystoneNames {
-  const scopes = cached(clock, async () => {
+  const scopes = memoizeFor(TTL, clock, async () => {
     const [projects, domains] = await Promise.all([directory.projects(), directory.domains()]);
     return {
       projects: new Map(projects.map(({ id, name, domainID }) => [id, { name, domainID }])),
       domains: new Map(domains.map(({ id, name }) => [id, { name, domainID: id }])),
     };
   });
-  const disabled = cached(clock, () => directory.disabledUserIDs());
+  const disabled = memoizeFor(TTL, clock, () => directory.disabledUserIDs());
   return {
     scopes: () => inTime(clock, scopes()),
     async holders(kind, id) {
@@ -79,22 +80,6 @@ export async function knownScopes(
     warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
     return undefined;
   }
-}
-
-/** One load at a time; a failed one is forgotten. */
-function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
-  let known: { readonly value: Promise<T>; readonly until: number } | undefined;
-  return () => {
-    const now = clock.now();
-    if (known !== undefined && now < known.until) return known.value;
-    const value = load();
-    const entry = { value, until: now + TTL };
-    known = entry;
-    value.catch(() => {
-      if (known === entry) known = undefined;
-    });
-    return value;
-  };
 }
 
 /** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
