@@ -177,7 +177,7 @@ function createEvaluation(index: RBACIndex, clock: Clock) {
     if (cached !== undefined) return cached;
     const turn = turns.of(home ?? tenant);
     // A client that has left gets no response.
-    if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
+    if (!(await turn.acquire(signal))) throw tooMany();
     try {
       await nextTurn();
       // Another request of the user may have waited for the same.

@@ -15,7 +15,7 @@ import {
   resourceName,
 } from '../../kubernetes/published-objects.ts';
 import { OWN_RBAC_NAME } from '../../kubernetes/reserved-names.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, ownValue } from '../../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { isGuardedLabel } from './receivers.ts';
 import { parseTenantSelector, SELECTOR_FORMS, type TenantSelector } from './tenant-selector.ts';
@@ -107,7 +107,7 @@ function unguardedLabel(selector: TenantSelector): string | undefined {
 }
 
 function policyOf({ resource }: PublishedKind, value: string) {
-  const policy = Object.hasOwn(POLICIES, value) ? POLICIES[value] : undefined;
+  const policy = ownValue(POLICIES, value);
   return policy?.only === undefined || policy.only === resource ? policy : undefined;
 }
 
