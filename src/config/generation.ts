@@ -3,7 +3,7 @@
  * one in force, reuses components with equal fingerprints, and swaps one reference. See
  * docs/decisions/0008-generations.md.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Component, type ComponentHooks, type ComponentType } from './component.ts';
@@ -104,7 +104,7 @@ function componentsOfType<T extends object>(
 
 /** A digest, as the parts may be secret. */
 function fingerprintOf(parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+  return hash('sha256', JSON.stringify(parts), 'base64');
 }
 
 /** The generation in force, and the previous ones until their last request is forwarded. */

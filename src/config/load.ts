@@ -2,7 +2,7 @@
  * Reads the configuration file and all files and secrets that it names, once, and checks them. What was
  * checked is what is used: later changes on disk do not affect a `LoadedConfiguration`.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { checkAbacFile } from '../features/cross-tenant/abac-file.ts';
@@ -73,7 +73,7 @@ export const systemSources: LoadSources = { readFile: (name) => readFile(name), 
 
 /** Equal for equal content. A file that cannot be read has a fingerprint too. */
 export function fingerprint(content: Buffer | undefined): string {
-  return content === undefined ? 'unreadable' : createHash('sha256').update(content).digest('hex');
+  return content === undefined ? 'unreadable' : hash('sha256', content);
 }
 
 /** @param file relative to the working directory, or absolute */

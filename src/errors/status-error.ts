@@ -60,6 +60,25 @@ export function refusedName(
   return new StatusError(code, message, { auditAnnotations: { 'stonegate.dev/refused-name': name } });
 }
 
+/**
+ * 404 with the API server's message for a path that it does not serve.
+ *
+ * @param because continues the message
+ */
+export function pathNotFound(because = ''): StatusError {
+  return new StatusError('NotFound', `the server could not find the requested resource${because}`);
+}
+
+/**
+ * 405 with the API server's message.
+ *
+ * @param because continues the message
+ */
+export function methodNotAllowed(allow: readonly string[], because = ''): StatusError {
+  const message = `the server does not allow this method on the requested resource${because}`;
+  return new StatusError('MethodNotAllowed', message, { allow });
+}
+
 /** Ends a message about what users cannot correct. */
 export const ONLY_OPERATOR = "; only Stonegate's operator can mend that";
 

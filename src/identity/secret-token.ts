@@ -3,7 +3,7 @@
  * secret, the secret, and a checksum, so that a typo is refused without a look-up and scanners find leaked
  * ones. Only a digest is stored.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Random } from '../lib/random.ts';
 
@@ -41,7 +41,7 @@ export function idOfSecret(prefix: SecretPrefix, text: string): string | undefin
 
 /** SHA-256 in hexadecimal: the secret is random, so that nothing slower is needed. */
 export function digestOfSecret(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 function checksum(body: string): string {

@@ -4,7 +4,7 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import { isJSONObject, type JSONObject } from '../lib/json-object.ts';
+import { isJSONObject, type JSONObject, ownValue } from '../lib/json-object.ts';
 
 /**
  * @param what the object's name in a refusal
@@ -23,7 +23,7 @@ export function fieldOf(object: JSONObject, name: string): unknown {
   const folded = fold(name);
   for (const key of Object.keys(object))
     if (key !== name && fold(key) === folded) throw malformed(`the field ${name} is spelled otherwise`);
-  return Object.hasOwn(object, name) ? (object[name] ?? undefined) : undefined;
+  return ownValue(object, name) ?? undefined;
 }
 
 /**

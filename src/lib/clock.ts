@@ -80,6 +80,27 @@ export async function withDeadline<T>(
 }
 
 /**
+ * Waits for work that may ignore the signal: then it continues, and its result has no effect.
+ *
+ * @throws what the work is rejected with, or the reason of the signal as soon as that is aborted
+ */
+export async function unlessAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  reason: () => unknown = () => signal.reason,
+): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(reason());
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/**
  * A timeout for a peer's silence. Node runs timers before it reads from sockets: a process that was busy
  * would find the time over although the response has arrived. So pending I/O is read first, and `cancel`
  * counts until `action` runs.

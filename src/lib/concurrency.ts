@@ -13,14 +13,14 @@ export async function mapWithConcurrency<T, R>(
   limit: number,
   work: (item: T) => Promise<R>,
 ): Promise<R[]> {
-  const results = new Map<number, R>();
+  const results: R[] = [];
   const queue = items.entries();
   let failed = false;
   async function worker(): Promise<void> {
     for (const [index, item] of queue) {
       if (failed) return;
       try {
-        results.set(index, await work(item));
+        results[index] = await work(item);
       } catch (error) {
         failed = true;
         throw error;
@@ -30,7 +30,7 @@ export async function mapWithConcurrency<T, R>(
   const workers = Array.from({ length: Math.min(limit, items.length) }, worker);
   const outcomes = await Promise.allSettled(workers);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-  return [...results].sort(([one], [other]) => one - other).map(([, result]) => result);
+  return results;
 }
 
 /**

@@ -1,6 +1,8 @@
 /**
- * Pure functions whose results are cached: by the identity of an object, or by a short text.
+ * Functions whose results are cached: pure ones by the identity of an object or by a short text, and what is
+ * loaded for a time.
  */
+import type { Clock } from './clock.ts';
 
 const MAX_TEXTS = 1_000;
 /** Enough for the longest header names of extra attributes that Stonegate itself sends. */
@@ -39,4 +41,28 @@ export function memoize<V>(compute: (text: string) => V): (text: string) => V {
     results.set(text, { value });
     return value;
   };
+}
+
+/**
+ * Loads a value when it is asked for, unless the last one is new enough. One load runs at a time; a failed
+ * one is forgotten.
+ *
+ * @param milliseconds for which a value counts, from the beginning of its load
+ */
+export function memoizeFor<T>(milliseconds: number, clock: Clock, load: () => Promise<T>): () => Promise<T> {
+  let known: { readonly value: Promise<T>; until: number } | undefined;
+  function start() {
+    const begun = clock.now();
+    const started = { value: load(), until: Number.POSITIVE_INFINITY };
+    const loaded = () => {
+      started.until = begun + milliseconds;
+    };
+    const failed = () => {
+      known = undefined;
+    };
+    started.value.then(loaded, failed);
+    known = started;
+    return started;
+  }
+  return () => (known !== undefined && clock.now() < known.until ? known : start()).value;
 }

@@ -2,6 +2,7 @@
  * Parses query strings as Go's `net/url` does: Stonegate must find the same parameters in a query as the API
  * server, which is written in Go. https://pkg.go.dev/net/url#ParseQuery
  */
+import { unescaped } from './go-url.ts';
 
 /**
  * One name or value, percent- and plus-decoded.
@@ -11,12 +12,7 @@
 export function decodeQueryText(text: string): string | undefined {
   const spaced = text.replaceAll('+', ' ');
   if (!spaced.includes('%')) return spaced;
-  try {
-    return decodeURIComponent(spaced);
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
-  }
+  return unescaped(spaced);
 }
 
 /** The decoded name of a `name=value` pair; undefined if it cannot be decoded. */

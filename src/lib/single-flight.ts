@@ -3,6 +3,7 @@
  * thousand requests with one unknown token become one request to the backend. After Go's
  * golang.org/x/sync/singleflight.
  */
+import { unlessAborted } from './clock.ts';
 
 export class SingleFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
@@ -45,14 +46,10 @@ export class CancellableSingleFlight<T> {
   async do(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (signal.aborted) throw this.#cancelled(signal);
     const flight = this.#flights.get(key) ?? this.#start(key, work);
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(this.#cancelled(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
     flight.callers += 1;
     try {
-      return await Promise.race([flight.result, aborted.promise]);
+      return await unlessAborted(flight.result, signal, () => this.#cancelled(signal));
     } finally {
-      signal.removeEventListener('abort', onAbort);
       flight.callers -= 1;
       if (flight.callers === 0) this.#end(key, flight);
     }

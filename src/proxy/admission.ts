@@ -4,7 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/; RFC 9110 §15.5.14
  */
 
-import { StatusError } from '../errors/status-error.ts';
+import { methodNotAllowed, StatusError } from '../errors/status-error.ts';
 import { isWorkload, type RequestInfo } from '../kubernetes/request-info.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 
@@ -21,12 +21,7 @@ const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 export const methodAdmission: AdmissionPlugin = ({ method }, info) => {
   if (!info.isResourceRequest) return;
   const allow = isWorkload(info) ? [...METHODS, 'OPTIONS'] : METHODS;
-  if (allow.includes(method)) return;
-  throw new StatusError(
-    'MethodNotAllowed',
-    'the server does not allow this method on the requested resource',
-    { allow },
-  );
+  if (!allow.includes(method)) throw methodNotAllowed(allow);
 };
 
 /** @param maxBytes the largest body let through */

@@ -5,7 +5,7 @@
  */
 
 import type { z } from 'zod';
-import { StatusError } from '../errors/status-error.ts';
+import { methodNotAllowed, pathNotFound, type StatusError } from '../errors/status-error.ts';
 import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 
 export const OWN_GROUP = 'stonegate.dev';
@@ -98,10 +98,9 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
       }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
       if (resource?.unavailable !== undefined)
-        throw new StatusError('NotFound', `${NOT_FOUND}: ${resource.name} ${resource.unavailable}`);
+        throw pathNotFound(`: ${resource.name} ${resource.unavailable}`);
       const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
-      if (resource === undefined || !info.isResourceRequest || name === undefined)
-        throw new StatusError('NotFound', NOT_FOUND);
+      if (resource === undefined || !info.isResourceRequest || name === undefined) throw pathNotFound();
       const { verbs } = resource;
       const otherPaths = name === '' ? OBJECT_METHODS : LIST_METHODS;
       const methods = resource.methods.filter((each) => !otherPaths.includes(each));
@@ -112,14 +111,8 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
   };
 }
 
-const NOT_FOUND = 'the server could not find the requested resource';
-
 function notAllowed(what: string, methods: readonly string[]): StatusError {
-  return new StatusError(
-    'MethodNotAllowed',
-    `the server does not allow this method on the requested resource: ${what} takes ${methods.join(' and ')}`,
-    { allow: methods },
-  );
+  return methodNotAllowed(methods, `: ${what} takes ${methods.join(' and ')}`);
 }
 
 function hasObjects({ verbs }: OwnResource): boolean {

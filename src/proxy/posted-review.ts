@@ -2,7 +2,7 @@
  * Reads a review that an API server posts (one path, POST, JSON, bounded), and sends the response.
  */
 
-import { StatusError } from '../errors/status-error.ts';
+import { methodNotAllowed, pathNotFound } from '../errors/status-error.ts';
 import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
@@ -25,16 +25,8 @@ export async function postedBody(exchange: Exchange, options: PostedReviewOption
 /** @throws StatusError NotFound, MethodNotAllowed, MediaTypeUnsupported */
 export function assertPosted({ target, method, headers }: Exchange, path: string): void {
   const [requested] = target.split('?', 1);
-  if (requested !== path) {
-    throw new StatusError('NotFound', 'the server could not find the requested resource');
-  }
-  if (method !== 'POST') {
-    throw new StatusError(
-      'MethodNotAllowed',
-      'the server does not allow this method on the requested resource',
-      { allow: ['POST'] },
-    );
-  }
+  if (requested !== path) throw pathNotFound();
+  if (method !== 'POST') throw methodNotAllowed(['POST']);
   bodyType(headers, [[JSON_TYPE, 'json']]);
 }
 

@@ -7,7 +7,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { StatusError } from '../errors/status-error.ts';
+import { methodNotAllowed, pathNotFound, StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -76,13 +76,7 @@ async function respond(
   response: ServerResponse,
   options: AdminOptions,
 ): Promise<void> {
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.setHeader('Allow', 'GET, HEAD');
-    throw new StatusError(
-      'MethodNotAllowed',
-      'the server does not allow this method on the requested resource',
-    );
-  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') throw methodNotAllowed(['GET', 'HEAD']);
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   const { status, contentType, text } = await pageOf(path, new URLSearchParams(query), options);
   response.writeHead(status, {
@@ -104,19 +98,15 @@ async function pageOf(path: string, query: URLSearchParams, options: AdminOption
     case '/metrics':
       return { status: 200, contentType: EXPOSITION, text: await options.metrics() };
     case '/metrics/usage':
-      if (options.usage === undefined) throw notFound();
+      if (options.usage === undefined) throw pathNotFound();
       return { status: 200, contentType: EXPOSITION, text: await options.usage() };
     case '/version': {
       const build = { version: options.version, nodeVersion: process.versions.node };
       return { status: 200, contentType: 'application/json', text: `${JSON.stringify(build)}\n` };
     }
     default:
-      throw notFound();
+      throw pathNotFound();
   }
-}
-
-function notFound(): StatusError {
-  return new StatusError('NotFound', 'the server could not find the requested resource');
 }
 
 /** Lists all parts if one is not ready, or if the query says `verbose`. */

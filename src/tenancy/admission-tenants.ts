@@ -6,7 +6,7 @@
 import type { AdmissionOperation, AdmissionRequest } from '../kubernetes/admission-v1.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../kubernetes/reserved-names.ts';
-import { isJSONObject, ownValue } from '../lib/json-object.ts';
+import { fieldAt } from '../lib/json-object.ts';
 import { CLUSTER_SCOPED } from './arktos-route.ts';
 import { isTenantName } from './tenant-name.ts';
 
@@ -163,8 +163,7 @@ function tenantIn(object: unknown): string | undefined {
 
 /** @returns undefined if it is empty, too */
 function metadataField(object: unknown, field: string): string | undefined {
-  const metadata = isJSONObject(object) ? ownValue(object, 'metadata') : undefined;
-  const value = isJSONObject(metadata) ? ownValue(metadata, field) : undefined;
+  const value = fieldAt(object, 'metadata', field);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 

@@ -5,7 +5,7 @@
 import type { Problem } from '../../config/problem.ts';
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import { innermost } from '../../identity/oidc/oidc-login-error.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock, unlessAborted, withDeadline } from '../../lib/clock.ts';
 import { hasCode, innermostCode } from '../../lib/error-code.ts';
 
 export interface CheckResult extends Problem {
@@ -25,16 +25,9 @@ export function warning(path: string, message: string): CheckResult {
 const LIMIT = 15_000;
 
 /** @throws Error with the code `ETIMEDOUT`, and what `asked` is rejected with */
-export async function withinLimit<T>(asked: Promise<T>): Promise<T> {
-  const limit = Promise.withResolvers<never>();
-  const timer = systemClock.after(LIMIT, () =>
-    limit.reject(Object.assign(new Error(`no answer within ${LIMIT / 1000} s`), { code: 'ETIMEDOUT' })),
-  );
-  try {
-    return await Promise.race([asked, limit.promise]);
-  } finally {
-    timer.cancel();
-  }
+export function withinLimit<T>(asked: Promise<T>): Promise<T> {
+  const late = Object.assign(new Error(`no answer within ${LIMIT / 1000} s`), { code: 'ETIMEDOUT' });
+  return withDeadline(systemClock, LIMIT, late, (signal) => unlessAborted(asked, signal));
 }
 
 const NOT_REACHED: ReadonlySet<string | undefined> = new Set([

@@ -2,7 +2,7 @@
  * Logs in to Keystone with the settings that OpenStack users have: a cloud of `clouds.yaml`, `OS_*`
  * variables, flags. Secrets come from files, variables or the terminal, never from the command line.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { UsageError } from '../command.ts';
 import { absoluteName } from '../given-file.ts';
 import { readCloud } from './clouds-yaml.ts';
@@ -124,6 +124,6 @@ function pick(words: readonly string[], lookUp: (word: string) => unknown): Reco
 /** A token is identified by its digest, which is not secret. */
 function identityOf({ url, proof, scope }: KeystonePlan): string[] {
   const { secret, ...who } = proof;
-  const digest = proof.method === 'token' ? createHash('sha256').update(proof.secret).digest('hex') : '';
+  const digest = proof.method === 'token' ? hash('sha256', proof.secret) : '';
   return ['keystone', url, JSON.stringify(who), digest, JSON.stringify(scope ?? null)];
 }

@@ -3,7 +3,7 @@
  */
 import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
 import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
-import { withDeadline } from '../../lib/clock.ts';
+import { unlessAborted, withDeadline } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/error-code.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import { startRedirectListener } from './oidc-redirect.ts';
@@ -41,7 +41,7 @@ export async function logInWithBrowser(
       terminal.clock,
       TIME_TO_LOG_IN,
       new LoginError('no login within five minutes'),
-      (signal) => Promise.race([redirected, abortOf(signal)]),
+      (signal) => unlessAborted(redirected, signal),
       terminal.signal,
     );
     try {
@@ -55,15 +55,6 @@ export async function logInWithBrowser(
   } finally {
     await listener.close();
   }
-}
-
-/** Rejects with the signal's reason. */
-function abortOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /** @throws OidcLoginError if the provider offers no device codes or the user does not confirm the code */

@@ -4,7 +4,7 @@
  * but a regular file. Files are replaced by rename.
  * https://specifications.freedesktop.org/basedir-spec/latest/
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -66,7 +66,7 @@ export async function openTokenCache(folder: string, identity: readonly string[]
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(failed(`cannot make the folder ${folder}`));
   const reason = accessibleToOthers(await stat(folder), OTHERS_MAY_WRITE);
   if (reason !== undefined) throw new LoginError(`the folder ${folder} ${reason}: not used for tokens`);
-  const name = createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 32);
+  const name = hash('sha256', JSON.stringify(identity)).slice(0, 32);
   const file = join(folder, `${name}.json`);
   return {
     file,

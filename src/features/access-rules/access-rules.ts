@@ -3,7 +3,7 @@
  * so that the document of a user with one role in thousands of namespaces is short. Its work and its size are
  * bounded; above a bound it lists fewer rights, never more.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -116,7 +116,7 @@ type Roles = ReadonlyMap<string, readonly PolicyRule[]>;
 
 const contentOf = memoizeByReference((rules: readonly PolicyRule[]) => {
   const text = JSON.stringify(rules);
-  return { digest: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
+  return { digest: hash('sha256', text, 'base64url'), bytes: Buffer.byteLength(text) };
 });
 
 /** How long their JSON is. */

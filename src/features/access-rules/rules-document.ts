@@ -2,7 +2,7 @@
  * The status of an access rules document: the compiled rules with their revision, whether they are complete,
  * and for how long they count.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { NamedSetConfiguration } from '../../config/configuration.ts';
@@ -99,9 +99,7 @@ export function createRulesDocuments(options: RulesDocumentsOptions): RulesDocum
           sets,
         },
         validUntil,
-        digest: createHash('sha256')
-          .update(JSON.stringify([digest, sets, reason]))
-          .digest('base64url'),
+        digest: hash('sha256', JSON.stringify([digest, sets, reason]), 'base64url'),
       };
     },
   };
@@ -130,7 +128,7 @@ function compiledRules(
   const text = JSON.stringify([compiled.rules, compiled.isCut]);
   return {
     ...compiled,
-    digest: createHash('sha256').update(text).digest('base64url'),
+    digest: hash('sha256', text, 'base64url'),
     objects,
     version: objects.version,
     bytes: text.length * BYTES_PER_CHARACTER + ENTRY_BYTES,
@@ -141,7 +139,7 @@ function compiledRules(
 function keyOf(subject: SubjectByNamespace, selection: RulesSelection): string {
   const { verb, apiGroup = null, resource = null, namespace = null } = selection;
   const facts = [fingerprintOfSubject(subject), verb, apiGroup, resource, namespace];
-  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+  return hash('sha256', JSON.stringify(facts), 'base64url');
 }
 
 /**
@@ -179,7 +177,7 @@ function createEvaluation(index: RBACIndex, clock: Clock) {
     if (cached !== undefined) return cached;
     const turn = turns.of(home ?? tenant);
     // A client that has left gets no response.
-    if (!turn.tryAcquire() && !(await turn.acquire(signal))) throw tooMany();
+    if (!(await turn.acquire(signal))) throw tooMany();
     try {
       await nextTurn();
       // Another request of the user may have waited for the same.

@@ -97,7 +97,7 @@ export function createRightsReview({ reviewer, clock, random }: RightsReviewOpti
         'the configuration of the admission webhook has no section `upstream`',
       );
     const permit = reviews.of(JSON.stringify([sourceKey(source), tenant ?? '']));
-    if (!permit.tryAcquire() && !(await permit.acquire(signal)))
+    if (!(await permit.acquire(signal)))
       throw new StatusError('UpstreamTimeout', 'the API server did not answer in time');
     try {
       const { allowed, denied = false } = await reviewer.review(

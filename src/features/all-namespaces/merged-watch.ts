@@ -61,16 +61,10 @@ export async function mergedWatch(
   const { outgoing, info, permitted } = request;
   if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
   const ending = new AbortController();
-  const end = () => ending.abort();
-  const client = outgoing.exchange.signal;
-  client.addEventListener('abort', end, { once: true });
-  if (client.aborted) end();
-  const close = () => {
-    client.removeEventListener('abort', end);
-    end();
-  };
+  const close = () => ending.abort();
+  const signal = AbortSignal.any([outgoing.exchange.signal, ending.signal]);
   try {
-    const opened = await openAll(request, options, ending.signal);
+    const opened = await openAll(request, options, signal);
     const parts = new Map(opened.flatMap(({ name, stream }) => (stream ? [[name, stream]] : [])));
     const [first] = parts.values();
     if (first === undefined) {

@@ -4,7 +4,7 @@
  * labels name the owner. An object with neither was not created by Stonegate.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { StatusError } from '../../errors/status-error.ts';
 import {
@@ -111,7 +111,7 @@ function bindingName(purpose: string): string {
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 export type StoredBinding = StoredObject & {

@@ -3,7 +3,7 @@
  * policy's group, which the proxy alone sends. Its name is a digest, so that every replica computes the same
  * object.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type {
   Binding,
   ClusterRole,
@@ -117,5 +117,5 @@ function metaOf({ form, name, reason, notAfter }: Described, objectName: string)
 }
 
 function bindingName(role: string): string {
-  return `stonegate-policy-${createHash('sha256').update(role).digest('hex').slice(0, 40)}`;
+  return `stonegate-policy-${hash('sha256', role).slice(0, 40)}`;
 }

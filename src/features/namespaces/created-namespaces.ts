@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import { decodeObject, isKubernetesProtobuf } from '../../kubernetes/kubernetes-protobuf.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { fieldAt } from '../../lib/json-object.ts';
 
 /** The most users; the one who created a namespace least recently is evicted. */
 const MAX_USERS = 1_000;
@@ -51,18 +51,14 @@ export function mayCreateNamespace({ verb, apiGroup, resource, subresource }: Re
  * @returns undefined if it shows none: that of a dry run, or one in another format than JSON and protobuf
  */
 export function createdRevision(body: Buffer): number | undefined {
-  const metadata = metadataOf(body);
-  const version = isJSONObject(metadata) ? metadata.resourceVersion : undefined;
+  const version = fieldAt(objectIn(body), 'metadata', 'resourceVersion');
   const revision = typeof version === 'string' && /^[0-9]+$/.test(version) ? Number(version) : 0;
   return revision > 0 && Number.isSafeInteger(revision) ? revision : undefined;
 }
 
-function metadataOf(body: Buffer): unknown {
+function objectIn(body: Buffer): unknown {
   try {
-    const object: unknown = isKubernetesProtobuf(body)
-      ? decodeObject(body)
-      : JSON.parse(body.toString('utf8'));
-    return isJSONObject(object) ? object.metadata : undefined;
+    return isKubernetesProtobuf(body) ? decodeObject(body) : JSON.parse(body.toString('utf8'));
   } catch {
     return undefined;
   }

@@ -2,16 +2,16 @@
  * Stonegate's own group in discovery. Its own documents are constant; the API server's lists of groups are
  * fetched as the user, and the group is added.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { narrowedTo } from '../../lib/media-ranges.ts';
-import { accountOf } from '../../proxy/acting-tenant.ts';
 import type { RouteHandlers } from '../../proxy/feature.ts';
 import type { OwnAPI, OwnDocument } from '../../proxy/own-api.ts';
 import { OWN_GROUP_DOCUMENT, ownResourceList, withOwnGroup } from '../../proxy/own-discovery.ts';
+import { fetchAsUser } from '../../proxy/request/fetch-as-user.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
 import { JSON_HEADERS, matchesTag } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
@@ -22,17 +22,6 @@ export interface OwnDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
 }
 
-/** These ask for a form, version or part of the API server's document, which does not have the group yet. */
-const REQUEST_FIELDS_OF_DOCUMENT: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-encoding',
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-  'if-range',
-  'range',
-]);
 const RESPONSE_FIELDS_OF_DOCUMENT: ReadonlySet<string> = new Set([
   'etag',
   'last-modified',
@@ -61,7 +50,8 @@ export function createOwnDiscoveryHandlers({
       const accept = narrowedTo(JSON_TYPE, outgoing.exchange.headers);
       // Without JSON there is nothing to add to: the client gets the API server's document as it is.
       if (accept === undefined) return undefined;
-      const response = await fetchAsUser(outgoing, accept, fetcher);
+      setImpersonationSent(outgoing);
+      const response = await fetchAsUser(fetcher, outgoing, { ...routeAs(outgoing, 'forward'), accept });
       const document = response.status === 200 ? withOwnGroup(parse(response), own) : undefined;
       if (document === undefined) {
         const others = response.headers.filter(([name]) => name.toLowerCase() !== 'content-length');
@@ -73,29 +63,6 @@ export function createOwnDiscoveryHandlers({
       return tagged(outgoing, others, bodyOf(document));
     },
   };
-}
-
-function fetchAsUser(
-  outgoing: Outgoing,
-  accept: string,
-  fetcher: UpstreamFetcher,
-): Promise<UpstreamResponse> {
-  const { exchange, sender, upstreamHeaders } = outgoing;
-  const { path, query } = routeAs(outgoing, 'forward');
-  setImpersonationSent(outgoing);
-  return fetcher.fetch(
-    {
-      account: accountOf(outgoing),
-      sender,
-      method: 'GET',
-      target: query === '' ? path : `${path}?${query}`,
-      headers: [
-        ...upstreamHeaders.filter(([name]) => !REQUEST_FIELDS_OF_DOCUMENT.has(name.toLowerCase())),
-        ['Accept', accept],
-      ],
-    },
-    exchange.signal,
-  );
 }
 
 /** @returns undefined for what cannot be read: the client gets what the API server said */
@@ -117,5 +84,5 @@ function bodyOf(document: object): Buffer {
 }
 
 function digestOf(body: Buffer): string {
-  return createHash('sha256').update(body).digest('hex').slice(0, 32);
+  return hash('sha256', body).slice(0, 32);
 }

@@ -4,7 +4,7 @@
  * a contrast of at least 4.5:1, borders of fields 3:1.
  * WCAG 2.2 §1.4.3, §1.4.11, §2.4.7; Media Queries Level 5 (prefers-color-scheme).
  */
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hasCode } from '../../lib/error-code.ts';
 import { constant } from './html.ts';
@@ -198,7 +198,7 @@ details.card > summary h2 { display: inline; margin: 0; font-size: 1rem; overflo
 `;
 
 /** The style sheet as a source expression of a Content Security Policy. */
-export const STYLE_HASH = `sha256-${createHash('sha256').update(STYLE).digest('base64')}`;
+export const STYLE_HASH = `sha256-${hash('sha256', STYLE, 'base64')}`;
 
 const SHAPE =
   '<rect width="32" height="32" rx="7" fill="#0a5aa8"/><path fill="#fff" d="M6 26V14a10 10 0 0 1 20 0v12h-6V14a4 4 0 0 0-8 0v12z"/><path stroke="#0a5aa8" stroke-width="1.6" d="M6 20h6M20 20h6M16 3.5V10M8.6 6.9l4.4 4.4M23.4 6.9 19 11.300"/>';

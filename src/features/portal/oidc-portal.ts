@@ -3,7 +3,6 @@
  * is used, and the API's own authenticator validates it.
  * OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207 (`iss`).
  */
-import type { Configuration } from 'openid-client';
 import { StatusError } from '../../errors/status-error.ts';
 import { createIssuerHTTP } from '../../identity/oidc/oidc-http.ts';
 import { explainOidcError } from '../../identity/oidc/oidc-login-error.ts';
@@ -15,7 +14,7 @@ import {
   type OidcProviderOptions,
 } from '../../identity/oidc/oidc-provider.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { SingleFlight } from '../../lib/single-flight.ts';
+import { memoizeFor } from '../../lib/memoize.ts';
 
 /** Milliseconds after which the discovery document is read again. */
 const MAX_AGE = 3_600_000;
@@ -51,17 +50,9 @@ export function createOIDCLogin(options: OIDCLoginOptions) {
   const { issuer, scopes, clock } = options;
   const http = createIssuerHTTP({ ca: options.ca });
   const closing = new AbortController();
-  const flight = new SingleFlight<Configuration>();
-  let known: { readonly configuration: Configuration; readonly until: number } | undefined;
-
-  async function configuration(): Promise<Configuration> {
-    if (known !== undefined && clock.now() < known.until) return known.configuration;
-    return flight.do('discovery', async () => {
-      const found = await discoverProvider({ ...options, signal: closing.signal }, http);
-      known = { configuration: found, until: clock.now() + MAX_AGE };
-      return found;
-    });
-  }
+  const configuration = memoizeFor(MAX_AGE, clock, () =>
+    discoverProvider({ ...options, signal: closing.signal }, http),
+  );
 
   /** Not the user's error; the details are for the log only. */
   const unavailable = (reason: string): StatusError =>

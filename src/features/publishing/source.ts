@@ -3,7 +3,7 @@
  * knows a copy by a label with a digest of its source's kind, namespace and name. The name of the copy is
  * part of it, so that an object with a copy's labels under another name is none. Pure.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { hasManagedLabel, MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
 import {
@@ -15,7 +15,7 @@ import {
   resourceName,
 } from '../../kubernetes/published-objects.ts';
 import { OWN_RBAC_NAME } from '../../kubernetes/reserved-names.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, ownValue } from '../../lib/json-object.ts';
 import { type ContentRules, contentOf } from './content.ts';
 import { isGuardedLabel } from './receivers.ts';
 import { parseTenantSelector, SELECTOR_FORMS, type TenantSelector } from './tenant-selector.ts';
@@ -107,7 +107,7 @@ function unguardedLabel(selector: TenantSelector): string | undefined {
 }
 
 function policyOf({ resource }: PublishedKind, value: string) {
-  const policy = Object.hasOwn(POLICIES, value) ? POLICIES[value] : undefined;
+  const policy = ownValue(POLICIES, value);
   return policy?.only === undefined || policy.only === resource ? policy : undefined;
 }
 
@@ -154,5 +154,5 @@ export function sourceOfCopy(
 }
 
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, DIGITS);
+  return hash('sha256', text).slice(0, DIGITS);
 }

@@ -4,7 +4,7 @@
  * interval between two tokens. All processes together spend at most burst + rate × time, in any period.
  * ITU-T I.371; https://redis.io/docs/latest/develop/programmability/eval-intro/
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SealingKey } from '../../cache/sealing-key.ts';
 import type { SharedStore } from '../../cache/shared-store.ts';
 import type { Rate } from '../../limits/rate-limiter.ts';
@@ -61,7 +61,7 @@ end
 return reply
 `;
 
-const TOKEN_SCRIPT = { text: TEXT, sha1: createHash('sha1').update(TEXT).digest('hex') };
+const TOKEN_SCRIPT = { text: TEXT, sha1: hash('sha1', TEXT) };
 
 /**
  * The names of the accounts of a tenant and of a user. Redis Cluster places a key by what is between braces.

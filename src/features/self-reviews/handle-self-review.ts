@@ -15,6 +15,7 @@ import type { RequestAs } from '../../proxy/access-subject.ts';
 import { accountOf, reviewPlace } from '../../proxy/acting-tenant.ts';
 import type { RouteHandler } from '../../proxy/feature.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
+import { fetchAsUser } from '../../proxy/request/fetch-as-user.ts';
 import type { BodyLimits } from '../../proxy/request/read-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, jsonResponse, relayedResponse } from '../../proxy/response/own-responses.ts';
@@ -54,14 +55,6 @@ export interface SelfReviewOptions {
 }
 
 type ReviewRoute = Extract<Route, { kind: 'self-review' }>;
-
-/** Fields of the client's that describe another body than the one we send. */
-const ABOUT_THE_BODY: ReadonlySet<string> = new Set([
-  'content-type',
-  'content-encoding',
-  'accept',
-  'accept-encoding',
-]);
 
 export function createSelfReviewHandler(options: SelfReviewOptions): RouteHandler<UpstreamResponse> {
   return (outgoing) => handle(outgoing, routeAs(outgoing, 'self-review'), options);
@@ -106,7 +99,7 @@ async function answerAccess(
     return accessReview(outgoing, asked, { allowed: false, denied: true });
   if (!mode.isSystem(outgoing.tenant) && isGranted(spec))
     return accessReview(outgoing, spec, { allowed: true, reason: 'Stonegate does this for everybody' });
-  const response = await askAsUser(outgoing, route, review, fetcher);
+  const response = await fetchAsUser(fetcher, outgoing, { ...route, body: review });
   if (response.status !== 403 || outgoing.sender.kind === 'client') return relayedResponse(response);
   const { signal } = outgoing.exchange;
   const reviewed = await reviewer.review(outgoing.user, spec, accountOf(outgoing), signal);
@@ -170,7 +163,10 @@ async function answerRules(
   { fetcher, mode, indexed }: SelfReviewOptions,
 ): Promise<UpstreamResponse> {
   const review = { kind: 'SelfSubjectRulesReview', apiVersion: apiVersionOf(outgoing), metadata: {} };
-  const response = await askAsUser(outgoing, route, { ...review, spec: { namespace } }, fetcher);
+  const response = await fetchAsUser(fetcher, outgoing, {
+    ...route,
+    body: { ...review, spec: { namespace } },
+  });
   const { tenant, identity } = outgoing;
   const isRelayed = mode.isSystem(tenant) && identity.accessToken === undefined;
   if (response.status !== 403 && (response.status !== 201 || isRelayed)) return relayedResponse(response);
@@ -203,29 +199,5 @@ function rulesIn({ body }: UpstreamResponse): RulesStatus {
 function isRulesStatus(status: unknown): boolean {
   return (
     isJSONObject(status) && Array.isArray(status.resourceRules) && Array.isArray(status.nonResourceRules)
-  );
-}
-
-function askAsUser(
-  outgoing: Outgoing,
-  { path, query }: ReviewRoute,
-  review: object,
-  fetcher: UpstreamFetcher,
-): Promise<UpstreamResponse> {
-  const { upstreamHeaders, exchange, sender } = outgoing;
-  return fetcher.fetch(
-    {
-      account: accountOf(outgoing),
-      sender,
-      method: 'POST',
-      target: query === '' ? path : `${path}?${query}`,
-      headers: [
-        ...upstreamHeaders.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase())),
-        ['Content-Type', 'application/json'],
-        ['Accept', 'application/json'],
-      ],
-      body: JSON.stringify(review),
-    },
-    exchange.signal,
   );
 }

@@ -11,6 +11,7 @@ import { JSON_TYPE, PROTOBUF_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
+import { timestamp } from '../../lib/go-time.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { actingTenant } from '../../proxy/acting-tenant.ts';
 import { reviewedQuestion } from '../../proxy/rbac-reasons.ts';
@@ -129,7 +130,7 @@ export function answerSubject(outgoing: Outgoing, clock: Clock): UpstreamRespons
   return jsonResponse(201, {
     kind: 'SelfSubjectReview',
     apiVersion: apiVersionOf(outgoing),
-    metadata: { creationTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
+    metadata: { creationTimestamp: timestamp(clock.now()) },
     status: { userInfo: withoutEmpty(outgoing.user) },
   });
 }

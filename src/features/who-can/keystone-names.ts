@@ -7,8 +7,9 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { keystoneUnavailable } from '../../identity/keystone/keystone-http.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, unlessAborted, withDeadline } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { memoizeFor } from '../../lib/memoize.ts';
 import type { Scopes } from '../../proxy/subject-owner.ts';
 import { readKeystoneGroup } from '../../tenancy/keystone-groups.ts';
 import type { WhoCanGrant } from './who-can-v1alpha1.ts';
@@ -47,14 +48,14 @@ export interface KeystoneNamesOptions {
 }
 
 export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions): KeystoneNames {
-  const scopes = cached(clock, async () => {
+  const scopes = memoizeFor(TTL, clock, async () => {
     const [projects, domains] = await Promise.all([directory.projects(), directory.domains()]);
     return {
       projects: new Map(projects.map(({ id, name, domainID }) => [id, { name, domainID }])),
       domains: new Map(domains.map(({ id, name }) => [id, { name, domainID: id }])),
     };
   });
-  const disabled = cached(clock, () => directory.disabledUserIDs());
+  const disabled = memoizeFor(TTL, clock, () => directory.disabledUserIDs());
   return {
     scopes: () => inTime(clock, scopes()),
     async holders(kind, id) {
@@ -81,33 +82,10 @@ export async function knownScopes(
   }
 }
 
-/** One load at a time; a failed one is forgotten. */
-function cached<T>(clock: Clock, load: () => Promise<T>): () => Promise<T> {
-  let known: { readonly value: Promise<T>; readonly until: number } | undefined;
-  return () => {
-    const now = clock.now();
-    if (known !== undefined && now < known.until) return known.value;
-    const value = load();
-    const entry = { value, until: now + TTL };
-    known = entry;
-    value.catch(() => {
-      if (known === entry) known = undefined;
-    });
-    return value;
-  };
-}
-
 /** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
-async function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(TIMEOUT, () =>
-    late.reject(keystoneUnavailable(new Error('Keystone did not answer in time'))),
-  );
-  try {
-    return await Promise.race([value, late.promise]);
-  } finally {
-    timer.cancel();
-  }
+function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
+  const late = keystoneUnavailable('Keystone did not answer in time');
+  return withDeadline(clock, TIMEOUT, late, (signal) => unlessAborted(value, signal));
 }
 
 /** Bounds the holders of all grants together. */

@@ -5,7 +5,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, type JSONObject, ownValue } from '../../lib/json-object.ts';
 import type { JWTStrictness } from './jwt-configuration.ts';
 
 /**
@@ -23,7 +23,7 @@ const UNVERIFIED =
  * @throws UnusableClaims if the claim is not a string
  */
 export function stringClaim(claims: JSONObject, name: string, before = ''): string | undefined {
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  const value = ownValue(claims, name);
   if (value === undefined) return undefined;
   if (value === null) return '';
   if (typeof value !== 'string') throw new UnusableClaims(`${before}claim ${quoted(name)} is no string`);
@@ -39,7 +39,7 @@ export function requiredClaim(claims: JSONObject, name: string): string {
 
 /** @throws UnusableClaims if the claim is neither a string nor an array of strings */
 export function stringsClaim(claims: JSONObject, name: string): readonly string[] {
-  const value = Object.hasOwn(claims, name) ? claims[name] : null;
+  const value = ownValue(claims, name) ?? null;
   if (value === null) return [];
   if (typeof value === 'string') return [value.toWellFormed()];
   const members: readonly unknown[] = Array.isArray(value) ? value : [undefined];
@@ -66,7 +66,7 @@ export function usernameClaim(claims: JSONObject, name: string, strict: JWTStric
 
 /** @throws UnusableClaims for an unverified e-mail address, which the user may have entered themselves */
 export function requireVerified(claims: JSONObject, name: string): void {
-  const verified = Object.hasOwn(claims, 'email_verified') && claims.email_verified === true;
+  const verified = ownValue(claims, 'email_verified') === true;
   if (name === 'email' && Object.hasOwn(claims, name) && !verified) throw new UnusableClaims(UNVERIFIED);
 }
 
@@ -103,9 +103,9 @@ export function requireWholeCharacters(claims: JSONObject): void {
  * @throws StatusError GroupsOverflow
  */
 export function requireCompleteGroups(claims: JSONObject, claim: string, strict: boolean): void {
-  const names = Object.hasOwn(claims, '_claim_names') ? claims._claim_names : undefined;
+  const names = ownValue(claims, '_claim_names');
   const distributed = isJSONObject(names) && Object.hasOwn(names, claim);
-  const hint = Object.hasOwn(claims, 'hasgroups') ? claims.hasgroups : undefined;
+  const hint = ownValue(claims, 'hasgroups');
   const hinted = claim === 'groups' && (hint === true || hint === 'true');
   if (strict ? !distributed && !hinted : !distributed || Object.hasOwn(claims, claim)) return;
   throw new StatusError(

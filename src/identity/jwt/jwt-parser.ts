@@ -2,7 +2,7 @@
  * Parses a JWT without verifying it, so that its issuer is known before its keys are fetched.
  * RFC 7519 §3; RFC 8725 §2.
  */
-import { type JSONObject, readJSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, ownValue, readJSONObject } from '../../lib/json-object.ts';
 import { keysIn } from '../../lib/strict-json.ts';
 
 export interface JWTParts {
@@ -35,7 +35,7 @@ export function readJWT(token: string): JWTParts | undefined {
 
 /** A string member; undefined if it is absent or anything else. */
 export function stringMember(object: JSONObject, name: string): string | undefined {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  const value = ownValue(object, name);
   return typeof value === 'string' ? value : undefined;
 }
 

@@ -8,7 +8,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { errors, type JSONWebKeySet, jwtVerify } from 'jose';
 import { unauthorized } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { JSONObject } from '../../lib/json-object.ts';
+import { type JSONObject, ownValue } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import type { JWTConfiguration } from './jwt-configuration.ts';
 import { type JWTParts, stringMember } from './jwt-parser.ts';
@@ -70,7 +70,7 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
 }
 
 function refuseOtherTypes({ header, payload }: JWTParts): void {
-  const typ = Object.hasOwn(header, 'typ') ? header.typ : undefined;
+  const typ = ownValue(header, 'typ');
   const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ;
   if (type !== undefined && (typeof type !== 'string' || !TYPES.has(type)))
     throw unauthorized('the token is of another type');

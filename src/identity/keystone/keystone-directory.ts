@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
+import { memoizeFor } from '../../lib/memoize.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import { SingleFlight } from '../../lib/single-flight.ts';
 import type {
   AssignmentScope,
   RoleAssignment,
@@ -86,35 +86,17 @@ export interface KeystoneDirectoryOptions {
   readonly clock: Clock;
 }
 
-interface SystemRoles {
-  readonly at: number;
-  readonly assignments: readonly z.infer<typeof systemAssignmentSchema>[];
-  readonly inferences: readonly z.infer<typeof inferenceSchema>[];
-}
-
 export function createKeystoneDirectory({
   service,
   clock,
 }: KeystoneDirectoryOptions): KeystoneDirectory & AssignmentSource {
   const { find, all, one } = createKeystoneLists(service);
-  const flight = new SingleFlight<SystemRoles>();
-  let cached: SystemRoles | undefined;
-
-  async function askSystem(): Promise<SystemRoles> {
-    const at = clock.now();
+  const systemRoles = memoizeFor(SYSTEM_AGE, clock, async () => {
     const assignments = await all(SYSTEM, 'role_assignments', systemAssignmentSchema);
     const inferences =
       assignments.length === 0 ? [] : await all('/role_inferences', 'role_inferences', inferenceSchema);
-    cached = { at, assignments, inferences };
-    return cached;
-  }
-
-  async function systemRoles(): Promise<SystemRoles> {
-    const known = cached;
-    return known !== undefined && clock.now() < known.at + SYSTEM_AGE
-      ? known
-      : flight.do('system', askSystem);
-  }
+    return { assignments, inferences };
+  });
 
   /** Includes the roles of the user's groups. */
   async function systemRolesOf(userID: string): Promise<RoleReference[]> {

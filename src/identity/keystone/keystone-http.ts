@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../../errors/status-error.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, withDeadline } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { isJSONObject, type JSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
@@ -117,23 +117,22 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
   return {
     async exchange(request) {
       const started = clock.now();
-      const deadline = new AbortController();
-      const timer = clock.after(request.timeout ?? timeout, () =>
-        deadline.abort(Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' })),
-      );
-      const signal =
-        request.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, request.signal]);
+      const late = Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' });
       const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
         telemetry.backendCall('keystone', result, (clock.now() - started) / 1000);
       try {
-        const response = await send(request, signal);
+        const response = await withDeadline(
+          clock,
+          request.timeout ?? timeout,
+          late,
+          (signal) => send(request, signal),
+          ...(request.signal === undefined ? [] : [request.signal]),
+        );
         count(request.refusals.includes(response.status) ? 'refused' : 'ok');
         return response;
       } catch (error) {
-        count(deadline.signal.aborted ? 'timeout' : 'error');
+        count(error === late ? 'timeout' : 'error');
         throw keystoneUnavailable(error);
-      } finally {
-        timer.cancel();
       }
     },
     close: () => pool.destroy(),

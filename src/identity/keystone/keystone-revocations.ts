@@ -8,6 +8,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Backoff } from '../../lib/backoff.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { timestamp } from '../../lib/go-time.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
@@ -47,7 +48,7 @@ export interface Revocations {
  */
 export async function readRevocationEvents(service: KeystoneService, since: number) {
   const response = await service.get({
-    path: `/OS-REVOKE/events?since=${instant(since)}`,
+    path: `/OS-REVOKE/events?since=${timestamp(since)}`,
     to: 'read revocation events',
     needs: 'the role service',
   });
@@ -137,8 +138,4 @@ function idOf(value: unknown): string | undefined {
 
 function byName([one]: [string, unknown], [other]: [string, unknown]): number {
   return one < other ? -1 : 1;
-}
-
-function instant(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }

@@ -4,7 +4,7 @@
  * interval.
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
 import { Backoff } from '../../lib/backoff.ts';
@@ -202,7 +202,7 @@ async function fetchKeys(
   if (response.status !== 200) throw new Error(`the response with the keys has status ${response.status}`);
   const text = await response.text();
   const set = parseKeySet(text, options.ownKeys ? options.url : undefined);
-  const digest = createHash('sha256').update(text).digest('base64');
+  const digest = hash('sha256', text, 'base64');
   return { set, digest, kids: new Set(set.keys.map((key) => key.kid)) };
 }
 

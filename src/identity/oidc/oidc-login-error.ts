@@ -10,7 +10,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { codeOf } from '../../lib/error-code.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, ownValue } from '../../lib/json-object.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 
 /**
@@ -73,7 +73,7 @@ export function explainOidcError(error: unknown, issuer: string): OidcLoginError
 }
 
 function refusal(issuer: string, code: string, description: string | undefined): OidcLoginError {
-  const meaning = Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined;
+  const meaning = ownValue(MEANINGS, code);
   const said = [code, description].filter((part) => part !== undefined && part !== '').map(String);
   const details = oneLine(said.join(': '));
   const message = `${issuer}: ${meaning ?? 'the provider refuses'} (${details})`;

@@ -4,7 +4,7 @@
  * another list, or a changed one.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { StatusError } from '../../errors/status-error.ts';
 import { type JSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { ListOptions } from './list-options.ts';
@@ -40,10 +40,8 @@ export function readContinueToken(scope: ContinueScope, token: string): JSONObje
 
 function checksum({ tenant, user, path, options }: ContinueScope, text: string): string {
   const { labelSelector, fieldSelector } = options;
-  return createHash('sha256')
-    .update(JSON.stringify([tenant, user.username, user.uid, path, labelSelector, fieldSelector, text]))
-    .digest('base64url')
-    .slice(0, CHECKSUM_LENGTH);
+  const facts = [tenant, user.username, user.uid, path, labelSelector, fieldSelector, text];
+  return hash('sha256', JSON.stringify(facts), 'base64url').slice(0, CHECKSUM_LENGTH);
 }
 
 export function invalidContinue(): StatusError {

@@ -4,7 +4,7 @@
  * plans and applies, is counted, and is summarized in the log.
  */
 import { Backoff } from '../../lib/backoff.ts';
-import { type Clock, pause } from '../../lib/clock.ts';
+import { type Clock, pause, unlessAborted } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { ControllerName, ControllerRun, Telemetry } from '../../lib/telemetry.ts';
@@ -245,17 +245,4 @@ function resultOf(plan: Plan, { failures, heldBack }: ApplyResult): RunResult {
 function changesIn({ done }: ApplyResult) {
   const count = (wanted: string) => done.filter(({ action }) => action === wanted).length;
   return { create: count('create'), update: count('update'), delete: count('delete') };
-}
-
-/** Reading may continue in the background: it has no effect. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -3,7 +3,7 @@
  * `https://stonegate:8443/tenants/T`. It is removed here and nowhere else; what is below is read as any path.
  */
 
-import { StatusError } from '../../errors/status-error.ts';
+import { pathNotFound, StatusError } from '../../errors/status-error.ts';
 import type { AddressedTenant, RequestInfo } from '../../kubernetes/request-info.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 
@@ -24,10 +24,10 @@ export interface AddressedPath {
  */
 export function splitAddressed(path: string, readsTenant: boolean): AddressedPath {
   if (!path.startsWith(PREFIX)) {
-    if (path === WORD && !readsTenant) throw notFound();
+    if (path === WORD && !readsTenant) throw pathNotFound();
     return { path };
   }
-  if (!readsTenant) throw notFound();
+  if (!readsTenant) throw pathNotFound();
   const end = path.indexOf('/', PREFIX.length);
   const name = path.slice(PREFIX.length, end === -1 ? undefined : end);
   if (!isTenantName(name)) throw malformed('its prefix names a tenant that cannot be');
@@ -44,10 +44,6 @@ export function assertSameTenant(info: RequestInfo): void {
   const { apiGroup, resource, name } = info;
   const otherObject = apiGroup === '' && resource === 'tenants' && name !== '' && name !== tenant;
   if (other || otherObject) throw malformed('it names another tenant than its prefix');
-}
-
-function notFound(): StatusError {
-  return new StatusError('NotFound', 'the server could not find the requested resource');
 }
 
 function malformed(what: string): StatusError {

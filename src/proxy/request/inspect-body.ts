@@ -16,6 +16,7 @@ import { accountOf, actingTenant } from '../acting-tenant.ts';
 import type { BodyRule, InspectedRequest, UserResponse } from '../body-rule.ts';
 import type { Outgoing } from '../request-context.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
+import { fetchAsUser } from './fetch-as-user.ts';
 import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
 import { readBody } from './read-body.ts';
 
@@ -68,7 +69,6 @@ const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const MAX_BYTES = 3 * 1024 * 1024;
 /** Fields that describe another body than the one that is sent. */
 const ABOUT_THE_BODY: ReadonlySet<string> = new Set(['content-type', 'content-encoding']);
-const NEGOTIATED: ReadonlySet<string> = new Set([...ABOUT_THE_BODY, 'accept', 'accept-encoding']);
 
 export function createBodyInspection(options: BodyInspectionOptions): BodyInspection {
   const { rules, convertsProtobuf, memory, ownBodyBytes, reviewPathOf } = options;
@@ -172,9 +172,10 @@ async function inspectBy(
   const body = asItCame ? bytes : Buffer.from(JSON.stringify(content));
   // Controls and empty messages are much longer in JSON.
   if (body.length > MAX_BYTES) throw tooLarge(MAX_BYTES);
+  const others = upstreamHeaders.filter(([name]) => !ABOUT_THE_BODY.has(name.toLowerCase()));
   return {
     body,
-    headers: [...without(upstreamHeaders, ABOUT_THE_BODY), ['Content-Type', forwardedType(type.format)]],
+    headers: [...others, ['Content-Type', forwardedType(type.format)]],
   };
 }
 
@@ -183,7 +184,7 @@ function bytesOf({ encoding }: MediaType, rules: readonly BodyRule[]): number {
 }
 
 function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): InspectedRequest {
-  const { exchange, info, route, user, sender, upstreamHeaders } = outgoing;
+  const { exchange, info, route, user, sender } = outgoing;
   if (!info.isResourceRequest || route.kind !== 'forward')
     throw new StatusError('InvariantBroken', 'Internal error occurred: only what is forwarded is inspected');
   return {
@@ -198,21 +199,8 @@ function inspectedRequest(outgoing: Outgoing, fetcher: UpstreamFetcher): Inspect
       return exchange.signal;
     },
     async readStored(): Promise<UserResponse> {
-      const answer = await fetcher.fetch(
-        {
-          account: accountOf(outgoing),
-          sender,
-          method: 'GET',
-          target: route.path,
-          headers: [...without(upstreamHeaders, NEGOTIATED), ['Accept', 'application/json']],
-        },
-        exchange.signal,
-      );
-      return { status: answer.status, content: readJSON(answer.body) };
+      const { status, body } = await fetchAsUser(fetcher, outgoing, { path: route.path, query: '' });
+      return { status, content: readJSON(body) };
     },
   };
-}
-
-function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
-  return headers.filter(([name]) => !names.has(name.toLowerCase()));
 }

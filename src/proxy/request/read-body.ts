@@ -2,7 +2,7 @@
  * Reads the body of a request that Stonegate answers itself: whole, bounded in size and time.
  */
 import { StatusError } from '../../errors/status-error.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Clock, unlessAborted, withDeadline } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 
 export interface BodyLimits {
@@ -17,20 +17,15 @@ export interface BodyLimits {
  * @param limits.what the body is for, as the refusal names it
  * @throws StatusError BodyTooLarge, BodyTimeout
  */
-export async function readBody(
+export function readBody(
   exchange: Pick<Exchange, 'body' | 'bytesReceived'>,
   limits: BodyLimits & { readonly what: string },
   clock: Clock,
 ): Promise<Buffer> {
-  const late = Promise.withResolvers<never>();
-  const timer = clock.after(limits.bodyTimeout, () =>
-    late.reject(new StatusError('BodyTimeout', 'the request body did not arrive in time')),
+  const late = new StatusError('BodyTimeout', 'the request body did not arrive in time');
+  return withDeadline(clock, limits.bodyTimeout, late, (signal) =>
+    unlessAborted(collect(exchange, limits), signal),
   );
-  try {
-    return await Promise.race([collect(exchange, limits), late.promise]);
-  } finally {
-    timer.cancel();
-  }
 }
 
 async function collect(

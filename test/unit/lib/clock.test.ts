@@ -1,5 +1,5 @@
 import t from 'tap';
-import { runAt } from '../../../src/lib/clock.ts';
+import { runAt, unlessAborted } from '../../../src/lib/clock.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const DAY = 86_400_000;
@@ -35,4 +35,18 @@ t.test('a cancelled timer does not run', async (t) => {
   clock.advance(2 * DAY);
   t.same(ran, []);
   t.equal(clock.pending, 0);
+});
+
+t.test('work that ignores its signal is not waited for', async (t) => {
+  const ending = new AbortController();
+  const work = new Promise<never>(() => {});
+  const result = unlessAborted(work, ending.signal);
+  ending.abort(new Error('too late'));
+  await t.rejects(result, { message: 'too late' });
+});
+
+t.test('the result of work that has ended counts', async (t) => {
+  const ending = new AbortController();
+  t.equal(await unlessAborted(Promise.resolve('done'), ending.signal), 'done');
+  await t.rejects(unlessAborted(Promise.reject(new Error('failed')), ending.signal), { message: 'failed' });
 });
