@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { flag, text } from '../../kubernetes/kubernetes-schema.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
@@ -146,20 +145,14 @@ export const storedInvitationSchema = z.object({
 
 export type StoredInvitationSpec = Output<typeof storedSpecSchema>;
 
-export const STORED_INVITATIONS: ResourceKind = {
+export const STORED_INVITATIONS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   resource: 'invitations',
   namespaced: true,
-};
-
-export const INVITATION_DEFINITION: CustomResource = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
   kind: 'Invitation',
   shortName: 'sginv',
   description: 'An invitation, without its secret. Stonegate writes it; deleting it ends it.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: storedStatusSchema,
   columns: [

@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { text } from '../../kubernetes/kubernetes-schema.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { TEAM_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
@@ -40,14 +39,15 @@ const storedSpecSchema = z.strictObject({
   managers,
 });
 
-export const TEAM_DEFINITION: CustomResource = {
+export const TEAMS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
+  resource: 'teams',
+  namespaced: true,
   kind: 'Team',
   shortName: 'sgteam',
   description:
     'Users of a tenant who are in a group together. Named TENANT.TEAM, in the namespace of the operator.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: z.object({}),
   columns: [
@@ -55,13 +55,6 @@ export const TEAM_DEFINITION: CustomResource = {
     column('Team', '.spec.name'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],
-};
-
-export const TEAMS: ResourceKind = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
-  resource: 'teams',
-  namespaced: true,
 };
 
 export const OWN_TEAMS: OwnResource = {

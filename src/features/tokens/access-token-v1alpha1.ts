@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
@@ -149,19 +148,13 @@ export const storedTokenSchema = z.object({
 export type StoredTokenSpec = Output<typeof storedSpecSchema>;
 export type StoredTokenStatus = Output<typeof storedStatusSchema>;
 
-export const STORED_TOKENS: ResourceKind = {
+export const STORED_TOKENS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   resource: 'accesstokens',
   namespaced: true,
-};
-
-export const ACCESS_TOKEN_DEFINITION: CustomResource = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
   kind: 'AccessToken',
   description: 'An access token of a user, without its secret. Stonegate writes it; deleting it ends it.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: storedStatusSchema,
   columns: [
