@@ -13,7 +13,7 @@ import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
-import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
+import { methodsOf, OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
 import { schemaRows, withTable } from './configuration-reference.ts';
 
 export const API_DOCUMENT = 'docs/reference/api.md';
@@ -59,11 +59,12 @@ function introduction(kind: string, description: string, requests: string): stri
   return [`### ${kind}`, '', description, '', requests, ''];
 }
 
-function requestsOf({ name, namespaced, methods, right }: OwnResource): string {
+function requestsOf(resource: OwnResource): string {
+  const { name, namespaced, right } = resource;
   const path = ownPath(name, namespaced ? { namespace: 'NAMESPACE' } : {});
   const place = namespaced ? 'in the namespace' : RIGHTS[right ?? 'tenant'];
   const needed = right === undefined ? 'Every user may ask.' : `Needs \`create\` on \`${name}\` ${place}.`;
-  return `\`${methods.join('`, `')}\` \`${path}\`. ${needed}`;
+  return `\`${methodsOf(resource).join('`, `')}\` \`${path}\`. ${needed}`;
 }
 
 function fields(schemas: Readonly<Record<string, z.ZodType>>): string[] {

@@ -16,7 +16,6 @@ import { createSelfIdentityHandler } from './handle-self-identity.ts';
 
 export const SELF_IDENTITY: OwnResource = {
   name: 'selfidentity',
-  singularName: 'selfidentity',
   kind: 'SelfIdentity',
   namespaced: false,
   verbs: ['get'],
@@ -28,11 +27,9 @@ export const SELF_IDENTITY: OwnResource = {
 
 export const EXPLANATIONS: OwnResource = {
   name: 'explanations',
-  singularName: 'explanation',
   kind: 'Explanation',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: false,
   // An explanation contains causes that clients may not see, so a wildcard in a tenant's own role does not
   // grant it.

@@ -76,11 +76,9 @@ export interface ShownInvitation {
 
 export const OWN_INVITATIONS: OwnResource = {
   name: 'invitations',
-  singularName: 'invitation',
   kind: 'Invitation',
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
-  methods: ['GET', 'POST', 'DELETE'],
   inTenant: true,
   description:
     'Invitation lets one user of your tenant have a role in a namespace, or join a team, within seven days. Deleting it withdraws it; it stays listed for 30 days.',
@@ -104,11 +102,9 @@ export type Offer = Output<typeof offerSchema>;
 
 export const OWN_ACCEPTANCES: OwnResource = {
   name: 'invitationacceptances',
-  singularName: 'invitationacceptance',
   kind: 'InvitationAcceptance',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'InvitationAcceptance shows an invitation to the user who has its secret, or accepts it.',
   schemas: { spec: acceptanceSpecSchema, status: offerSchema },

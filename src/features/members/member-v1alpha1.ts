@@ -73,11 +73,9 @@ export interface MemberList {
 
 export const MEMBERS: OwnResource = {
   name: 'members',
-  singularName: 'member',
   kind: 'Member',
   namespaced: true,
   verbs: ['get', 'list', 'create', 'update', 'delete'],
-  methods: ['GET', 'POST', 'PUT', 'DELETE'],
   inTenant: true,
   description:
     'Member is who has a role in a namespace. Changes are RoleBindings, made with the rights of the user.',
@@ -90,11 +88,9 @@ export const peopleSearchSpecSchema = z
 
 export const PEOPLE_SEARCHES: OwnResource = {
   name: 'peoplesearches',
-  singularName: 'peoplesearch',
   kind: 'PeopleSearch',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'PeopleSearch completes names of users with whom the user shares a namespace or a team.',
   schemas: {

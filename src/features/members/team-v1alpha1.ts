@@ -59,11 +59,9 @@ export const TEAMS: CustomResource = {
 
 export const OWN_TEAMS: OwnResource = {
   name: 'teams',
-  singularName: 'team',
   kind: 'Team',
   namespaced: false,
-  verbs: ['create', 'delete', 'get', 'list', 'update'],
-  methods: ['GET', 'POST', 'PUT', 'DELETE'],
+  verbs: ['get', 'list', 'create', 'update', 'delete'],
   inTenant: true,
   description: "Team is users of the user's tenant who are in a group together, to which roles are bound.",
   schemas: { spec: teamSpecSchema, status: statusSchema },

@@ -33,12 +33,10 @@ export interface ShownQuotaList {
 
 export const OWN_QUOTAS: OwnResource = {
   name: 'tenantquotas',
-  singularName: 'tenantquota',
   shortNames: ['tquota'],
   kind: 'TenantQuota',
   namespaced: false,
   verbs: ['get', 'list'],
-  methods: ['GET'],
   inTenant: true,
   description: "TenantQuota is what the user's tenant may use of the cluster in all, and what it uses.",
   schemas: { spec: tenantQuotaSpecSchema, status: statusSchema },

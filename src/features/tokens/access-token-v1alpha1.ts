@@ -79,12 +79,10 @@ export function scopesOf({ spec: { scopes, rules = [] } }: Pick<ShownToken, 'spe
 
 export const OWN_ACCESS_TOKENS: OwnResource = {
   name: 'accesstokens',
-  singularName: 'accesstoken',
   shortNames: ['atok'],
   kind: 'AccessToken',
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
-  methods: ['GET', 'POST', 'DELETE'],
   inTenant: true,
   description:
     'AccessToken is a credential of yours with less than your rights. Deleting it revokes it; it stays listed for 30 days.',
@@ -103,11 +101,9 @@ export const rotationSpecSchema = z.strictObject({
 
 export const OWN_ROTATIONS: OwnResource = {
   name: 'accesstokenrotations',
-  singularName: 'accesstokenrotation',
   kind: 'AccessTokenRotation',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'AccessTokenRotation gives an access token of yours another secret.',
   schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
