@@ -6,7 +6,7 @@ import {
   SELF_ACCESS_RULES,
 } from '../src/features/access-rules/access-rules-v1alpha1.ts';
 import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
-import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/stonegate-v1alpha1.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';

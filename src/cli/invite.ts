@@ -2,15 +2,15 @@
  * `stonegate invite`: invites to a namespace or a team, and accepts an invitation.
  */
 import {
-  ACCEPTANCES_PATH,
-  INVITATIONS_PATH,
   type InvitationSpec,
   type Offer,
+  OWN_ACCEPTANCES,
+  OWN_INVITATIONS,
   type ShownInvitation,
 } from '../features/members/invitation-v1alpha1.ts';
 import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRESS]
        stonegate invite --team TEAM [--email ADDRESS]
@@ -44,7 +44,6 @@ const OPTIONS = {
   ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const apiVersion = 'stonegate.dev/v1alpha1';
 
 /** @param argv what follows `invite` */
 export function invite(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
@@ -65,30 +64,21 @@ export function invite(argv: readonly string[], io: CommandIO, env = process.env
         'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
       );
     const destination = await destinationOf(values, env);
+    const invitations = ownObjects<ShownInvitation>(destination, OWN_INVITATIONS);
     if (isNew) {
       const place = role === undefined ? namespace : (namespace ?? destination.namespace);
-      const spec = { namespace: place, role, team, email };
-      const body = { kind: 'Invitation', apiVersion, spec };
-      const made = await askFor<ShownInvitation>(destination, INVITATIONS_PATH, body);
+      const made = await invitations.create({ namespace: place, role, team, email });
       await print(made, values.output, () => `${made.status.link}\n`, io.stdout);
     } else if (subject === undefined) {
-      const list = await askFor<{ readonly items: readonly ShownInvitation[] }>(
-        destination,
-        INVITATIONS_PATH,
-      );
+      const list = await invitations.list();
       await print(list, values.output, () => tableOf(list.items), io.stdout);
     } else if (action === 'withdraw') {
-      await askStonegate(
-        destination,
-        `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`,
-        undefined,
-        'DELETE',
-      );
+      await invitations.remove(subject);
       note(`the invitation ${subject} is withdrawn`);
     } else {
+      const acceptances = ownObjects<{ readonly status: Offer }>(destination, OWN_ACCEPTANCES);
       const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
-      const body = { kind: 'InvitationAcceptance', apiVersion, spec };
-      const answer = await askFor<{ readonly status: Offer }>(destination, ACCEPTANCES_PATH, body);
+      const answer = await acceptances.create(spec);
       const { status } = answer;
       const what = `${status.inviter} invites you to ${targetText(status)}`;
       await print(answer, values.output, () => `${what}${status.accepted ? ': accepted' : ''}\n`, io.stdout);

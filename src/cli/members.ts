@@ -2,16 +2,15 @@
  * `stonegate members`: who has which role in a namespace, and changes of that.
  */
 import {
+  MEMBERS,
   type Member,
-  type MemberList,
   type MemberSpec,
   type MemberType,
-  membersPath,
 } from '../features/members/member-v1alpha1.ts';
 import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate members [-n NAMESPACE]
        stonegate members add NAME ROLE [--type TYPE] [-n NAMESPACE]
@@ -49,7 +48,6 @@ const OPTIONS = {
   ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const IDENTITY = { kind: 'Member', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
 /** @param argv what follows `members` */
 export function members(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
@@ -59,9 +57,9 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
     const type = values.type === undefined ? undefined : TYPES[values.type];
     const destination = { ...(await destinationOf(values, env)), onWarning: note };
     const namespace = values.namespace ?? destination.namespace;
-    const list = () => askFor<MemberList>(destination, membersPath(namespace));
+    const here = ownObjects<Member>(destination, MEMBERS, namespace);
     if (action === undefined) {
-      const listed = await list();
+      const listed = await here.list();
       await print(listed, values.output, () => tableOf(listed.items), io.stdout);
       return undefined;
     }
@@ -70,29 +68,26 @@ export function members(argv: readonly string[], io: CommandIO, env = process.en
       throw new UsageError(
         'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
       );
-    const write = async (spec: MemberSpec, id?: string): Promise<undefined> => {
-      const path = membersPath(namespace, id);
-      const member = { ...IDENTITY, metadata: { namespace, name: id }, spec };
-      const method = id === undefined ? 'POST' : 'PUT';
-      const changed = await askFor<Member>(destination, path, member, method);
+    const show = async (changed: Member): Promise<undefined> => {
       await print(changed, values.output, () => tableOf([changed]), io.stdout);
     };
-    if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
-    const { items } = await list();
+    if (role !== undefined && action === 'add') {
+      const spec: MemberSpec = { type: type ?? 'User', name, role };
+      return show(await here.create(spec, { namespace }));
+    }
+    const { items } = await here.list();
     const { metadata, spec } = onlyOne(
       items.filter((member) => type === undefined || member.spec.type === type),
       name,
       (member) => [member.spec.name, member.metadata.name],
       `${name} is no member of ${namespace}`,
     );
-    if (role !== undefined)
-      return write({ ...spec, role, ...(values.force && { force: true }) }, metadata.name);
-    await askStonegate(
-      destination,
-      membersPath(namespace, metadata.name),
-      { gracePeriodSeconds: values.force ? 0 : 1 },
-      'DELETE',
-    );
+    const id = metadata.name;
+    if (role !== undefined) {
+      const next = { ...spec, role, ...(values.force && { force: true }) };
+      return show(await here.replace(id, next, { namespace, name: id }));
+    }
+    await here.remove(id, { gracePeriodSeconds: values.force ? 0 : 1 });
     note(`${spec.name} was removed`);
     return undefined;
   });

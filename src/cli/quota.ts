@@ -2,15 +2,15 @@
  * `stonegate quota`: what the user's tenant may use of the cluster, and what it uses.
  */
 import {
+  OWN_QUOTAS,
   type QuotaRow,
   quotaRows,
   type ShownQuota,
-  type ShownQuotaList,
-  TENANT_QUOTAS_PATH,
 } from '../features/quota/own-quota-v1alpha1.ts';
 import { type CommandIO, columns, print, runCommand } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
-import { askFor, StonegateAPIError } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
+import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate quota [--context NAME] [--kubeconfig FILE]
                        [-o table|json|yaml]
@@ -30,7 +30,7 @@ export function quota(argv: readonly string[], io: CommandIO, env = process.env)
     { usage: USAGE, options: DESTINATION_OPTIONS, argv, io },
     async (values, _words, note) => {
       const destination = await destinationOf(values, env);
-      const list = await askFor<ShownQuotaList>(destination, TENANT_QUOTAS_PATH);
+      const list = await ownObjects<ShownQuota>(destination, OWN_QUOTAS).list();
       const [shown] = list.items;
       if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
       const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };

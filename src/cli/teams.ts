@@ -1,11 +1,11 @@
 /**
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
-import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
+import { OWN_TEAMS, type ShownTeam } from '../features/members/team-v1alpha1.ts';
 import { type CommandIO, columns, print, refuseWords, runCommand, UsageError } from './command.ts';
-import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
+import { DESTINATION_OPTIONS, DESTINATION_USAGE, destinationOf } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -33,7 +33,6 @@ const OPTIONS = {
   ...DESTINATION_OPTIONS,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
-const IDENTITY = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
 
 /** @param argv what follows `teams` */
 export function teams(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
@@ -45,49 +44,33 @@ export function teams(argv: readonly string[], io: CommandIO, env = process.env)
     if ((action === 'add' || action === 'remove') && users.length === 0)
       throw new UsageError(`expected: teams ${action} NAME USER...`);
     if (action === 'delete') refuseWords(users);
-    const destination = await destinationOf(values, env);
+    const ofTenant = ownObjects<ShownTeam>(await destinationOf(values, env), OWN_TEAMS);
     if (name === undefined) {
-      const list = await askFor<{ readonly items: readonly ShownTeam[] }>(destination, TEAMS_PATH);
+      const list = await ofTenant.list();
       await print(list, values.output, () => tableOf(list.items), io.stdout);
     } else if (action === 'delete') {
-      await askStonegate(destination, pathOf(name), undefined, 'DELETE');
+      await ofTenant.remove(name);
       note(`the team ${name} is deleted`);
     } else {
       const { description, managers } = values;
+      const change = async (field: 'members' | 'managers') => {
+        const { metadata, spec } = await ofTenant.get(name);
+        const next = action === 'add' ? [...spec[field], ...users] : without(spec[field], users);
+        return ofTenant.replace(name, { ...spec, [field]: next }, metadata);
+      };
       const changed =
         action === 'create'
-          ? await askFor<ShownTeam>(destination, TEAMS_PATH, {
-              ...IDENTITY,
-              metadata: { name },
-              spec: { description, members: users },
-            })
-          : await change(destination, name, managers === true ? 'managers' : 'members', (present) =>
-              action === 'add' ? [...present, ...users] : without(present, users),
-            );
+          ? await ofTenant.create({ description, members: users }, { name })
+          : await change(managers === true ? 'managers' : 'members');
       await print(changed, values.output, () => tableOf([changed]), io.stdout);
     }
   });
-}
-
-async function change(
-  destination: Destination,
-  name: string,
-  field: 'members' | 'managers',
-  changed: (users: readonly string[]) => readonly string[],
-): Promise<ShownTeam> {
-  const team = await askFor<ShownTeam>(destination, pathOf(name));
-  const spec = { ...team.spec, [field]: changed(team.spec[field]) };
-  return askFor<ShownTeam>(destination, pathOf(name), { ...team, spec }, 'PUT');
 }
 
 /** A user may be named without the prefix of the tenant or of the source. */
 function without(present: readonly string[], users: readonly string[]): readonly string[] {
   const removed = users.map((user) => onlyOne(present, user, (one) => [one], `${user} is not in it`));
   return present.filter((one) => !removed.includes(one));
-}
-
-function pathOf(name: string): string {
-  return `${TEAMS_PATH}/${encodeURIComponent(name)}`;
 }
 
 function tableOf(shown: readonly ShownTeam[]): string {

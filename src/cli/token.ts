@@ -3,15 +3,16 @@
  * keep it without looking at it.
  */
 import {
-  ACCESS_TOKENS_PATH,
-  ROTATIONS_PATH,
+  OWN_ACCESS_TOKENS,
+  OWN_ROTATIONS,
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
 import { type CommandIO, columns, EXIT, print, refuseWords, runCommand, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { makeToken, type Note, secondsIn, secretIn } from './make-token.ts';
-import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
+import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
                               [--description TEXT]
@@ -65,9 +66,8 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
       });
     case 'list':
       return runCommand({ ...command, options: OPTIONS.list }, async (values) => {
-        const destination = await destinationOf(values, env);
-        const list = await askFor<TokenList>(destination, ACCESS_TOKENS_PATH);
-        await print(list, values.output, () => tableOf(list), io.stdout);
+        const list = await tokensAt(await destinationOf(values, env)).list();
+        await print(list, values.output, () => tableOf(list.items), io.stdout);
       });
     case 'rotate':
       return runCommand(
@@ -77,7 +77,8 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
           if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
           refuseWords(more);
           const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
-          io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
+          const rotations = ownObjects<ShownToken>(await destinationOf(values, env), OWN_ROTATIONS);
+          io.stdout(`${secretIn(await rotations.create(spec), note)}\n`);
         },
       );
     case 'revoke':
@@ -97,17 +98,14 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
   }
 }
 
-/** @returns the new secret */
-async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
-  const body = { kind: 'AccessTokenRotation', apiVersion: 'stonegate.dev/v1alpha1', spec };
-  return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
+function tokensAt(destination: Destination) {
+  return ownObjects<ShownToken>(destination, OWN_ACCESS_TOKENS);
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */
 async function revoke(destination: Destination, name: string, note: Note): Promise<boolean> {
-  const path = `${ACCESS_TOKENS_PATH}/${encodeURIComponent(name)}`;
   try {
-    await askStonegate(destination, path, undefined, 'DELETE');
+    await tokensAt(destination).remove(name);
     return true;
   } catch (error) {
     if (!(error instanceof StonegateAPIError)) throw error;
@@ -116,12 +114,8 @@ async function revoke(destination: Destination, name: string, note: Note): Promi
   }
 }
 
-interface TokenList {
-  readonly items: readonly ShownToken[];
-}
-
-function tableOf({ items }: TokenList): string {
-  const lines = items.map(({ metadata, spec, status }) => [
+function tableOf(listed: readonly ShownToken[]): string {
+  const lines = listed.map(({ metadata, spec, status }) => [
     metadata.name,
     scopesOf({ spec }),
     status.state,

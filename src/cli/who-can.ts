@@ -2,7 +2,12 @@
  * `stonegate who-can`: who may do something in the cluster, through which binding and role, as Stonegate's
  * index has it.
  */
-import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/who-can-v1alpha1.ts';
+import {
+  WHO_CAN_RESOURCES,
+  type WhoCanGrant,
+  type WhoCanReview,
+  type WhoCanSpec,
+} from '../features/who-can/who-can-v1alpha1.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 import {
   type CommandIO,
@@ -15,7 +20,8 @@ import {
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { findResource, isOnlyInRules } from './find-resource.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
+import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
                          [-n NAMESPACE | -A] [--people]
@@ -60,7 +66,7 @@ const VERBS: readonly string[] = [
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: VERBS } as const;
 
-const API_PATH = '/apis/stonegate.dev/v1alpha1';
+const { ResourceAccessReview, LocalResourceAccessReview } = WHO_CAN_RESOURCES;
 
 type Values = OptionValues<typeof OPTIONS>;
 
@@ -69,9 +75,9 @@ export function whoCan(argv: readonly string[], io: CommandIO, env = process.env
   return runCommand({ ...COMMAND, argv, io }, async (values, words, note) => {
     const [verb, target] = questionIn(words, values);
     const destination = await destinationOf(values, env);
-    const { kind, path, spec } = await reviewOf(verb, target, values, destination, note);
-    const review = { kind, apiVersion: 'stonegate.dev/v1alpha1', spec };
-    const answer = await askFor<WhoCanReview>(destination, path, review);
+    const { spec, namespace } = await questionOf(verb, target, values, destination, note);
+    const resource = namespace === undefined ? ResourceAccessReview : LocalResourceAccessReview;
+    const answer = await ownObjects<WhoCanReview>(destination, resource, namespace).create(spec);
     await print(answer, values.output, () => tableOf(answer), io.stdout);
     for (const warning of warningsOf(answer)) note(warning);
   });
@@ -91,22 +97,22 @@ function questionIn(
   return [verb.toLowerCase(), target];
 }
 
-interface Review {
-  readonly kind: 'LocalResourceAccessReview' | 'ResourceAccessReview';
-  readonly path: string;
+interface Question {
   readonly spec: WhoCanSpec;
+  /** Undefined to ask about the cluster. */
+  readonly namespace?: string;
 }
 
 /** @param note takes what the user is to know of how the words are read */
-async function reviewOf(
+async function questionOf(
   verb: string,
   target: string,
   { namespace: given, 'all-namespaces': everywhere, subresource = '', people = false }: Values,
   destination: Destination,
   note: (line: string) => void,
-): Promise<Review> {
+): Promise<Question> {
   const common = { verb, ...(people && { people }) };
-  if (target.startsWith('/')) return clusterReview({ ...common, path: target });
+  if (target.startsWith('/')) return { spec: { ...common, path: target } };
   const [word = '', name = ''] = target.split('/', 2);
   const found = await findResource(word, (path) => askStonegate(destination, path));
   const suggestion = VERBS.includes(verb) ? '' : didYouMean(verb, VERBS);
@@ -118,14 +124,8 @@ async function reviewOf(
       `no resource is known as ${JSON.stringify(word)}: it is asked about as written${didYouMean(word, known)}`,
     );
   const spec = { ...common, apiGroup, resource, subresource, name };
-  if (everywhere || (given === undefined && namespaced === false)) return clusterReview(spec);
-  const namespace = given ?? destination.namespace;
-  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
-  return { kind: 'LocalResourceAccessReview', path, spec };
-}
-
-function clusterReview(spec: WhoCanSpec): Review {
-  return { kind: 'ResourceAccessReview', path: `${API_PATH}/resourceaccessreviews`, spec };
+  if (everywhere || (given === undefined && namespaced === false)) return { spec };
+  return { spec, namespace: given ?? destination.namespace };
 }
 
 function tableOf({ status }: WhoCanReview): string {

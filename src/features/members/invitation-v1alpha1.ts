@@ -11,9 +11,6 @@ import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
-export const INVITATIONS_PATH = '/apis/stonegate.dev/v1alpha1/invitations';
-export const ACCEPTANCES_PATH = '/apis/stonegate.dev/v1alpha1/invitationacceptances';
-
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const target = {

@@ -7,13 +7,6 @@ import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 
-const API_PATH = '/apis/stonegate.dev/v1alpha1';
-
-export function membersPath(namespace: string, id?: string): string {
-  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/members`;
-  return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
-}
-
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
 
 /** Named in the refusal of what can be forced. */
@@ -63,12 +56,6 @@ export interface Member {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp: null };
   readonly spec: MemberSpec;
   readonly status: Output<typeof statusSchema>;
-}
-
-export interface MemberList {
-  readonly kind: 'MemberList';
-  readonly apiVersion: 'stonegate.dev/v1alpha1';
-  readonly items: readonly Member[];
 }
 
 export const MEMBERS: OwnResource = {

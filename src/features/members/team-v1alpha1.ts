@@ -12,8 +12,6 @@ import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
-export const TEAMS_PATH = '/apis/stonegate.dev/v1alpha1/teams';
-
 /** Longer than any name that a source gives. */
 const NAME_LENGTH = 1_024;
 const DESCRIPTION_LENGTH = 256;

@@ -8,8 +8,6 @@ import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { tenantQuotaSpecSchema, tenantQuotaStatusSchema } from './tenant-quota-v1alpha1.ts';
 
-export const TENANT_QUOTAS_PATH = '/apis/stonegate.dev/v1alpha1/tenantquotas';
-
 const statusSchema = tenantQuotaStatusSchema.pick({ used: true }).extend({
   reserved: z
     .record(z.string(), z.string())
@@ -22,13 +20,6 @@ export interface ShownQuota {
   readonly metadata: { readonly name: string; readonly uid: string; readonly creationTimestamp: string };
   readonly spec: Output<typeof tenantQuotaSpecSchema>;
   readonly status: Output<typeof statusSchema>;
-}
-
-export interface ShownQuotaList {
-  readonly kind: 'TenantQuotaList';
-  readonly apiVersion: 'stonegate.dev/v1alpha1';
-  /** At most one. */
-  readonly items: readonly ShownQuota[];
 }
 
 export const OWN_QUOTAS: OwnResource = {

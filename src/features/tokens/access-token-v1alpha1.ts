@@ -9,9 +9,6 @@ import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
-export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
-export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
-
 const RULE = 'each rule has verbs, apiGroups, resources and namespaces, lists of 1 to 64 items';
 const listOf = (item: z.ZodString) => z.array(item.max(253), RULE).min(1, RULE).max(64, RULE);
 const names = listOf(z.string().min(1));
