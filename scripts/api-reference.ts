@@ -5,17 +5,15 @@ import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
 } from '../src/features/access-rules/access-rules-v1alpha1.ts';
-import { POLICY_DEFINITIONS } from '../src/features/cross-tenant/crd-manifests.ts';
 import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
-import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/feature.ts';
+import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/stonegate-v1alpha1.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
 import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
-import { pluralOf } from '../src/kubernetes/custom-resource.ts';
-import { OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
+import { methodsOf, OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
 import { schemaRows, withTable } from './configuration-reference.ts';
 
 export const API_DOCUMENT = 'docs/reference/api.md';
@@ -47,10 +45,10 @@ export function withAPITables(document: string): string {
     ...introduction(resource.kind, resource.description, requestsOf(resource)),
     ...fields(resource.schemas ?? {}),
   ]);
-  const stored = [...POLICY_DEFINITIONS, ...DEFINITIONS].flatMap((resource) => {
-    const { kind, description, scope, spec, status } = resource;
-    const place = scope === 'Tenant' ? 'tenants/TENANT' : 'namespaces/NAMESPACE';
-    const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${pluralOf(kind)}\``;
+  const stored = DEFINITIONS.arktos.flatMap((resource) => {
+    const { kind, description, namespaced, spec, status } = resource;
+    const place = namespaced ? 'namespaces/NAMESPACE' : 'tenants/TENANT';
+    const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${resource.resource}\``;
     return [...introduction(kind, description, path), ...fields({ spec, status })];
   });
   const withOwn = withTable(document, `resources of ${OWN_GROUP}`, own.slice(0, -1));
@@ -61,11 +59,12 @@ function introduction(kind: string, description: string, requests: string): stri
   return [`### ${kind}`, '', description, '', requests, ''];
 }
 
-function requestsOf({ name, namespaced, methods, right }: OwnResource): string {
+function requestsOf(resource: OwnResource): string {
+  const { name, namespaced, right } = resource;
   const path = ownPath(name, namespaced ? { namespace: 'NAMESPACE' } : {});
   const place = namespaced ? 'in the namespace' : RIGHTS[right ?? 'tenant'];
   const needed = right === undefined ? 'Every user may ask.' : `Needs \`create\` on \`${name}\` ${place}.`;
-  return `\`${methods.join('`, `')}\` \`${path}\`. ${needed}`;
+  return `\`${methodsOf(resource).join('`, `')}\` \`${path}\`. ${needed}`;
 }
 
 function fields(schemas: Readonly<Record<string, z.ZodType>>): string[] {

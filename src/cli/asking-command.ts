@@ -16,16 +16,10 @@ import { askFor } from './stonegate-api.ts';
 interface Asking<Declared extends Options> extends Call<Declared & typeof DESTINATION_OPTIONS> {
   /** The user may have to log in for it: a mistake on the command line is reported before. */
   destination(): Promise<Destination>;
-  readonly ask: Ask;
+  /** Reads an object of Stonegate's own API; see `askFor`. */
+  ask<Answer extends object>(path: string): Promise<Answer>;
   print(value: object, table: () => string): Promise<void>;
 }
-
-/** Asks for an object of Stonegate's own API; see `askFor`. */
-export type Ask = <Answer extends object>(
-  path: string,
-  body?: object,
-  method?: 'POST' | 'PUT',
-) => Promise<Answer>;
 
 /** @param options of the command besides `DESTINATION_OPTIONS` */
 export function askingCommand<const Declared extends Options>(
@@ -40,7 +34,7 @@ export function askingCommand<const Declared extends Options>(
     await run({
       ...call,
       destination,
-      ask: async (...request) => askFor(await destination(), ...request),
+      ask: async (path) => askFor(await destination(), path),
       print: (value, table) => print(value, output, table, call.io.stdout),
     });
   });

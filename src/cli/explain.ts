@@ -4,9 +4,9 @@
  */
 import {
   type Decision,
-  EXPLANATIONS_PATH,
+  EXPLANATIONS,
   type Explanation,
-  type ExplanationRequest,
+  type ExplanationSpec,
 } from '../features/explain/stonegate-v1alpha1.ts';
 import {
   columns,
@@ -20,7 +20,7 @@ import {
 import { destinationOf } from './destination.ts';
 import { REQUEST_OPTIONS, REQUEST_VERBS, requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
-import { askFor } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL
@@ -80,14 +80,16 @@ const OPTIONS = {
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: REQUEST_VERBS } as const;
 
-type Spec = ExplanationRequest['spec'];
-
 /**
  * Explains the request with the components of the configuration in a file.
  *
  * @param note receives each line that the components log
  */
-export type ExplainWith = (file: string, spec: Spec, note: (line: string) => void) => Promise<Explanation>;
+export type ExplainWith = (
+  file: string,
+  spec: ExplanationSpec,
+  note: (line: string) => void,
+) => Promise<Explanation>;
 
 type Values = OptionValues<typeof OPTIONS>;
 
@@ -103,7 +105,7 @@ export const explain = command(COMMAND, async ({ values, words, note, io }, expl
   for (const warning of explanation.status.warnings ?? []) note(warning);
 });
 
-function specOf(request: Spec['request'], token: string | undefined): Spec {
+function specOf(request: ExplanationSpec['request'], token: string | undefined): ExplanationSpec {
   return { request, ...(token !== undefined && { token }) };
 }
 
@@ -123,7 +125,7 @@ async function askServer(
     throw new UsageError('the context has no token: name one with --token-file');
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
-  return askFor<Explanation>(destination, EXPLANATIONS_PATH, { kind: 'Explanation', spec });
+  return ownObjects<Explanation>(destination, EXPLANATIONS).create(spec);
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

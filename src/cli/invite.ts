@@ -2,16 +2,16 @@
  * `stonegate invite`: invites to a namespace or a team, and accepts an invitation.
  */
 import {
-  ACCEPTANCES_PATH,
-  INVITATIONS_PATH,
   type InvitationSpec,
   type Offer,
+  OWN_ACCEPTANCES,
+  OWN_INVITATIONS,
   type ShownInvitation,
 } from '../features/members/invitation-v1alpha1.ts';
 import { askingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
-import { askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRESS]
        stonegate invite --team TEAM [--email ADDRESS]
@@ -45,7 +45,7 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const invite = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+export const invite = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [action, subject, ...more] = words;
   refuseWords(more);
   const { namespace, role, team, email } = values;
@@ -61,22 +61,22 @@ export const invite = askingCommand(COMMAND, async ({ values, words, note, print
     throw new UsageError(
       'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
     );
+  const stonegate = await destination();
+  const invitations = ownObjects<ShownInvitation>(stonegate, OWN_INVITATIONS);
   if (isNew) {
-    const place = role === undefined ? namespace : (namespace ?? (await destination()).namespace);
-    const spec = { namespace: place, role, team, email };
-    const made = await ask<ShownInvitation>(INVITATIONS_PATH, { kind: 'Invitation', spec });
+    const place = role === undefined ? namespace : (namespace ?? stonegate.namespace);
+    const made = await invitations.create({ namespace: place, role, team, email });
     await print(made, () => `${made.status.link}\n`);
   } else if (subject === undefined) {
-    const list = await ask<{ readonly items: readonly ShownInvitation[] }>(INVITATIONS_PATH);
+    const list = await invitations.list();
     await print(list, () => tableOf(list.items));
   } else if (action === 'withdraw') {
-    const path = `${INVITATIONS_PATH}/${encodeURIComponent(subject)}`;
-    await askStonegate(await destination(), path, undefined, 'DELETE');
+    await invitations.remove(subject);
     note(`the invitation ${subject} is withdrawn`);
   } else {
     const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
-    const body = { kind: 'InvitationAcceptance', spec };
-    const answer = await ask<{ readonly status: Offer }>(ACCEPTANCES_PATH, body);
+    const acceptances = ownObjects<{ readonly status: Offer }>(stonegate, OWN_ACCEPTANCES);
+    const answer = await acceptances.create(spec);
     const { status } = answer;
     const what = `${status.inviter} invites you to ${targetText(status)}`;
     await print(answer, () => `${what}${status.accepted ? ': accepted' : ''}\n`);

@@ -2,12 +2,13 @@
  * Asks a running Stonegate for an access token, or for another secret of one. The secret is for standard
  * output or a file; everything else about the token is a note.
  */
-import { ACCESS_TOKENS_PATH, type ShownToken } from '../features/tokens/access-token-v1alpha1.ts';
+import { OWN_ACCESS_TOKENS, type ShownToken } from '../features/tokens/access-token-v1alpha1.ts';
 import { parseDuration } from '../lib/go-time.ts';
 import { type Note, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
+import { ownObjects } from './own-objects.ts';
 import { readYAML } from './read-yaml.ts';
-import { askFor, type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
+import { type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
 
 export interface TokenRequest {
   readonly scopes?: readonly string[] | undefined;
@@ -34,9 +35,8 @@ export async function makeToken(
     rules: rules === undefined ? undefined : await readRules(rules),
     expirationSeconds: expires === undefined ? undefined : secondsIn(option, expires),
   };
-  const body = { kind: 'AccessToken', spec };
   try {
-    return secretIn(await askFor<ShownToken>(address, ACCESS_TOKENS_PATH, body), note);
+    return secretIn(await ownObjects<ShownToken>(address, OWN_ACCESS_TOKENS).create(spec), note);
   } catch (error) {
     // The longest life depends on the scopes and on the server, which says it.
     if (expires !== undefined || !(error instanceof StonegateAPIError)) throw error;

@@ -15,12 +15,12 @@ import { type LoadSources, readConfiguration, systemSources } from '../config/lo
 import { parseConfiguration } from '../config/parse.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { ownClusterRoles } from '../features/bindings/rights.ts';
-import { POLICY_DEFINITIONS } from '../features/cross-tenant/crd-manifests.ts';
 import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import { INVITATION_DEFINITION } from '../features/members/invitation-v1alpha1.ts';
-import { TEAM_DEFINITION } from '../features/members/team-v1alpha1.ts';
-import { TENANT_QUOTA_DEFINITION } from '../features/quota/tenant-quota-manifests.ts';
-import { ACCESS_TOKEN_DEFINITION } from '../features/tokens/access-token-v1alpha1.ts';
+import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from '../features/cross-tenant/tenancy-v1alpha1.ts';
+import { STORED_INVITATIONS } from '../features/members/invitation-v1alpha1.ts';
+import { TEAMS } from '../features/members/team-v1alpha1.ts';
+import { TENANT_QUOTAS } from '../features/quota/tenant-quota-v1alpha1.ts';
+import { STORED_TOKENS } from '../features/tokens/access-token-v1alpha1.ts';
 import { definitionOf } from '../kubernetes/custom-resource.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
@@ -65,13 +65,12 @@ own --help.
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
-/** The custom resources of both modes. */
-export const DEFINITIONS = [
-  TENANT_QUOTA_DEFINITION,
-  ACCESS_TOKEN_DEFINITION,
-  TEAM_DEFINITION,
-  INVITATION_DEFINITION,
-];
+const OF_BOTH_MODES = [TENANT_QUOTAS, STORED_TOKENS, TEAMS, STORED_INVITATIONS];
+/** The custom resources of each tenancy mode. */
+export const DEFINITIONS = {
+  arktos: [CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS, ...OF_BOTH_MODES],
+  shared: OF_BOTH_MODES,
+};
 
 const OPTIONS = {
   config: { type: 'string' },
@@ -147,8 +146,7 @@ async function needsOfOptions(
 
 function definitionsText(mode: Needs['mode']): string {
   const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
-  const resources = [...(mode === 'arktos' ? POLICY_DEFINITIONS : []), ...DEFINITIONS];
-  const definitions = resources.map((resource) => manifest(definitionOf(resource)));
+  const definitions = DEFINITIONS[mode].map((resource) => manifest(definitionOf(resource)));
   return `# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`;
 }
 

@@ -2,17 +2,16 @@
  * `stonegate members`: who has which role in a namespace, and changes of that.
  */
 import {
+  MEMBERS,
   type Member,
-  type MemberList,
   type MemberSpec,
   type MemberType,
-  membersPath,
 } from '../features/members/member-v1alpha1.ts';
 import { askingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askFor, askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate members [-n NAMESPACE]
        stonegate members add NAME ROLE [--type TYPE] [-n NAMESPACE]
@@ -56,9 +55,9 @@ export const members = askingCommand(COMMAND, async ({ values, words, note, prin
   const type = values.type === undefined ? undefined : TYPES[values.type];
   const stonegate = { ...(await destination()), onWarning: note };
   const namespace = values.namespace ?? stonegate.namespace;
-  const list = () => askFor<MemberList>(stonegate, membersPath(namespace));
+  const here = ownObjects<Member>(stonegate, MEMBERS, namespace);
   if (action === undefined) {
-    const listed = await list();
+    const listed = await here.list();
     return print(listed, () => tableOf(listed.items));
   }
   const isKnown = ACTIONS.some((known) => known === action);
@@ -66,28 +65,24 @@ export const members = askingCommand(COMMAND, async ({ values, words, note, prin
     throw new UsageError(
       'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
     );
-  const write = async (spec: MemberSpec, id?: string) => {
-    const member = { kind: 'Member', metadata: { namespace, name: id }, spec };
-    const method = id === undefined ? 'POST' : 'PUT';
-    const changed = await askFor<Member>(stonegate, membersPath(namespace, id), member, method);
-    await print(changed, () => tableOf([changed]));
-  };
-  if (role !== undefined && action === 'add') return write({ type: type ?? 'User', name, role });
-  const { items } = await list();
+  const show = (changed: Member) => print(changed, () => tableOf([changed]));
+  if (role !== undefined && action === 'add') {
+    const spec: MemberSpec = { type: type ?? 'User', name, role };
+    return show(await here.create(spec, { namespace }));
+  }
+  const { items } = await here.list();
   const { metadata, spec } = onlyOne(
     items.filter((member) => type === undefined || member.spec.type === type),
     name,
     (member) => [member.spec.name, member.metadata.name],
     `${name} is no member of ${namespace}`,
   );
-  if (role !== undefined)
-    return write({ ...spec, role, ...(values.force && { force: true }) }, metadata.name);
-  await askStonegate(
-    stonegate,
-    membersPath(namespace, metadata.name),
-    { gracePeriodSeconds: values.force ? 0 : 1 },
-    'DELETE',
-  );
+  const id = metadata.name;
+  if (role !== undefined) {
+    const next = { ...spec, role, ...(values.force && { force: true }) };
+    return show(await here.replace(id, next, { namespace, name: id }));
+  }
+  await here.remove(id, { gracePeriodSeconds: values.force ? 0 : 1 });
   note(`${spec.name} was removed`);
 });
 

@@ -2,15 +2,15 @@
  * `stonegate quota`: what the user's tenant may use of the cluster, and what it uses.
  */
 import {
+  OWN_QUOTAS,
   type QuotaRow,
   quotaRows,
   type ShownQuota,
-  type ShownQuotaList,
-  TENANT_QUOTAS_PATH,
 } from '../features/quota/own-quota-v1alpha1.ts';
 import { askingCommand } from './asking-command.ts';
 import { columns } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
+import { ownObjects } from './own-objects.ts';
 import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate quota [--context NAME] [--kubeconfig FILE]
@@ -25,8 +25,8 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in, not reached or no quota, 2 wrong usage.
 `;
 
-export const quota = askingCommand({ usage: USAGE, options: {} }, async ({ ask, print, note }) => {
-  const list = await ask<ShownQuotaList>(TENANT_QUOTAS_PATH);
+export const quota = askingCommand({ usage: USAGE, options: {} }, async ({ destination, print, note }) => {
+  const list = await ownObjects<ShownQuota>(await destination(), OWN_QUOTAS).list();
   const [shown] = list.items;
   if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
   const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };

@@ -158,13 +158,12 @@ function warningsIn(values: string | string[] = []): string[] {
   });
 }
 
-const API_VERSION = 'stonegate.dev/v1alpha1';
+export const API_VERSION = 'stonegate.dev/v1alpha1';
 
 /**
  * Asks for an object of Stonegate's own API. Only the API's version is compared, since both sides are of one
  * program.
  *
- * @param body without its `apiVersion`
  * @throws StonegateAPIError
  */
 export async function askFor<Answer extends object>(
@@ -173,7 +172,7 @@ export async function askFor<Answer extends object>(
   body?: object,
   method?: Method,
 ): Promise<Answer> {
-  const answer = await askStonegate(address, path, body && { apiVersion: API_VERSION, ...body }, method);
+  const answer = await askStonegate(address, path, body, method);
   if (isOwn<Answer>(answer)) return answer;
   throw new StonegateAPIError(`${address.url} is no Stonegate`);
 }

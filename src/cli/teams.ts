@@ -1,12 +1,12 @@
 /**
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
-import { type ShownTeam, TEAMS_PATH } from '../features/members/team-v1alpha1.ts';
-import { type Ask, askingCommand } from './asking-command.ts';
+import { OWN_TEAMS, type ShownTeam } from '../features/members/team-v1alpha1.ts';
+import { askingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { askStonegate } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -34,7 +34,7 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const teams = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+export const teams = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [action, name, ...users] = words;
   const isKnown = ACTIONS.some((known) => known === action);
   if (action !== undefined && (!isKnown || name === undefined))
@@ -42,47 +42,32 @@ export const teams = askingCommand(COMMAND, async ({ values, words, note, print,
   if ((action === 'add' || action === 'remove') && users.length === 0)
     throw new UsageError(`expected: teams ${action} NAME USER...`);
   if (action === 'delete') refuseWords(users);
+  const ofTenant = ownObjects<ShownTeam>(await destination(), OWN_TEAMS);
   if (name === undefined) {
-    const list = await ask<{ readonly items: readonly ShownTeam[] }>(TEAMS_PATH);
+    const list = await ofTenant.list();
     await print(list, () => tableOf(list.items));
   } else if (action === 'delete') {
-    await askStonegate(await destination(), pathOf(name), undefined, 'DELETE');
+    await ofTenant.remove(name);
     note(`the team ${name} is deleted`);
   } else {
     const { description, managers } = values;
+    const change = async (field: 'members' | 'managers') => {
+      const { metadata, spec } = await ofTenant.get(name);
+      const next = action === 'add' ? [...spec[field], ...users] : without(spec[field], users);
+      return ofTenant.replace(name, { ...spec, [field]: next }, metadata);
+    };
     const changed =
       action === 'create'
-        ? await ask<ShownTeam>(TEAMS_PATH, {
-            kind: 'Team',
-            metadata: { name },
-            spec: { description, members: users },
-          })
-        : await change(ask, name, managers === true ? 'managers' : 'members', (present) =>
-            action === 'add' ? [...present, ...users] : without(present, users),
-          );
+        ? await ofTenant.create({ description, members: users }, { name })
+        : await change(managers === true ? 'managers' : 'members');
     await print(changed, () => tableOf([changed]));
   }
 });
-
-async function change(
-  ask: Ask,
-  name: string,
-  field: 'members' | 'managers',
-  changed: (users: readonly string[]) => readonly string[],
-): Promise<ShownTeam> {
-  const team = await ask<ShownTeam>(pathOf(name));
-  const spec = { ...team.spec, [field]: changed(team.spec[field]) };
-  return ask<ShownTeam>(pathOf(name), { ...team, spec }, 'PUT');
-}
 
 /** A user may be named without the prefix of the tenant or of the source. */
 function without(present: readonly string[], users: readonly string[]): readonly string[] {
   const removed = users.map((user) => onlyOne(present, user, (one) => [one], `${user} is not in it`));
   return present.filter((one) => !removed.includes(one));
-}
-
-function pathOf(name: string): string {
-  return `${TEAMS_PATH}/${encodeURIComponent(name)}`;
 }
 
 function tableOf(shown: readonly ShownTeam[]): string {

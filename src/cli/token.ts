@@ -3,8 +3,8 @@
  * keep it without looking at it.
  */
 import {
-  ACCESS_TOKENS_PATH,
-  ROTATIONS_PATH,
+  OWN_ACCESS_TOKENS,
+  OWN_ROTATIONS,
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
@@ -12,7 +12,8 @@ import { askingCommand } from './asking-command.ts';
 import { type CommandIO, columns, command, EXIT, type Note, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { makeToken, secondsIn, secretIn } from './make-token.ts';
-import { askFor, askStonegate, StonegateAPIError } from './stonegate-api.ts';
+import { ownObjects } from './own-objects.ts';
+import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
                               [--description TEXT]
@@ -59,9 +60,9 @@ const ACTIONS = {
       io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
     },
   ),
-  list: askingCommand({ usage: USAGE, options: {} }, async ({ ask, print }) => {
-    const list = await ask<TokenList>(ACCESS_TOKENS_PATH);
-    await print(list, () => tableOf(list));
+  list: askingCommand({ usage: USAGE, options: {} }, async ({ destination, print }) => {
+    const list = await tokensAt(await destination()).list();
+    await print(list, () => tableOf(list.items));
   }),
   rotate: command(
     { usage: USAGE, options: { ...ASKING, overlap: { type: 'string' } }, words: [] },
@@ -70,7 +71,8 @@ const ACTIONS = {
       if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
       refuseWords(more);
       const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
-      io.stdout(`${await rotate(await destinationOf(values, env), spec, note)}\n`);
+      const rotations = ownObjects<ShownToken>(await destinationOf(values, env), OWN_ROTATIONS);
+      io.stdout(`${secretIn(await rotations.create(spec), note)}\n`);
     },
   ),
   revoke: command(
@@ -98,17 +100,14 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
   return action === undefined ? withoutAction(argv, io) : action(rest, io, env);
 }
 
-/** @returns the new secret */
-async function rotate(destination: Destination, spec: object, note: Note): Promise<string> {
-  const body = { kind: 'AccessTokenRotation', spec };
-  return secretIn(await askFor<ShownToken>(destination, ROTATIONS_PATH, body), note);
+function tokensAt(destination: Destination) {
+  return ownObjects<ShownToken>(destination, OWN_ACCESS_TOKENS);
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */
 async function revoke(destination: Destination, name: string, note: Note): Promise<boolean> {
-  const path = `${ACCESS_TOKENS_PATH}/${encodeURIComponent(name)}`;
   try {
-    await askStonegate(destination, path, undefined, 'DELETE');
+    await tokensAt(destination).remove(name);
     return true;
   } catch (error) {
     if (!(error instanceof StonegateAPIError)) throw error;
@@ -117,12 +116,8 @@ async function revoke(destination: Destination, name: string, note: Note): Promi
   }
 }
 
-interface TokenList {
-  readonly items: readonly ShownToken[];
-}
-
-function tableOf({ items }: TokenList): string {
-  const lines = items.map(({ metadata, spec, status }) => [
+function tableOf(listed: readonly ShownToken[]): string {
+  const lines = listed.map(({ metadata, spec, status }) => [
     metadata.name,
     scopesOf({ spec }),
     status.state,

@@ -2,12 +2,18 @@
  * `stonegate who-can`: who may do something in the cluster, through which binding and role, as Stonegate's
  * index has it.
  */
-import type { WhoCanGrant, WhoCanReview, WhoCanSpec } from '../features/who-can/who-can-v1alpha1.ts';
+import {
+  WHO_CAN_RESOURCES,
+  type WhoCanGrant,
+  type WhoCanReview,
+  type WhoCanSpec,
+} from '../features/who-can/who-can-v1alpha1.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 import { askingCommand } from './asking-command.ts';
 import { columns, type OptionValues, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE, type Destination } from './destination.ts';
 import { findResource, isOnlyInRules } from './find-resource.ts';
+import { ownObjects } from './own-objects.ts';
 import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
@@ -52,14 +58,16 @@ const VERBS: readonly string[] = [
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: VERBS } as const;
 
-const API_PATH = '/apis/stonegate.dev/v1alpha1';
+const { ResourceAccessReview, LocalResourceAccessReview } = WHO_CAN_RESOURCES;
 
 type Values = OptionValues<typeof OPTIONS>;
 
-export const whoCan = askingCommand(COMMAND, async ({ values, words, note, print, ask, destination }) => {
+export const whoCan = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [verb, target] = questionIn(words, values);
-  const { path, ...review } = await reviewOf(verb, target, values, await destination(), note);
-  const answer = await ask<WhoCanReview>(path, review);
+  const stonegate = await destination();
+  const { spec, namespace } = await questionOf(verb, target, values, stonegate, note);
+  const resource = namespace === undefined ? ResourceAccessReview : LocalResourceAccessReview;
+  const answer = await ownObjects<WhoCanReview>(stonegate, resource, namespace).create(spec);
   await print(answer, () => tableOf(answer));
   for (const warning of warningsOf(answer)) note(warning);
 });
@@ -78,22 +86,22 @@ function questionIn(
   return [verb.toLowerCase(), target];
 }
 
-interface Review {
-  readonly kind: 'LocalResourceAccessReview' | 'ResourceAccessReview';
-  readonly path: string;
+interface Question {
   readonly spec: WhoCanSpec;
+  /** Undefined to ask about the cluster. */
+  readonly namespace?: string;
 }
 
 /** @param note takes what the user is to know of how the words are read */
-async function reviewOf(
+async function questionOf(
   verb: string,
   target: string,
   { namespace: given, 'all-namespaces': everywhere, subresource = '', people = false }: Values,
   destination: Destination,
   note: (line: string) => void,
-): Promise<Review> {
+): Promise<Question> {
   const common = { verb, ...(people && { people }) };
-  if (target.startsWith('/')) return clusterReview({ ...common, path: target });
+  if (target.startsWith('/')) return { spec: { ...common, path: target } };
   const [word = '', name = ''] = target.split('/', 2);
   const found = await findResource(word, (path) => askStonegate(destination, path));
   const suggestion = VERBS.includes(verb) ? '' : didYouMean(verb, VERBS);
@@ -105,14 +113,8 @@ async function reviewOf(
       `no resource is known as ${JSON.stringify(word)}: it is asked about as written${didYouMean(word, known)}`,
     );
   const spec = { ...common, apiGroup, resource, subresource, name };
-  if (everywhere || (given === undefined && namespaced === false)) return clusterReview(spec);
-  const namespace = given ?? destination.namespace;
-  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/localresourceaccessreviews`;
-  return { kind: 'LocalResourceAccessReview', path, spec };
-}
-
-function clusterReview(spec: WhoCanSpec): Review {
-  return { kind: 'ResourceAccessReview', path: `${API_PATH}/resourceaccessreviews`, spec };
+  if (everywhere || (given === undefined && namespaced === false)) return { spec };
+  return { spec, namespace: given ?? destination.namespace };
 }
 
 function tableOf({ status }: WhoCanReview): string {

@@ -3,6 +3,15 @@
  * them.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
+import type { ResourceKind } from './kubernetes-object.ts';
+
+export const VALIDATING_WEBHOOKS: ResourceKind = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 
 /** https://pkg.go.dev/k8s.io/api/admissionregistration/v1#RuleWithOperations */

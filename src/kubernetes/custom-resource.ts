@@ -4,17 +4,15 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
  */
 import type { z } from 'zod';
+import type { ResourceKind } from './kubernetes-object.ts';
 import { toKubernetesSchema } from './kubernetes-schema.ts';
 
-export interface CustomResource {
-  readonly group: string;
-  readonly version: string;
+/** A kind of stored objects. One without a namespace has the scope `Tenant`, which Arktos alone knows. */
+export interface CustomResource extends ResourceKind {
   readonly kind: string;
   /** Absent where a resource of Stonegate's own API has it: kubectl would warn of each use. */
   readonly shortName?: string;
   readonly description: string;
-  /** `Tenant`: Arktos alone has it. */
-  readonly scope: 'Namespaced' | 'Tenant';
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
@@ -24,20 +22,16 @@ export interface CustomResource {
 
 export const column = (name: string, jsonPath: string, type = 'string') => ({ name, type, jsonPath });
 
-export function pluralOf(kind: string): string {
-  return kind.toLowerCase().replace(/y$/, 'ie').concat('s');
-}
-
 export function definitionOf(resource: CustomResource): object {
-  const { group, version, kind, shortName, description, scope, labels, spec, status, columns } = resource;
-  const plural = pluralOf(kind);
+  const { group, version, resource: plural, namespaced, kind, shortName, ...described } = resource;
+  const { description, labels, spec, status, columns } = described;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: `${plural}.${group}`, ...(labels && { labels }) },
     spec: {
       group,
-      scope,
+      scope: namespaced ? 'Namespaced' : 'Tenant',
       names: {
         kind,
         listKind: `${kind}List`,

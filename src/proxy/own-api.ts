@@ -10,21 +10,25 @@ import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/req
 
 export const OWN_GROUP = 'stonegate.dev';
 export const OWN_VERSION = 'v1alpha1';
+export const OWN_API_VERSION = `${OWN_GROUP}/${OWN_VERSION}` as const;
+
+const METHOD_OF = { get: 'GET', list: 'GET', create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 
 export interface OwnResource {
   /** The name of the resource in paths. */
   readonly name: string;
-  readonly singularName: string;
   readonly shortNames?: readonly string[];
+  /** In lower case it is the singular of the name. */
   readonly kind: string;
   /** If true, it is requested in a namespace, else outside of all. In Arktos, both within the tenant. */
   readonly namespaced: boolean;
   /**
-   * The verbs that discovery lists. Clients list and watch every resource with `list` and `watch`, so only a
-   * resource with objects may name them.
+   * The verbs that discovery lists. Clients list every resource with `list`, so only a resource with objects
+   * may name it.
    */
-  readonly verbs: readonly string[];
-  readonly methods: readonly string[];
+  readonly verbs: readonly (keyof typeof METHOD_OF)[];
+  /** Absent: those of the verbs. */
+  readonly methods?: readonly string[];
   /** Why it is not served with this configuration: continues "selfaccessrules …". */
   readonly unavailable?: string;
   /** Where the right to create it is reviewed at the API server; absent: every user may ask. */
@@ -66,7 +70,7 @@ export interface OwnAPI {
 
 const GROUP_PATH = `/apis/${OWN_GROUP}`;
 const BELOW_GROUP = `${GROUP_PATH}/`;
-const VERSION_PATH = `${GROUP_PATH}/${OWN_VERSION}`;
+const VERSION_PATH = `/apis/${OWN_API_VERSION}`;
 export const OWN_OPENAPI_PATH = `/openapi/v3${VERSION_PATH}`;
 const DOCUMENTS: ReadonlyMap<string, OwnDocument> = new Map([
   [GROUP_PATH, 'group'],
@@ -101,10 +105,9 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
         throw pathNotFound(`: ${resource.name} ${resource.unavailable}`);
       const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
       if (resource === undefined || !info.isResourceRequest || name === undefined) throw pathNotFound();
-      const { verbs } = resource;
       const otherPaths = name === '' ? OBJECT_METHODS : LIST_METHODS;
-      const methods = resource.methods.filter((each) => !otherPaths.includes(each));
-      const isWatched = info.verb === 'watch' && hasObjects(resource) && !verbs.includes('watch');
+      const methods = methodsOf(resource).filter((each) => !otherPaths.includes(each));
+      const isWatched = info.verb === 'watch' && hasObjects(resource);
       if (isWatched || !methods.includes(method)) throw notAllowed(resource.name, methods);
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace, name };
     },
@@ -113,6 +116,10 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
 
 function notAllowed(what: string, methods: readonly string[]): StatusError {
   return methodNotAllowed(methods, `: ${what} takes ${methods.join(' and ')}`);
+}
+
+export function methodsOf({ verbs, methods }: OwnResource): readonly string[] {
+  return methods ?? [...new Set(verbs.map((verb) => METHOD_OF[verb]))];
 }
 
 function hasObjects({ verbs }: OwnResource): boolean {

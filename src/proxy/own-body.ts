@@ -10,7 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { parseJSON } from '../lib/parse-json.ts';
 import { firstParameter } from '../lib/query.ts';
-import { OWN_GROUP } from './own-api.ts';
+import { OWN_API_VERSION, OWN_GROUP } from './own-api.ts';
 import { bodyType } from './request/body-type.ts';
 import { parseBody } from './request/inspected-format.ts';
 import { type BodyLimits, readBody } from './request/read-body.ts';
@@ -42,7 +42,7 @@ export interface OwnKind<S> {
 export function ownKind<S>(kind: string, what: string, spec: z.ZodType<S>): OwnKind<S> {
   const schema = z.object({
     kind: z.literal(kind),
-    apiVersion: z.literal('stonegate.dev/v1alpha1'),
+    apiVersion: z.literal(OWN_API_VERSION),
     metadata: metadataSchema.nullish(),
     spec,
   });

@@ -5,12 +5,11 @@
  */
 import type { APIResourceList } from '../kubernetes/meta-v1.ts';
 import { goList, isJSONObject, type JSONObject } from '../lib/json-object.ts';
-import { OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './own-api.ts';
+import { OWN_API_VERSION, OWN_GROUP, OWN_OPENAPI_PATH, OWN_VERSION, type OwnResource } from './own-api.ts';
 
-const GROUP_VERSION = `${OWN_GROUP}/${OWN_VERSION}`;
 /** The group of `tenancy.stonegate.dev/v1alpha1`, whose definitions features give. */
 const STORED_GROUP = `tenancy.${OWN_GROUP}`;
-const VERSION = { groupVersion: GROUP_VERSION, version: OWN_VERSION };
+const VERSION = { groupVersion: OWN_API_VERSION, version: OWN_VERSION };
 
 /** The group as in an APIGroupList. */
 const OWN_API_GROUP = { name: OWN_GROUP, versions: [VERSION], preferredVersion: VERSION } as const;
@@ -23,10 +22,10 @@ export function ownResourceList(resources: readonly OwnResource[]): APIResourceL
   return {
     kind: 'APIResourceList',
     apiVersion: 'v1',
-    groupVersion: GROUP_VERSION,
-    resources: resources.map(({ name, singularName, namespaced, kind, verbs, shortNames }) => ({
+    groupVersion: OWN_API_VERSION,
+    resources: resources.map(({ name, namespaced, kind, verbs, shortNames }) => ({
       name,
-      singularName,
+      singularName: kind.toLowerCase(),
       namespaced,
       kind,
       verbs,
@@ -42,11 +41,11 @@ function aggregatedGroup(resources: readonly OwnResource[]): object {
     versions: [
       {
         version: OWN_VERSION,
-        resources: resources.map(({ name, singularName, namespaced, kind, verbs, shortNames }) => ({
+        resources: resources.map(({ name, namespaced, kind, verbs, shortNames }) => ({
           resource: name,
           responseKind: { group: OWN_GROUP, version: OWN_VERSION, kind },
           scope: namespaced ? 'Namespaced' : 'Cluster',
-          singularResource: singularName,
+          singularResource: kind.toLowerCase(),
           verbs,
           ...(shortNames && { shortNames }),
         })),
@@ -100,7 +99,7 @@ function withOwnPath(paths: JSONObject, { openAPIHash }: OwnDocuments): JSONObje
   const others = Object.entries(paths).filter(([path]) => path !== prefix && !path.startsWith(`${prefix}/`));
   return {
     ...Object.fromEntries(others),
-    [`apis/${GROUP_VERSION}`]: { serverRelativeURL: `${OWN_OPENAPI_PATH}?hash=${openAPIHash}` },
+    [`apis/${OWN_API_VERSION}`]: { serverRelativeURL: `${OWN_OPENAPI_PATH}?hash=${openAPIHash}` },
   };
 }
 

@@ -1,11 +1,11 @@
 /** Access tokens at a real kube-apiserver: what they allow, what they do not, and when they end. */
 import t from 'tap';
-import { ACCESS_TOKENS_PATH } from '../../src/features/tokens/access-token-v1alpha1.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { madeToken } from '../support/token-client.ts';
 
+const ACCESS_TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const PODS = '/api/v1/namespaces/web/pods';
 const json = { 'content-type': 'application/json' };
 
@@ -57,11 +57,11 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     // Node adds no Content-Length to a DELETE.
     const headers = { ...json, 'content-length': String(dry.length) };
     const deletion = { method: 'DELETE', headers, body: dry };
-    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}/${name}`, deletion), { status: 400 });
+    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS}/${name}`, deletion), { status: 400 });
     const body =
       '{"kind":"AccessToken","apiVersion":"stonegate.dev/v1alpha1","spec":{"scopes":["read"],"expirationSeconds":60}}';
     const creation = { method: 'POST', headers: json, body };
-    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS_PATH}?dryRun=All`, creation), { status: 400 });
+    t.match(await stonegate.ask(alice, `${ACCESS_TOKENS}?dryRun=All`, creation), { status: 400 });
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
   });
 

@@ -4,7 +4,6 @@
  */
 import t from 'tap';
 import { DEFINITIONS } from '../../src/cli/manifests.ts';
-import { POLICY_DEFINITIONS } from '../../src/features/cross-tenant/crd-manifests.ts';
 import { definitionOf } from '../../src/kubernetes/custom-resource.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
@@ -20,7 +19,7 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    for (const definition of [...POLICY_DEFINITIONS, ...DEFINITIONS].map(definitionOf)) {
+    for (const definition of DEFINITIONS.arktos.map(definitionOf)) {
       if (!('spec' in definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
       // An ordinary cluster has no scope `Tenant`.
       const { scope } = definition.spec;

@@ -9,7 +9,6 @@ import t from 'tap';
 import { accessReviewPath } from '../../src/app/proxy.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
 import { createOwnTenant } from '../../src/features/own-tenant/feature.ts';
-import { TENANT_QUOTAS_PATH } from '../../src/features/quota/own-quota-v1alpha1.ts';
 import { quotaSchema } from '../../src/features/quota/quota-configuration.ts';
 import { createShownQuotas } from '../../src/features/quota/show-quota.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
@@ -33,6 +32,7 @@ import { requestTarget } from '../support/request-lines.ts';
 
 const SEGMENT = '[A-Za-z0-9._-]+';
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const TENANT_QUOTAS = '/apis/stonegate.dev/v1alpha1/tenantquotas';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** The system tenant shares one resource with all tenants, and does not share another. */
 const definitions = {
@@ -165,7 +165,7 @@ const tenants = fc
   .map(([name, rest]) => `/api/v1/tenants/${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
 const quotas = fc
   .tuple(fc.constantFrom('', '/acme', '/globex'), evil)
-  .map(([name, rest]) => `${TENANT_QUOTAS_PATH}${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
+  .map(([name, rest]) => `${TENANT_QUOTAS}${name}${encodeURI(rest.toWellFormed()).replaceAll('#', '')}`);
 const target = fc.oneof(
   tenants,
   quotas,
@@ -185,7 +185,7 @@ const ONE_OF_EACH: Example[] = [
   '/apis',
   '/readyz?verbose',
   '/api/v1/tenants/acme',
-  `${TENANT_QUOTAS_PATH}/acme`,
+  `${TENANT_QUOTAS}/acme`,
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
 ].flatMap((path) =>
   ['GET', 'POST'].map((method) => ['acme', method, path, 'acme', undefined] satisfies Example),

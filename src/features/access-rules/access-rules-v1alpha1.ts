@@ -105,11 +105,9 @@ export interface AccessRulesReview {
 /** The user's own access rules, as a resource of Stonegate's own API. */
 export const SELF_ACCESS_RULES: OwnResource = {
   name: 'selfaccessrules',
-  singularName: 'selfaccessrules',
   kind: 'SelfAccessRules',
   namespaced: false,
   verbs: ['get'],
-  methods: ['GET'],
   inTenant: true,
   description: 'SelfAccessRules is everything that the user may do, by namespace.',
   schemas: { status: accessRulesStatusSchema },
@@ -118,11 +116,9 @@ export const SELF_ACCESS_RULES: OwnResource = {
 /** The access rules of another user. */
 export const ACCESS_RULES_REVIEWS: OwnResource = {
   name: 'accessrulesreviews',
-  singularName: 'accessrulesreview',
   kind: 'AccessRulesReview',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   right: 'tenant',
   description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',

@@ -7,12 +7,13 @@
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
-import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { CROSS_TENANT_POLICIES } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { type ObjectReader, readerOf } from './object-reader.ts';
 import { type Judgement, NO_OBJECTION, type RequiredRight, type Right } from './required-rights.ts';
 import type { Violation } from './violation.ts';
 
-const KIND = { group: TENANCY_GROUP, resource: 'crosstenantpolicies' };
+const { group, resource } = CROSS_TENANT_POLICIES;
+const KIND = { group, resource };
 /** Reviews that one policy may need. */
 const MAX_RIGHTS = 1_000;
 /** Bytes of spec, labels and annotations as JSON: every replica reads each version of each policy. */

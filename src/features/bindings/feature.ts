@@ -9,7 +9,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
+import type { Controller, Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
@@ -17,7 +17,7 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { DomainReference, UserReference } from '../../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { createControllerLease } from '../controller-lease.ts';
+import { createLeasedController } from '../leased-controller.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
 import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
@@ -127,7 +127,7 @@ function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined)
 }
 
 function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined): void {
-  const { loaded, generation, runtime } = build;
+  const { loaded, generation } = build;
   const { authentication, bindings, tenancy } = loaded.configuration;
   const { interval } = bindings;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
@@ -137,13 +137,7 @@ function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined):
     create() {
       const readLimits = quotas?.ofProjects;
       const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits });
-      return createController({
-        ...runtime,
-        name: 'bindings',
-        reconciler,
-        lease: createControllerLease(build, 'bindings', reconciler.objects),
-        interval,
-      });
+      return createLeasedController(build, reconciler.objects, { name: 'bindings', reconciler, interval });
     },
   });
 }

@@ -3,10 +3,10 @@
  */
 
 import type { StonegateConfiguration } from '../../config/configuration.ts';
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
+import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import type { GroupResource } from '../../kubernetes/meta-v1.ts';
-import { TENANCY_GROUP } from './tenancy-v1alpha1.ts';
-
-const RBAC = 'rbac.authorization.k8s.io';
+import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
 /** Which forms of policies a configuration has. */
 export interface EnabledPolicies {
@@ -39,15 +39,10 @@ export function resourcesOfPolicies({
 }: EnabledPolicies): GroupResource[] {
   const hasAdministrations = administrations || tenantAdministrations;
   return [
-    ...(abac || hasAdministrations || crossTenantPolicies ? [{ group: '', resource: 'tenants' }] : []),
-    ...(hasAdministrations ? [{ group: RBAC, resource: 'clusterroles' }] : []),
-    ...(tenantAdministrations ? [{ group: TENANCY_GROUP, resource: 'tenantadministrations' }] : []),
-    ...(crossTenantPolicies
-      ? [
-          { group: TENANCY_GROUP, resource: 'crosstenantpolicies' },
-          { group: 'admissionregistration.k8s.io', resource: 'validatingwebhookconfigurations' },
-        ]
-      : []),
+    ...(abac || hasAdministrations || crossTenantPolicies ? [KINDS.Tenant] : []),
+    ...(hasAdministrations ? [KINDS.ClusterRole] : []),
+    ...(tenantAdministrations ? [TENANT_ADMINISTRATIONS] : []),
+    ...(crossTenantPolicies ? [CROSS_TENANT_POLICIES, VALIDATING_WEBHOOKS] : []),
   ];
 }
 

@@ -7,7 +7,7 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import type { Policies } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { abacPoliciesOf } from './abac-file.ts';
 import { administrationSettings } from './administrations-configuration.ts';
 import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
@@ -66,14 +66,12 @@ export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefi
 }
 
 function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySources {
-  const { generation, loaded, runtime, upstream } = build;
+  const { loaded, runtime, upstream } = build;
   const { systemTenant } = loaded.configuration.tenancy;
-  const sources = generation.component(POLICY_SOURCES, {
-    fingerprint: [loaded.configuration.upstream.server, systemTenant, enabled],
+  return componentWithInformers(build, POLICY_SOURCES, upstream, {
+    fingerprint: [systemTenant, enabled],
     create: () => new PolicySources({ ...runtime, enabled, systemTenant, upstream }),
   });
-  connectInformers(generation, sources, upstream);
-  return sources;
 }
 
 function settingsOf({ configuration }: LoadedConfiguration) {

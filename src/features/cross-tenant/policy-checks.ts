@@ -4,14 +4,16 @@
  * https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
  */
 import { StatusError } from '../../errors/status-error.ts';
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-watch.ts';
+import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import { goList, isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import { readRegistration } from './read-policy-object.ts';
 import { TENANCY_API_VERSION } from './tenancy-v1alpha1.ts';
 
-const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+const WEBHOOKS = collectionPath(VALIDATING_WEBHOOKS, {});
 
 /**
  * @param resources in the plural, of the group `tenancy.stonegate.dev`

@@ -5,10 +5,10 @@
 
 import { ComponentType, RUNS } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
-import { type Controller, createController } from '../../kubernetes/reconcile/controller.ts';
+import type { Controller } from '../../kubernetes/reconcile/controller.ts';
 import { POLICY_FORMS, type PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
-import { createControllerLease } from '../controller-lease.ts';
+import { createLeasedController } from '../leased-controller.ts';
 import { desiredRBAC } from './desired-rbac.ts';
 import { enabledPolicies } from './enabled-policies.ts';
 import type { MembershipLog } from './membership-log.ts';
@@ -59,11 +59,9 @@ export function createPolicyController(
         },
         onMembership: memberships,
       });
-      return createController({
-        ...runtime,
+      return createLeasedController(build, objects, {
         name: 'policies',
         reconciler,
-        lease: createControllerLease(build, 'policies', objects),
         interval: INTERVAL,
         ...(updates ? { subscribe: (wake) => updates.onChange(wake) } : { once: true }),
       });

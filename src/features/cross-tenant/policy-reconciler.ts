@@ -25,9 +25,9 @@ import type { MembershipLog } from './membership-log.ts';
 import type { PolicyStatus } from './resolve.ts';
 import { conditionsWith } from './status-conditions.ts';
 import {
+  CROSS_TENANT_POLICIES,
   type CrossTenantPolicy,
-  TENANCY_GROUP,
-  TENANCY_VERSION,
+  TENANT_ADMINISTRATIONS,
   type TenantAdministration,
 } from './tenancy-v1alpha1.ts';
 
@@ -130,14 +130,10 @@ function reportMemberships({ done }: ApplyResult, onMembership: MembershipLog): 
   }
 }
 
-const STATUS_KINDS: Readonly<Record<'CrossTenantPolicy' | 'TenantAdministration', ResourceKind>> = {
-  CrossTenantPolicy: tenancyKind('crosstenantpolicies'),
-  TenantAdministration: tenancyKind('tenantadministrations'),
-};
-
-function tenancyKind(resource: string): ResourceKind {
-  return { group: TENANCY_GROUP, version: TENANCY_VERSION, resource, namespaced: false };
-}
+const STATUS_KINDS = {
+  CrossTenantPolicy: CROSS_TENANT_POLICIES,
+  TenantAdministration: TENANT_ADMINISTRATIONS,
+} as const;
 
 async function writeStatuses(
   { statuses }: PolicyPlan,

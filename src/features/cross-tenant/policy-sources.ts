@@ -3,10 +3,12 @@
  * proven for three minutes is no fact. Only what the configuration enables is listed.
  */
 
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import type { Informer } from '../../kubernetes/informer.ts';
 import { ObjectStore, type ObjectStoreBounds, storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
-import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
+import { KINDS, type Place, type PolicyRule, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { EnabledPolicies } from './enabled-policies.ts';
 import type { PolicyFacts, TenantFacts, WebhookRegistration } from './policy.ts';
@@ -18,8 +20,9 @@ import {
   readTenantAdministration,
 } from './read-policy-object.ts';
 import {
+  CROSS_TENANT_POLICIES,
   type CrossTenantPolicy,
-  TENANCY_API_VERSION,
+  TENANT_ADMINISTRATIONS,
   type TenantAdministration,
 } from './tenancy-v1alpha1.ts';
 
@@ -56,23 +59,16 @@ export class PolicySources {
     const { enabled, systemTenant } = options;
     this.#options = options;
     this.informers = new Informers({ ...options, name: 'policies' });
-    const ofSystem = `tenants/${systemTenant}`;
-    const tenancy = `/apis/${TENANCY_API_VERSION}`;
-    this.#tenants = this.#add('/api/v1/tenants', readTenant);
+    const ofSystem = { tenant: systemTenant };
+    this.#tenants = this.#add(KINDS.Tenant, {}, readTenant);
     if (enabled.administrations || enabled.tenantAdministrations)
-      this.#clusterRoles = this.#add(`/apis/${RBAC}/v1/${ofSystem}/clusterroles`, readClusterRole);
+      this.#clusterRoles = this.#add(KINDS.ClusterRole, ofSystem, readClusterRole);
     if (enabled.tenantAdministrations)
-      this.#administrations = this.#add(
-        `${tenancy}/${ofSystem}/tenantadministrations`,
-        readTenantAdministration,
-      );
+      this.#administrations = this.#add(TENANT_ADMINISTRATIONS, ofSystem, readTenantAdministration);
     if (enabled.crossTenantPolicies) {
-      const path = `${tenancy}/tenants/all/crosstenantpolicies`;
-      this.#policies = this.#add(path, readCrossTenantPolicy, PER_TENANT);
-      this.#registrations = this.#add(
-        `/apis/${ADMISSION}/v1/validatingwebhookconfigurations`,
-        readRegistration,
-      );
+      const everywhere = { tenant: 'all' };
+      this.#policies = this.#add(CROSS_TENANT_POLICIES, everywhere, readCrossTenantPolicy, PER_TENANT);
+      this.#registrations = this.#add(VALIDATING_WEBHOOKS, {}, readRegistration);
     }
   }
 
@@ -124,11 +120,13 @@ export class PolicySources {
   }
 
   #add<T>(
-    path: string,
+    kind: ResourceKind,
+    place: Place,
     select: (value: unknown) => T | undefined,
     bounds: ObjectStoreBounds = WHOLE_CLUSTER,
   ): Source<T> {
     const { logger } = this.#options;
+    const path = collectionPath(kind, place);
     const onLeftOut = (tenant: string) =>
       logger.warn(
         { path, tenant },
@@ -149,6 +147,3 @@ export class PolicySources {
     return source !== undefined && this.#isCurrent(source) ? source.store.values() : [];
   }
 }
-
-const RBAC = 'rbac.authorization.k8s.io';
-const ADMISSION = 'admissionregistration.k8s.io';

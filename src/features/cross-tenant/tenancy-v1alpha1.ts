@@ -4,7 +4,8 @@
  * that is not known here may restrict what the others mean, so an object with one grants nothing.
  */
 import { z } from 'zod';
-import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
+import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import { CRD_SHARING_POLICY, type NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import { MAX_ITEMS } from '../../rbac/invalid-policy.ts';
 
@@ -35,7 +36,7 @@ export const conditionSchema = z.strictObject({
   observedGeneration: z.int().exactOptional(),
 });
 
-export const policyStatusSchema = z.strictObject({
+const policyStatusSchema = z.strictObject({
   conditions: z
     .array(conditionSchema)
     .exactOptional()
@@ -91,6 +92,44 @@ export const tenantAdministrationSpecSchema = z.strictObject({
   notAfter: time.exactOptional().describe('When the administration ends.'),
   reason: name.describe('Why, for audit events.'),
 });
+
+const READY = '.status.conditions[?(@.type=="Ready")]';
+const COMMON_COLUMNS = [
+  column('Ready', `${READY}.status`),
+  column('Reason', `${READY}.reason`),
+  column('Until', '.spec.notAfter'),
+  column('Age', '.metadata.creationTimestamp', 'date'),
+];
+
+const COMMON = {
+  group: TENANCY_GROUP,
+  version: TENANCY_VERSION,
+  namespaced: false,
+  status: policyStatusSchema,
+} as const;
+
+export const CROSS_TENANT_POLICIES: CustomResource = {
+  ...COMMON,
+  resource: 'crosstenantpolicies',
+  kind: 'CrossTenantPolicy',
+  shortName: 'ctp',
+  description: 'Lets users of other tenants into the tenant of the object.',
+  // Spelled so, its objects work in every tenant, and tenants can still be deleted: the tenant controller
+  // would wait for ever for a definition that is labelled `forced`.
+  labels: { [CRD_SHARING_POLICY]: 'Forced' },
+  spec: crossTenantPolicySpecSchema,
+  columns: COMMON_COLUMNS,
+};
+
+export const TENANT_ADMINISTRATIONS: CustomResource = {
+  ...COMMON,
+  resource: 'tenantadministrations',
+  kind: 'TenantAdministration',
+  shortName: 'tadm',
+  description: 'Lets groups administer a set of tenants. An object of the system tenant.',
+  spec: tenantAdministrationSpecSchema,
+  columns: [column('Role', '.spec.clusterRole'), ...COMMON_COLUMNS],
+};
 
 export type Condition = Output<typeof conditionSchema>;
 export type CrossTenantRule = Output<typeof rule>;

@@ -40,7 +40,7 @@ import {
   sentWords,
   tenantWords,
 } from './descriptions.ts';
-import type { Explanation, ExplanationRequest } from './stonegate-v1alpha1.ts';
+import type { Explanation, ExplanationSpec } from './stonegate-v1alpha1.ts';
 import { askRBAC, Trail } from './trail.ts';
 import type { WarningsOn } from './warnings.ts';
 import { watchedStages } from './watched-stages.ts';
@@ -57,7 +57,7 @@ export interface ExplainOptions {
   readonly warningsOn?: WarningsOn;
 }
 
-export type Explain = (spec: ExplanationRequest['spec'], client: ExplainingClient) => Promise<Explanation>;
+export type Explain = (spec: ExplanationSpec, client: ExplainingClient) => Promise<Explanation>;
 
 export function createExplain(options: ExplainOptions): Explain {
   return async (spec, client) => {
@@ -196,7 +196,7 @@ export interface ExplainingClient {
 }
 
 function describedExchange(
-  { request, token }: ExplanationRequest['spec'],
+  { request, token }: ExplanationSpec,
   { peerAddress, signal }: ExplainingClient,
 ): Exchange {
   const { method, path, upgrade } = request;

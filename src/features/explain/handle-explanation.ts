@@ -8,13 +8,9 @@ import { type OwnBodyOptions, type OwnKind, ownKind, readOwnSpec } from '../../p
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import type { Explain } from './explain-request.ts';
 import { explanationSpecSchema } from './explain-schemas.ts';
-import type { ExplanationRequest } from './stonegate-v1alpha1.ts';
+import type { ExplanationSpec } from './stonegate-v1alpha1.ts';
 
-const EXPLANATION: OwnKind<ExplanationRequest['spec']> = ownKind(
-  'Explanation',
-  'an explanation',
-  explanationSpecSchema,
-);
+const EXPLANATION: OwnKind<ExplanationSpec> = ownKind('Explanation', 'an explanation', explanationSpecSchema);
 
 export function createExplanationHandler(
   explain: Explain,

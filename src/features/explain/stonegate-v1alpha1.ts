@@ -4,15 +4,27 @@
  */
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import type {
+import type { OwnResource } from '../../proxy/own-api.ts';
+import {
   explanationSpecSchema,
   explanationStatusSchema,
-  STAGES,
+  type STAGES,
   selfIdentityStatusSchema,
 } from './explain-schemas.ts';
 
 /** `kubectl get --raw` shows it; `stonegate whoami` and the portal read it. */
 export const SELF_IDENTITY_PATH = '/apis/stonegate.dev/v1alpha1/selfidentity';
+
+export const SELF_IDENTITY: OwnResource = {
+  name: 'selfidentity',
+  kind: 'SelfIdentity',
+  namespaced: false,
+  verbs: ['get'],
+  methods: ['GET', 'HEAD'],
+  inTenant: false,
+  description: 'SelfIdentity is the user as Stonegate knows them: name, tenant, groups, roles and scope.',
+  schemas: { status: selfIdentityStatusSchema },
+};
 
 export interface SelfIdentity {
   readonly kind: 'SelfIdentity';
@@ -22,19 +34,26 @@ export interface SelfIdentity {
 }
 
 /**
- * An administrator posts an ExplanationRequest to a running Stonegate; `stonegate explain` computes the same
- * Explanation from a configuration file.
+ * An administrator posts one to a running Stonegate; `stonegate explain` computes the same from a
+ * configuration file.
  */
-export const EXPLANATIONS_PATH = '/apis/stonegate.dev/v1alpha1/explanations';
+export const EXPLANATIONS: OwnResource = {
+  name: 'explanations',
+  kind: 'Explanation',
+  namespaced: false,
+  verbs: ['create'],
+  inTenant: false,
+  // An explanation contains causes that clients may not see, so a wildcard in a tenant's own role does not
+  // grant it.
+  right: 'cluster',
+  description: 'Explanation says what would become of a request, stage by stage.',
+  schemas: { spec: explanationSpecSchema, status: explanationStatusSchema },
+};
 
-export interface ExplanationRequest {
-  readonly kind: 'Explanation';
-  readonly apiVersion: 'stonegate.dev/v1alpha1';
-  readonly spec: Output<typeof explanationSpecSchema>;
-}
+export type ExplanationSpec = Output<typeof explanationSpecSchema>;
 
 /** The request to be explained. */
-export type ExplainedRequest = ExplanationRequest['spec']['request'];
+export type ExplainedRequest = ExplanationSpec['request'];
 
 export type StageName = (typeof STAGES)[number];
 

@@ -15,7 +15,7 @@ import type { OwnResource } from '../../proxy/own-api.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { createKeystoneNames } from '../who-can/feature.ts';
@@ -170,13 +170,10 @@ function createInvitationService(
   return { invitations, upkeep };
 }
 
-function knownInvitations(
-  { generation, loaded, runtime }: FeatureBuild,
-  upstream: Upstream,
-  path: string,
-): KnownInvitations {
-  const known = generation.component(KNOWN_INVITATIONS, {
-    fingerprint: [loaded.configuration.upstream.server, path],
+function knownInvitations(build: FeatureBuild, upstream: Upstream, path: string): KnownInvitations {
+  const { runtime } = build;
+  return componentWithInformers(build, KNOWN_INVITATIONS, upstream, {
+    fingerprint: [path],
     create() {
       const { clock, logger } = runtime;
       const store = createInvitationStore((tenant) =>
@@ -189,6 +186,4 @@ function knownInvitations(
       return { store, informers, rate };
     },
   });
-  connectInformers(generation, known, upstream);
-  return known;
 }

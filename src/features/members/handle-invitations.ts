@@ -5,7 +5,7 @@ import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, type OwnObjectKind, typeMeta } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import {
@@ -18,11 +18,8 @@ import {
 } from './invitation-v1alpha1.ts';
 import type { InvitationRequest, Invitations } from './invitations.ts';
 
-const apiVersion = 'stonegate.dev/v1alpha1';
 const KIND: OwnObjectKind<ShownInvitation> = {
-  apiVersion,
-  kind: 'Invitation',
-  resource: 'invitations',
+  ...OWN_INVITATIONS,
   columns: [
     ['To', 'What it gives', ({ spec }) => describeTarget(spec)],
     ['Email', 'Whom it is for', ({ spec }) => spec.email ?? '<any>'],
@@ -49,11 +46,11 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, INVITATION, bodies);
           const made = await invitations.invite(identity, spec, request);
-          return withWarnings(secretResponse({ kind: KIND.kind, apiVersion, ...made }), [SHOWN_ONCE]);
+          return withWarnings(secretResponse({ ...typeMeta(KIND), ...made }), [SHOWN_ONCE]);
         }
         if (exchange.method === 'DELETE') {
           await invitations.withdraw(identity, name, request);
-          return deletedResponse(KIND.resource, name);
+          return deletedResponse(KIND.name, name);
         }
         return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => invitations.list(identity));
       },
@@ -66,7 +63,7 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
         const answer = accept === true ? invitations.accept : invitations.show;
         const status = await answer(identity, token, requestOf(outgoing));
-        return secretResponse({ kind: OWN_ACCEPTANCES.kind, apiVersion, status });
+        return secretResponse({ ...typeMeta(OWN_ACCEPTANCES), status });
       },
     },
   ];

@@ -13,21 +13,24 @@ import {
   readOwnSpec,
 } from '../../proxy/own-body.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, type OwnObjectKind, typeMeta } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, jsonResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import { type Member, memberSpecSchema, peopleSearchSpecSchema } from './member-v1alpha1.ts';
+import {
+  MEMBERS,
+  type Member,
+  memberSpecSchema,
+  PEOPLE_SEARCHES,
+  peopleSearchSpecSchema,
+} from './member-v1alpha1.ts';
 import type { ChangeOptions, MembersService } from './members-service.ts';
 import type { PeopleSearch } from './search-people.ts';
 
-const API_VERSION = 'stonegate.dev/v1alpha1';
 const MEMBER = ownKind('Member', 'a member', memberSpecSchema);
 const PEOPLE_SEARCH = ownKind('PeopleSearch', 'a search', peopleSearchSpecSchema);
 
 const KIND: OwnObjectKind<Member> = {
-  apiVersion: API_VERSION,
-  kind: 'Member',
-  resource: 'members',
+  ...MEMBERS,
   isAgeless: true,
   columns: [
     ['Type', 'What the member is', ({ spec }) => spec.type],
@@ -59,33 +62,27 @@ export function createMembersHandler(
     if (exchange.method === 'DELETE') {
       const options = { ...change, ...(await readDeleteOptions(outgoing, bodies)) };
       const { notes } = await service.remove(identity, namespace, name, options);
-      return withWarnings(deletedResponse(KIND.resource, name), notes);
+      return withWarnings(deletedResponse(KIND.name, name), notes);
     }
     const { force = false, ...spec } = await readOwnSpec(exchange, MEMBER, bodies, namespace);
     const isNew = exchange.method === 'POST';
     const { result, notes } = isNew
       ? await service.add(identity, namespace, spec, change)
       : await service.set(identity, namespace, name, spec, { ...change, force });
-    const object = { kind: KIND.kind, apiVersion: API_VERSION, ...result };
+    const object = { ...typeMeta(KIND), ...result };
     return withWarnings(jsonResponse(isNew ? 201 : 200, object), notes);
   };
 }
 
 export function createPeopleSearchHandler(
-  search: PeopleSearch,
+  find: PeopleSearch,
   bodies: OwnBodyOptions,
 ): RouteHandler<UpstreamResponse> {
   return async (outgoing) => {
     const spec = await readOwnSpec(outgoing.exchange, PEOPLE_SEARCH, bodies);
-    const people = await search(actingIdentity(outgoing), spec.prefix);
-    const metadata = { creationTimestamp: null };
-    return jsonResponse(201, {
-      kind: 'PeopleSearch',
-      apiVersion: API_VERSION,
-      metadata,
-      spec,
-      status: { people },
-    });
+    const people = await find(actingIdentity(outgoing), spec.prefix);
+    const search = { metadata: { creationTimestamp: null }, spec, status: { people } };
+    return jsonResponse(201, { ...typeMeta(PEOPLE_SEARCHES), ...search });
   };
 }
 

@@ -13,11 +13,11 @@ import {
   readOwnObject,
 } from '../../proxy/own-body.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, type OwnObjectKind, typeMeta } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, jsonResponse } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
+import { OWN_TEAMS, type ShownTeam, teamSpecSchema } from './team-v1alpha1.ts';
 import type { TeamCaller, Teams } from './teams.ts';
 
 export interface TeamHandlerOptions extends OwnBodyOptions {
@@ -26,11 +26,8 @@ export interface TeamHandlerOptions extends OwnBodyOptions {
 }
 
 const TEAM = ownKind('Team', 'a team', teamSpecSchema);
-const TYPE_META = { kind: 'Team', apiVersion: 'stonegate.dev/v1alpha1' } as const;
-
 const KIND: OwnObjectKind<ShownTeam> = {
-  ...TYPE_META,
-  resource: 'teams',
+  ...OWN_TEAMS,
   columns: [
     ['Members', 'How many users are in the team', ({ spec }) => String(spec.members.length)],
     ['Managers', 'Who may change the team', ({ spec }) => spec.managers.join(', ')],
@@ -56,7 +53,7 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
       signal: exchange.signal,
     };
     const { name } = routeAs(outgoing, 'own-api');
-    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...TYPE_META, ...team });
+    const respond = (status: number, team: ShownTeam) => jsonResponse(status, { ...typeMeta(KIND), ...team });
     switch (exchange.method) {
       case 'POST':
         return respond(201, await teams.create(caller, await readChange(outgoing, name)));
@@ -65,7 +62,7 @@ export function createTeamHandler(options: TeamHandlerOptions): RouteHandler<Ups
       case 'DELETE': {
         const { dryRun } = await readDeleteOptions(outgoing, options);
         const { metadata } = await teams.delete(caller, name, dryRun);
-        return deletedResponse(KIND.resource, name, metadata.uid);
+        return deletedResponse(KIND.name, name, metadata.uid);
       }
       default:
         return answerOwnObjects(outgoing, name, KIND, clock.now(), async () =>

@@ -5,15 +5,11 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { flag, text } from '../../kubernetes/kubernetes-schema.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
-
-export const INVITATIONS_PATH = '/apis/stonegate.dev/v1alpha1/invitations';
-export const ACCEPTANCES_PATH = '/apis/stonegate.dev/v1alpha1/invitationacceptances';
 
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -77,11 +73,9 @@ export interface ShownInvitation {
 
 export const OWN_INVITATIONS: OwnResource = {
   name: 'invitations',
-  singularName: 'invitation',
   kind: 'Invitation',
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
-  methods: ['GET', 'POST', 'DELETE'],
   inTenant: true,
   description:
     'Invitation lets one user of your tenant have a role in a namespace, or join a team, within seven days. Deleting it withdraws it; it stays listed for 30 days.',
@@ -105,11 +99,9 @@ export type Offer = Output<typeof offerSchema>;
 
 export const OWN_ACCEPTANCES: OwnResource = {
   name: 'invitationacceptances',
-  singularName: 'invitationacceptance',
   kind: 'InvitationAcceptance',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'InvitationAcceptance shows an invitation to the user who has its secret, or accepts it.',
   schemas: { spec: acceptanceSpecSchema, status: offerSchema },
@@ -146,20 +138,14 @@ export const storedInvitationSchema = z.object({
 
 export type StoredInvitationSpec = Output<typeof storedSpecSchema>;
 
-export const STORED_INVITATIONS: ResourceKind = {
+export const STORED_INVITATIONS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   resource: 'invitations',
   namespaced: true,
-};
-
-export const INVITATION_DEFINITION: CustomResource = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
   kind: 'Invitation',
   shortName: 'sginv',
   description: 'An invitation, without its secret. Stonegate writes it; deleting it ends it.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: storedStatusSchema,
   columns: [

@@ -24,6 +24,7 @@ import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } f
 import {
   type InvitationSpec,
   type Offer,
+  OWN_INVITATIONS,
   type ShownInvitation,
   STORED_INVITATIONS,
   type StoredInvitationSpec,
@@ -74,7 +75,6 @@ export interface InvitationsOptions {
 
 export type Invitations = ReturnType<typeof createInvitations>;
 
-const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'invitations' };
 /** A sign-in of the inviter is written to the same object. */
 const ATTEMPTS = 4;
 /** A claimed invitation is carried out even if its client is gone. */
@@ -242,7 +242,7 @@ export function createInvitations(options: InvitationsOptions) {
         const outcome = await end(tenant, found.object, 'withdrawn', `withdrawn by ${user.username}`, signal);
         if (typeof outcome === 'object') return;
       }
-      throw ownObjectNotFound(id, KIND);
+      throw ownObjectNotFound(id, OWN_INVITATIONS);
     },
   };
 

@@ -7,13 +7,6 @@ import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 
-const API_PATH = '/apis/stonegate.dev/v1alpha1';
-
-export function membersPath(namespace: string, id?: string): string {
-  const path = `${API_PATH}/namespaces/${encodeURIComponent(namespace)}/members`;
-  return id === undefined ? path : `${path}/${encodeURIComponent(id)}`;
-}
-
 const MEMBER_TYPES = ['User', 'Group', 'Team', 'ServiceAccount'] as const;
 
 /** Named in the refusal of what can be forced. */
@@ -65,19 +58,11 @@ export interface Member {
   readonly status: Output<typeof statusSchema>;
 }
 
-export interface MemberList {
-  readonly kind: 'MemberList';
-  readonly apiVersion: 'stonegate.dev/v1alpha1';
-  readonly items: readonly Member[];
-}
-
 export const MEMBERS: OwnResource = {
   name: 'members',
-  singularName: 'member',
   kind: 'Member',
   namespaced: true,
   verbs: ['get', 'list', 'create', 'update', 'delete'],
-  methods: ['GET', 'POST', 'PUT', 'DELETE'],
   inTenant: true,
   description:
     'Member is who has a role in a namespace. Changes are RoleBindings, made with the rights of the user.',
@@ -90,11 +75,9 @@ export const peopleSearchSpecSchema = z
 
 export const PEOPLE_SEARCHES: OwnResource = {
   name: 'peoplesearches',
-  singularName: 'peoplesearch',
   kind: 'PeopleSearch',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'PeopleSearch completes names of users with whom the user shares a namespace or a team.',
   schemas: {

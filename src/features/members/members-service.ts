@@ -20,7 +20,7 @@ import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
 import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
-import { FORCE_FIELD, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
+import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
 import {
   type FoundMember,
   isLastManager,
@@ -78,7 +78,7 @@ export function createMembersService(options: MembersOptions) {
     const visible = visibleNamespaces(user.tenant);
     const isVisible = isAllowedIn(options.access.index, user, visible, namespace, 'visible');
     if (!isVisible || !objects.namespaces.has(namespace))
-      throw ownObjectNotFound(namespace, { resource: 'namespaces', apiVersion: 'v1' });
+      throw ownObjectNotFound(namespace, { name: 'namespaces', apiVersion: 'v1' });
     const hasTenants = user.tenant !== '' && !filter.viewer.isSystem;
     const place: MembersPlace = { namespace, tenant, hasTenants, teams: options.teams };
     const all = membersIn(objects, place);
@@ -136,8 +136,7 @@ export function createMembersService(options: MembersOptions) {
   ): Promise<WithNotes<Member>> {
     const entered = await enter(identity, namespace);
     const member = entered.shown.find((one) => one.id === id);
-    if (member === undefined)
-      throw ownObjectNotFound(id, { resource: 'members', apiVersion: 'stonegate.dev/v1alpha1' });
+    if (member === undefined) throw ownObjectNotFound(id, MEMBERS);
     // The API server's refusals name bindings.
     if (!entered.filter.mayList(namespace))
       throw new StatusError(

@@ -8,7 +8,7 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
@@ -49,16 +49,14 @@ export function openMemberships({ upstream, path, ...runtime }: MembershipsOptio
 
 /** @returns undefined without the section `members` */
 export function createMemberships(build: FeatureBuild): Memberships | undefined {
-  const { generation, loaded, runtime, provisioningUpstream: upstream } = build;
-  const { members, tenancy, upstream: connection } = loaded.configuration;
+  const { loaded, runtime, provisioningUpstream: upstream } = build;
+  const { members, tenancy } = loaded.configuration;
   if (members === undefined || upstream === undefined) return undefined;
   const place = operatorPlace(members, tenancy);
-  const memberships = generation.component(MEMBERSHIPS, {
-    fingerprint: [connection.server, place],
+  return componentWithInformers(build, MEMBERSHIPS, upstream, {
+    fingerprint: [place],
     create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
   });
-  connectInformers(generation, memberships, upstream);
-  return memberships;
 }
 
 /**

@@ -5,15 +5,12 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { text } from '../../kubernetes/kubernetes-schema.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { TEAM_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
-
-export const TEAMS_PATH = '/apis/stonegate.dev/v1alpha1/teams';
 
 /** Longer than any name that a source gives. */
 const NAME_LENGTH = 1_024;
@@ -40,14 +37,15 @@ const storedSpecSchema = z.strictObject({
   managers,
 });
 
-export const TEAM_DEFINITION: CustomResource = {
+export const TEAMS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
+  resource: 'teams',
+  namespaced: true,
   kind: 'Team',
   shortName: 'sgteam',
   description:
     'Users of a tenant who are in a group together. Named TENANT.TEAM, in the namespace of the operator.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: z.object({}),
   columns: [
@@ -57,20 +55,11 @@ export const TEAM_DEFINITION: CustomResource = {
   ],
 };
 
-export const TEAMS: ResourceKind = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
-  resource: 'teams',
-  namespaced: true,
-};
-
 export const OWN_TEAMS: OwnResource = {
   name: 'teams',
-  singularName: 'team',
   kind: 'Team',
   namespaced: false,
-  verbs: ['create', 'delete', 'get', 'list', 'update'],
-  methods: ['GET', 'POST', 'PUT', 'DELETE'],
+  verbs: ['get', 'list', 'create', 'update', 'delete'],
   inTenant: true,
   description: "Team is users of the user's tenant who are in a group together, to which roles are bound.",
   schemas: { spec: teamSpecSchema, status: statusSchema },

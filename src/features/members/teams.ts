@@ -22,6 +22,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TeamIndex } from './team-index.ts';
 import {
+  OWN_TEAMS,
   readTeam,
   revisionOf,
   type ShownTeam,
@@ -71,8 +72,6 @@ const NAME_LENGTH = 64;
 /** Milliseconds for which a response waits until the index has what was written. */
 const INDEX_WAIT = 1_000;
 
-const KIND = { resource: 'teams', apiVersion: `${OWN_GROUP}/${OWN_VERSION}` };
-
 export type Teams = ReturnType<typeof createTeams>;
 
 /** Teams without a request of the API: for the portal, and for inviters when an invitation is accepted. */
@@ -105,10 +104,10 @@ export function createTeams(options: TeamsOptions) {
     const { tenant, user, account, signal } = caller;
     const object = await objectsOf(account).get(TEAMS, place, storedName(tenant, name), signal);
     const team = readTeam(object);
-    if (object === undefined || team?.spec.tenant !== tenant) throw ownObjectNotFound(name, KIND);
+    if (object === undefined || team?.spec.tenant !== tenant) throw ownObjectNotFound(name, OWN_TEAMS);
     if (isEntitled(team, user.username) || (await may(caller, verb, name))) return { team, object };
     // Members and managers know that the team exists.
-    throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, KIND);
+    throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, OWN_TEAMS);
   }
 
   /** The spec with whole names of users, and with the managers that the change leaves out. */

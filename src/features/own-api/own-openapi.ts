@@ -72,7 +72,7 @@ function fieldsOf(schemas: Readonly<Record<string, z.ZodType>>): Schema {
 function operationsOf(resource: OwnResource): object {
   const schema = { $ref: `#/components/schemas/${schemaName(resource)}` };
   const content = { 'application/json': { schema } };
-  const action = resource.methods.includes('POST') ? 'post' : 'get';
+  const action = resource.verbs.includes('create') ? 'post' : 'get';
   const operation = {
     description: resource.description,
     operationId: `${action}Stonegate${resource.kind}`,

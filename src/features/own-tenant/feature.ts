@@ -21,7 +21,7 @@ interface TenantSummary extends OwnObject {
 const TENANT: Omit<SingleObjectKind<TenantSummary>, 'fetch'> = {
   apiVersion: 'v1',
   kind: 'Tenant',
-  resource: 'tenants',
+  name: 'tenants',
   columns: [['Status', 'The status of the tenant', ({ status }) => status.phase]],
   phase: ({ status }) => status.phase,
   read({ status }, metadata) {

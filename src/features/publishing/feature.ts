@@ -8,12 +8,12 @@ import type { LoadedConfiguration } from '../../config/load.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { TENANT_KINDS } from '../../kubernetes/published-objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import { type Controller, createController, type Reconciler } from '../../kubernetes/reconcile/controller.ts';
+import type { Controller, Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import type { FeatureBuild } from '../build.ts';
-import { createControllerLease } from '../controller-lease.ts';
+import { createLeasedController } from '../leased-controller.ts';
 import { type PublishingRules, planPublishing } from './plan.ts';
 import { createPublishedChanges, watchedObjects } from './published-changes.ts';
 import { matchesPattern, type PublishingConfiguration } from './publishing-configuration.ts';
@@ -35,11 +35,9 @@ export function createServedPublishing(build: FeatureBuild, keep: boolean): void
     uses: [upstream],
     create() {
       const options = publishingOptions(loaded, upstream, publishing === undefined);
-      return createController({
-        ...runtime,
+      return createLeasedController(build, options.objects, {
         name: 'publishing',
         reconciler: createReconciler(options),
-        lease: createControllerLease(build, 'publishing', options.objects),
         interval: publishing?.interval ?? INTERVAL,
         once: publishing === undefined,
         ...(publishing && {

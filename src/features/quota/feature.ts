@@ -7,13 +7,12 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
-import { createController } from '../../kubernetes/reconcile/controller.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
-import { createControllerLease } from '../controller-lease.ts';
 import type { KeystoneQuota } from '../keystone-limits/feature.ts';
+import { createLeasedController } from '../leased-controller.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { isQuotaPath } from './counted-writes.ts';
 import { usedRatio } from './own-quota-v1alpha1.ts';
@@ -73,11 +72,9 @@ export function createQuotaController(
             },
           }),
       });
-      const controller = createController({
-        ...runtime,
+      const controller = createLeasedController(build, objects, {
         name: 'quota',
         reconciler,
-        lease: createControllerLease(build, 'quota', objects),
         interval: INTERVAL,
         pace: PACE,
         subscribe(wake) {

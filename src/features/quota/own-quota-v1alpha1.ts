@@ -8,8 +8,6 @@ import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { tenantQuotaSpecSchema, tenantQuotaStatusSchema } from './tenant-quota-v1alpha1.ts';
 
-export const TENANT_QUOTAS_PATH = '/apis/stonegate.dev/v1alpha1/tenantquotas';
-
 const statusSchema = tenantQuotaStatusSchema.pick({ used: true }).extend({
   reserved: z
     .record(z.string(), z.string())
@@ -24,21 +22,12 @@ export interface ShownQuota {
   readonly status: Output<typeof statusSchema>;
 }
 
-export interface ShownQuotaList {
-  readonly kind: 'TenantQuotaList';
-  readonly apiVersion: 'stonegate.dev/v1alpha1';
-  /** At most one. */
-  readonly items: readonly ShownQuota[];
-}
-
 export const OWN_QUOTAS: OwnResource = {
   name: 'tenantquotas',
-  singularName: 'tenantquota',
   shortNames: ['tquota'],
   kind: 'TenantQuota',
   namespaced: false,
   verbs: ['get', 'list'],
-  methods: ['GET'],
   inTenant: true,
   description: "TenantQuota is what the user's tenant may use of the cluster in all, and what it uses.",
   schemas: { spec: tenantQuotaSpecSchema, status: statusSchema },

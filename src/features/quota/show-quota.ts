@@ -74,9 +74,7 @@ export function createShownQuotas(
 
 function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<ShownQuota> {
   return {
-    apiVersion: 'stonegate.dev/v1alpha1',
-    kind: 'TenantQuota',
-    resource: 'tenantquotas',
+    ...OWN_QUOTAS,
     columns: [['Used', 'What is used of what the tenant may use', quotaSummary]],
     read(object, metadata) {
       const stored = readTenantQuota(object);

@@ -1,5 +1,5 @@
 /**
- * The custom resource TenantQuota, and the registration of the webhook that decides by it.
+ * The registration of the webhook that decides by TenantQuotas.
  */
 import {
   exceptIn,
@@ -7,28 +7,9 @@ import {
   type WebhookPlace,
   webhookConfiguration,
 } from '../../kubernetes/admissionregistration-v1.ts';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
-import { tenantQuotaSpecSchema, tenantQuotaStatusSchema } from './tenant-quota-v1alpha1.ts';
-
-export const TENANT_QUOTA_DEFINITION: CustomResource = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
-  kind: 'TenantQuota',
-  description:
-    'What a tenant may use of the cluster. Named like the tenant, in the namespace of the operator.',
-  scope: 'Namespaced',
-  spec: tenantQuotaSpecSchema,
-  status: tenantQuotaStatusSchema,
-  columns: [
-    column('Used', '.status.summary'),
-    column('Problem', '.status.problem'),
-    column('Age', '.metadata.creationTimestamp', 'date'),
-  ],
-};
 
 export interface QuotaRegistrationOptions {
   readonly mode: 'arktos' | 'shared';

@@ -5,7 +5,8 @@
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
 import { z } from 'zod';
-import type { NamedObjectMeta, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
 import { isMeta, metadataOf } from '../../kubernetes/object-format.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import { TENANCY_API_VERSION, TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
@@ -57,11 +58,21 @@ export interface TenantQuota {
   readonly status: TenantQuotaStatus;
 }
 
-export const TENANT_QUOTAS: ResourceKind = {
+export const TENANT_QUOTAS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   resource: 'tenantquotas',
   namespaced: true,
+  kind: 'TenantQuota',
+  description:
+    'What a tenant may use of the cluster. Named like the tenant, in the namespace of the operator.',
+  spec: tenantQuotaSpecSchema,
+  status: tenantQuotaStatusSchema,
+  columns: [
+    column('Used', '.status.summary'),
+    column('Problem', '.status.problem'),
+    column('Age', '.metadata.creationTimestamp', 'date'),
+  ],
 };
 
 const contentSchema = z.object({

@@ -18,7 +18,7 @@ import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { connectInformers } from '../connect-informers.ts';
+import { componentWithInformers } from '../component-with-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
 import { createRBACInformers } from './rbac-informers.ts';
@@ -54,12 +54,12 @@ export function createIndexReadiness(build: FeatureBuild, startedAt: number): Re
 }
 
 function createIndexComponent(build: FeatureBuild): IndexComponent | undefined {
-  const { generation, loaded, runtime, upstream } = build;
+  const { loaded, runtime, upstream } = build;
   const { access, tenancy } = loaded.configuration;
   const { systemTenant } = tenancy;
   if (!access.index) return undefined;
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
-  const index = generation.component(RBAC_INDEX, {
+  return componentWithInformers(build, RBAC_INDEX, upstream, {
     fingerprint: fingerprintOfIndex(build),
     create: () =>
       new IndexComponent({
@@ -70,8 +70,6 @@ function createIndexComponent(build: FeatureBuild): IndexComponent | undefined {
         maxBytes: access.maxIndexBytes,
       }),
   });
-  connectInformers(generation, index, upstream);
-  return index;
 }
 
 /** What the features that answer from the index share. */

@@ -4,14 +4,10 @@
  */
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
-
-export const ACCESS_TOKENS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokens';
-export const ROTATIONS_PATH = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
 const RULE = 'each rule has verbs, apiGroups, resources and namespaces, lists of 1 to 64 items';
 const listOf = (item: z.ZodString) => z.array(item.max(253), RULE).min(1, RULE).max(64, RULE);
@@ -80,12 +76,10 @@ export function scopesOf({ spec: { scopes, rules = [] } }: Pick<ShownToken, 'spe
 
 export const OWN_ACCESS_TOKENS: OwnResource = {
   name: 'accesstokens',
-  singularName: 'accesstoken',
   shortNames: ['atok'],
   kind: 'AccessToken',
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
-  methods: ['GET', 'POST', 'DELETE'],
   inTenant: true,
   description:
     'AccessToken is a credential of yours with less than your rights. Deleting it revokes it; it stays listed for 30 days.',
@@ -104,11 +98,9 @@ export const rotationSpecSchema = z.strictObject({
 
 export const OWN_ROTATIONS: OwnResource = {
   name: 'accesstokenrotations',
-  singularName: 'accesstokenrotation',
   kind: 'AccessTokenRotation',
   namespaced: false,
   verbs: ['create'],
-  methods: ['POST'],
   inTenant: true,
   description: 'AccessTokenRotation gives an access token of yours another secret.',
   schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
@@ -149,19 +141,13 @@ export const storedTokenSchema = z.object({
 export type StoredTokenSpec = Output<typeof storedSpecSchema>;
 export type StoredTokenStatus = Output<typeof storedStatusSchema>;
 
-export const STORED_TOKENS: ResourceKind = {
+export const STORED_TOKENS: CustomResource = {
   group: TENANCY_GROUP,
   version: TENANCY_VERSION,
   resource: 'accesstokens',
   namespaced: true,
-};
-
-export const ACCESS_TOKEN_DEFINITION: CustomResource = {
-  group: TENANCY_GROUP,
-  version: TENANCY_VERSION,
   kind: 'AccessToken',
   description: 'An access token of a user, without its secret. Stonegate writes it; deleting it ends it.',
-  scope: 'Namespaced',
   spec: storedSpecSchema,
   status: storedStatusSchema,
   columns: [

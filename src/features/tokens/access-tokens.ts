@@ -18,6 +18,7 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import {
   type AccessTokenSpec,
+  OWN_ACCESS_TOKENS,
   type ShownToken,
   STORED_TOKENS,
   type StoredTokenSpec,
@@ -44,7 +45,6 @@ const MAX_ENDED = 200;
 /** Secrets of one token that count at a time: a script that rotates in a loop stops here. */
 const MAX_SECRETS = 8;
 const ATTEMPTS = 4;
-const KIND = { apiVersion: 'stonegate.dev/v1alpha1', resource: 'accesstokens' };
 
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
@@ -85,7 +85,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
 
   function named(identity: Identity, name: string): AccessToken {
     const token = owned(identity).find(({ id }) => id === name);
-    if (token === undefined) throw ownObjectNotFound(name, KIND);
+    if (token === undefined) throw ownObjectNotFound(name, OWN_ACCESS_TOKENS);
     return token;
   }
 
@@ -98,7 +98,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
-      if (object === undefined || data === undefined) throw ownObjectNotFound(id, KIND);
+      if (object === undefined || data === undefined) throw ownObjectNotFound(id, OWN_ACCESS_TOKENS);
       const changed = { ...object, spec: apply(data.spec) };
       const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;

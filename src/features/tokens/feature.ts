@@ -14,7 +14,7 @@ import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { connectInformers, INFORMS } from '../connect-informers.ts';
+import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
 import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
@@ -72,8 +72,8 @@ export function createTokens(
   const { clock, random } = runtime;
   const place = operatorPlace(section, tenancy);
   const objects = createObjects(upstream);
-  const known = build.generation.component(KNOWN_TOKENS, {
-    fingerprint: [loaded.configuration.upstream.server, section.namespace, tenancy],
+  const known = componentWithInformers(build, KNOWN_TOKENS, upstream, {
+    fingerprint: [place],
     create() {
       const onEnded = (id: string) => {
         for (const credential of streams.credentials)
@@ -85,7 +85,6 @@ export function createTokens(
       return { store, informers, informer: informers.add({ path, read: readToken, store }) };
     },
   });
-  connectInformers(build.generation, known, upstream);
   const { store, informer } = known;
   const { upkeep, used } = createTokenUpkeep({ ...runtime, store, objects, place, owners });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });

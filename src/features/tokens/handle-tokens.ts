@@ -4,8 +4,9 @@
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ownIdentity } from '../../proxy/as-identity.ts';
 import type { ServedResource } from '../../proxy/feature.ts';
+import type { OwnResource } from '../../proxy/own-api.ts';
 import { type OwnBodyOptions, ownKind, readOwnSpec, refuseDryRun } from '../../proxy/own-body.ts';
-import { answerOwnObjects, type OwnObjectKind } from '../../proxy/response/own-objects.ts';
+import { answerOwnObjects, type OwnObjectKind, typeMeta } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
 import {
@@ -18,11 +19,8 @@ import {
 } from './access-token-v1alpha1.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
-const apiVersion = 'stonegate.dev/v1alpha1';
 const KIND: OwnObjectKind<ShownToken> = {
-  apiVersion,
-  kind: 'AccessToken',
-  resource: 'accesstokens',
+  ...OWN_ACCESS_TOKENS,
   columns: [
     ['Scopes', 'What it may do', scopesOf],
     ['State', 'Whether it counts', ({ status }) => status.state],
@@ -47,11 +45,11 @@ export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): Se
         await refuseDryRun(outgoing, bodies);
         if (exchange.method === 'POST') {
           const spec = await readOwnSpec(exchange, TOKEN, bodies);
-          return madeResponse(KIND.kind, await tokens.create(proven, spec, exchange.signal));
+          return madeResponse(OWN_ACCESS_TOKENS, await tokens.create(proven, spec, exchange.signal));
         }
         if (exchange.method === 'DELETE') {
           await tokens.revoke(proven, name, exchange.signal);
-          return deletedResponse(KIND.resource, name);
+          return deletedResponse(KIND.name, name);
         }
         return answerOwnObjects(outgoing, name, KIND, bodies.clock.now(), () => tokens.list(proven));
       },
@@ -64,14 +62,14 @@ export function tokenResources(tokens: AccessTokens, bodies: OwnBodyOptions): Se
         await refuseDryRun(outgoing, bodies);
         const { name, overlapSeconds } = await readOwnSpec(exchange, ROTATION, bodies);
         const rotated = await tokens.rotate(proven, name, overlapSeconds, exchange.signal);
-        return madeResponse(OWN_ROTATIONS.kind, rotated, { name, overlapSeconds });
+        return madeResponse(OWN_ROTATIONS, rotated, { name, overlapSeconds });
       },
     },
   ];
 }
 
 /** kubectl prints warnings, but not the object unasked. */
-function madeResponse(kind: string, made: ShownToken, spec: object = made.spec): UpstreamResponse {
+function madeResponse(kind: OwnResource, made: ShownToken, spec: object = made.spec): UpstreamResponse {
   const warnings = [SHOWN_ONCE, ...(made.status.notes ?? [])];
-  return withWarnings(secretResponse({ kind, apiVersion, ...made, spec }), warnings);
+  return withWarnings(secretResponse({ ...typeMeta(kind), ...made, spec }), warnings);
 }

@@ -91,14 +91,13 @@ export interface WhoCanReview {
   readonly status: WhoCanStatus;
 }
 
-const review = { verbs: ['create'], methods: ['POST'], inTenant: true, right: 'tenant' } as const;
+const review = { verbs: ['create'], inTenant: true, right: 'tenant' } as const;
 
 /** The resources of Stonegate's own API, by kind. */
 export const WHO_CAN_RESOURCES: Readonly<Record<WhoCanKind, OwnResource>> = {
   ResourceAccessReview: {
     ...review,
     name: 'resourceaccessreviews',
-    singularName: 'resourceaccessreview',
     kind: 'ResourceAccessReview',
     namespaced: false,
     description:
@@ -108,7 +107,6 @@ export const WHO_CAN_RESOURCES: Readonly<Record<WhoCanKind, OwnResource>> = {
   LocalResourceAccessReview: {
     ...review,
     name: 'localresourceaccessreviews',
-    singularName: 'localresourceaccessreview',
     kind: 'LocalResourceAccessReview',
     namespaced: true,
     description: 'LocalResourceAccessReview lists who can do something in its namespace.',

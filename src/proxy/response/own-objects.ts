@@ -11,6 +11,7 @@ import { ARKTOS_AGE, ARKTOS_NAME, column } from '../../kubernetes/lists/namespac
 import { isPretty, type ResponseForm, responseForm } from '../../kubernetes/lists/response-form.ts';
 import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { ageAt } from '../../lib/go-time.ts';
+import { OWN_API_VERSION, OWN_GROUP, type OwnResource } from '../own-api.ts';
 import type { Outgoing } from '../request-context.ts';
 import { JSON_HEADERS } from './own-responses.ts';
 
@@ -28,11 +29,10 @@ export interface OwnObjectMeta {
   readonly creationTimestamp: string;
 }
 
-export interface OwnObjectKind<T extends OwnObject> {
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** The name of the resource, in the plural. */
-  readonly resource: string;
+/** A resource of Stonegate's own API, or one that it answers instead of the API server. */
+export interface OwnObjectKind<T extends OwnObject> extends Pick<OwnResource, 'name' | 'kind'> {
+  /** Of a kind of the API server's core group; absent: that of Stonegate's own API. */
+  readonly apiVersion?: 'v1';
   /** The columns of its table between the name and the age. */
   readonly columns: readonly (readonly [name: string, description: string, cell: (object: T) => string])[];
   /** What the field selector `status.phase` compares; absent: an empty text. */
@@ -88,14 +88,19 @@ function named<T extends OwnObject>(name: string, kind: OwnObjectKind<T>, object
   return object;
 }
 
+/** The kind and version that an object begins with. */
+export function typeMeta({ kind, apiVersion }: Pick<OwnObjectKind<never>, 'kind' | 'apiVersion'>) {
+  return { kind, apiVersion: apiVersion ?? OWN_API_VERSION };
+}
+
 export function ownObjectNotFound(
   name: string,
-  { resource, apiVersion }: Pick<OwnObjectKind<never>, 'resource' | 'apiVersion'>,
+  { name: kind, apiVersion }: Pick<OwnObjectKind<never>, 'name' | 'apiVersion'>,
 ): StatusError {
-  const [group] = apiVersion.includes('/') ? apiVersion.split('/') : [];
-  const plural = group === undefined ? resource : `${resource}.${group}`;
+  const isOwn = apiVersion === undefined;
+  const plural = isOwn ? `${kind}.${OWN_GROUP}` : kind;
   return new StatusError('NotFound', `${plural} ${JSON.stringify(name)} not found`, {
-    details: { name, kind: resource, ...(group && { group }) },
+    details: { name, kind, ...(isOwn && { group: OWN_GROUP }) },
   });
 }
 
@@ -106,7 +111,7 @@ function documentOf<T extends OwnObject>(
   form: Exclude<ResponseForm, TableForm>,
 ): object {
   const isWhole = form.kind === 'objects';
-  const { kind: name, apiVersion } = isWhole ? kind : partialKind(form);
+  const { kind: name, apiVersion } = isWhole ? typeMeta(kind) : partialKind(form);
   const items = isWhole ? objects : objects.map((object) => partialOf(object, form));
   return isList
     ? { kind: `${name}List`, apiVersion, metadata: {}, items }
@@ -129,7 +134,7 @@ function tableOf<T extends OwnObject>(
   form: TableForm,
   now: number,
 ): object {
-  const { apiVersion, columns } = kind;
+  const { columns } = kind;
   const rows = objects.map((object) => ({
     cells: [
       object.metadata.name,
@@ -140,7 +145,7 @@ function tableOf<T extends OwnObject>(
       form.include === 'None'
         ? null
         : form.include === 'Object'
-          ? { kind: kind.kind, apiVersion, ...object }
+          ? { ...typeMeta(kind), ...object }
           : partialOf(object, form),
   }));
   return {

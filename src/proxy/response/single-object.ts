@@ -50,11 +50,11 @@ export async function fetchSingleObject<T extends OwnObject>(
   if (status === 403)
     throw new StatusError(
       'UpstreamRefusedCredential',
-      `the API server does not let Stonegate read ${kind.resource}; its operator applies what \`stonegate manifests rbac --config FILE\` prints`,
+      `the API server does not let Stonegate read ${kind.name}; its operator applies what \`stonegate manifests rbac --config FILE\` prints`,
     );
   const object = status === 200 ? readObject(kind, readJSON(body), tenant) : undefined;
   if (object !== undefined) return object;
-  throw new StatusError('UpstreamUnavailable', `the API server's answer about ${kind.resource} is unusable`, {
+  throw new StatusError('UpstreamUnavailable', `the API server's answer about ${kind.name} is unusable`, {
     cause: `its status was ${status}`,
   });
 }

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Explain } from '../../../../src/features/explain/explain-request.ts';
 import { createExplanationHandler } from '../../../../src/features/explain/handle-explanation.ts';
-import type { Explanation, ExplanationRequest } from '../../../../src/features/explain/stonegate-v1alpha1.ts';
+import type { Explanation, ExplanationSpec } from '../../../../src/features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
@@ -19,7 +19,7 @@ const EXPLANATION: Explanation = {
 };
 
 async function post(body: string, headers: readonly (readonly [string, string])[] = []) {
-  const asked: { spec: ExplanationRequest['spec']; address: string | undefined }[] = [];
+  const asked: { spec: ExplanationSpec; address: string | undefined }[] = [];
   const explain: Explain = async (spec, { peerAddress: address }) => {
     asked.push({ spec, address });
     return EXPLANATION;

@@ -1,9 +1,10 @@
 /**
- * Informers outlive reloads that change only the connection to the API server, such as a renewed credential.
+ * Components with informers. They outlive reloads that change only the connection to the API server, such as
+ * a renewed credential, which they use at once.
  */
 
+import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
-import type { GenerationBuilder } from '../config/generation.ts';
 import type { Informers, InformerUpstream } from '../kubernetes/informers.ts';
 
 const INFORMERS_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of informers', {
@@ -20,19 +21,19 @@ interface WithInformers {
   readonly informers: Informers;
 }
 
-/**
- * Connects informers with the upstream of a generation, once that is in force.
- *
- * @param component of the generation
- */
-export function connectInformers(
-  generation: GenerationBuilder,
-  component: WithInformers,
+/** @param fingerprint of what the component depends on beside the API server */
+export function componentWithInformers<T extends WithInformers>(
+  { generation, loaded }: Build,
+  type: ComponentType<T>,
   upstream: InformerUpstream,
-): void {
+  { fingerprint, create }: { readonly fingerprint: readonly unknown[]; readonly create: () => T },
+): T {
+  const { server } = loaded.configuration.upstream;
+  const component = generation.component(type, { fingerprint: [server, ...fingerprint], create });
   generation.component(INFORMERS_UPSTREAM, {
     uses: [upstream, component],
     fingerprint: [],
     create: () => ({ connect: () => component.informers.connect(upstream) }),
   });
+  return component;
 }
