@@ -50,14 +50,24 @@ export interface RoleLookup {
   projectNamespaces(identity: Identity, domainID: string | undefined): Promise<readonly string[]>;
 }
 
+type ProjectScope = Extract<RoleAssignment['scope'], { kind: 'project' }>;
+
 /** Assignments have no expiry: only the cache's times bound them. */
 const NO_END = Number.MAX_SAFE_INTEGER;
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
+  /** A user may be in thousands of projects, and a list of namespaces looks up the roles in each of them. */
+  const byNamespace = memoizeByReference((assignments: readonly RoleAssignment[]) =>
+    Map.groupBy(assignments, ({ scope }) => (scope.kind === 'project' ? namespaceOfScope(scope) : '')),
+  );
   const made = memoizeByReference((_: Identity) =>
     memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
   );
+
+  function namespaceOfScope({ project: { id, name, domain } }: ProjectScope): string | undefined {
+    return namespaceOf({ id, name, domainID: domain.id });
+  }
 
   function memoized(
     identity: Identity,
@@ -94,7 +104,9 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
     async inScope(identity, roleScope) {
       if (identity.assignmentsOf === undefined) return identity;
       const { assignments, disabled } = await facts(identity, identity.assignmentsOf);
-      return memoized(identity, assignments, rolesInScope(assignments, roleScope, { disabled, namespaceOf }));
+      const groups = byNamespace(assignments);
+      const concerned = [...new Set(['', roleScope.namespace])].flatMap((name) => groups.get(name) ?? []);
+      return memoized(identity, assignments, rolesInScope(concerned, roleScope, { disabled, namespaceOf }));
     },
     async projectNamespaces(identity, domainID) {
       if (identity.assignmentsOf === undefined || domainID === undefined) return [];

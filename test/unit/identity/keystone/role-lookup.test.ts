@@ -40,11 +40,15 @@ async function setUp(t: Test) {
     configurationDigest: '',
     shared,
   };
+  const computed: string[] = [];
   const lookup = createRoleLookup({
     source,
     assignments: createCredentialCache({ ...common, codec: assignmentsCodec }),
     disabled: createCredentialCache({ ...common, codec: disabledScopesCodec }),
-    namespaceOf: ({ name }) => name,
+    namespaceOf({ name }) {
+      computed.push(name);
+      return name;
+    },
     tagsOf: ({ uid }) => [userTag(uid)],
     disabledTags: [],
   });
@@ -61,7 +65,7 @@ async function setUp(t: Test) {
       expiresAt: Number.MAX_SAFE_INTEGER,
     });
   const inNamespace = (namespace: string) => ({ domainID: acme.id, namespace, cluster: false });
-  return { clock, keystone, directory, lookup, identity, inNamespace, shared };
+  return { clock, keystone, directory, lookup, computed, identity, inNamespace, shared };
 }
 
 t.test('each user of many projects costs one request, besides a few for all users', async (t) => {
@@ -79,6 +83,16 @@ t.test('each user of many projects costs one request, besides a few for all user
   const asked = Object.groupBy(keystone.calls, (call) => call);
   t.equal(asked['GET /v3/role_assignments']?.length, 51, 'one for each user, one for the system');
   t.ok(keystone.calls.length < 60, `${keystone.calls.length} calls for 250 requests`);
+});
+
+t.test('looking up the roles in each of many namespaces takes no more for each than for a few', async (t) => {
+  const { directory, lookup, computed, identity, inNamespace } = await setUp(t);
+  const erin = directory.user('acme', 'erin');
+  const names = Array.from({ length: 40 }, (_, index) => `p${index}`);
+  for (const name of names) directory.assign(erin, 'member', { project: directory.project('acme', name) });
+  const who = identity(erin);
+  for (const name of names) t.not(await lookup.inScope(who, inNamespace(name)), who);
+  t.equal(computed.length, 2 * names.length, 'the namespace of each project is computed twice');
 });
 
 t.test('a user’s roles in one namespace are the same object until they are looked up again', async (t) => {
