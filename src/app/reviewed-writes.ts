@@ -23,7 +23,7 @@ export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPat
   return createReviewPaths({ admission, ...(publishing && { publishing }) }, others);
 }
 
-/** One for all upstreams of a generation. @returns undefined if writes need not wait */
+/** All upstreams of a generation share it. @returns undefined if no write has to wait */
 export function createConfiguredReviewedWrites({
   loaded,
   generation,

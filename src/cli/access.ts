@@ -12,7 +12,7 @@ import {
   SELF_ACCESS_RULES_PATH,
   type SelfAccessRules,
 } from '../features/access-rules/access-rules-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 
@@ -31,7 +31,7 @@ Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 
 const OPTIONS = { namespace: { type: 'string', short: 'n' } } as const;
 
-export const access = askingCommand(
+export const access = createAskingCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values: { namespace }, ask, print, note }) => {
     const query = namespace === undefined ? '' : `?namespace=${encodeURIComponent(namespace)}`;

@@ -9,7 +9,7 @@ import { webhookConfigurations } from '../features/admission/manifests/registrat
 import { RESERVE_RULES } from '../features/quota/rights.ts';
 import { quotaRegistration } from '../features/quota/tenant-quota-manifests.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
-import { command, UsageError } from './command.ts';
+import { createCommand, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { readAuthority } from './given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
@@ -43,7 +43,7 @@ const OPTIONS = {
   namespace: { type: 'string' },
 } as const;
 
-export const admissionManifests = command(
+export const admissionManifests = createCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values, io }, sources: LoadSources) => {
     const { config, 'ca-file': caFile, url, user, namespace = 'stonegate' } = values;

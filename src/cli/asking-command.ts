@@ -1,11 +1,11 @@
 /**
- * A command that asks a running Stonegate: by the options that say which one and with which credential. What
- * it prints is a table, or the object that the table is made of.
+ * Declares a command that asks a running Stonegate: its options say which one, and with which credential. It
+ * prints a table, or the object from which the table is made.
  */
 import {
   type Call,
   type CommandOptions,
-  command,
+  createCommand,
   type Options,
   type OptionValues,
   print,
@@ -13,8 +13,8 @@ import {
 import { DESTINATION_OPTIONS, type Destination, destinationOf } from './destination.ts';
 import { askFor } from './stonegate-api.ts';
 
-interface Asking<Declared extends Options> extends Call<Declared & typeof DESTINATION_OPTIONS> {
-  /** The user may have to log in for it: a mistake on the command line is reported before. */
+interface AskingCall<Declared extends Options> extends Call<Declared & typeof DESTINATION_OPTIONS> {
+  /** May make the user log in, so a command first reports mistakes in its arguments. */
   destination(): Promise<Destination>;
   /** Reads an object of Stonegate's own API; see `askFor`. */
   ask<Answer extends object>(path: string): Promise<Answer>;
@@ -22,12 +22,12 @@ interface Asking<Declared extends Options> extends Call<Declared & typeof DESTIN
 }
 
 /** @param options of the command besides `DESTINATION_OPTIONS` */
-export function askingCommand<const Declared extends Options>(
+export function createAskingCommand<const Declared extends Options>(
   { options, ...others }: CommandOptions<Declared>,
-  run: (asking: Asking<Declared>) => Promise<void>,
+  run: (call: AskingCall<Declared>) => Promise<void>,
 ) {
   const all = { ...options, ...DESTINATION_OPTIONS };
-  return command({ ...others, options: all }, async (call, env: NodeJS.ProcessEnv = process.env) => {
+  return createCommand({ ...others, options: all }, async (call, env: NodeJS.ProcessEnv = process.env) => {
     const { output }: OptionValues<typeof DESTINATION_OPTIONS> = call.values;
     let known: Promise<Destination> | undefined;
     const destination = () => (known ??= destinationOf(call.values, env));

@@ -14,7 +14,7 @@ export interface CommandIO {
   readonly describe?: (accepted: AcceptedWords) => void;
 }
 
-/** For completion. */
+/** What shells complete. */
 export type AcceptedWords = Pick<CommandOptions<Options>, 'options' | 'words'>;
 
 /** @param argv what follows the name. @returns the exit code */
@@ -64,7 +64,7 @@ export type OptionValues<Declared extends Options> = {
   readonly [Name in keyof Parsed<Declared>]?: Parsed<Declared>[Name] | undefined;
 };
 
-/** Prints a line behind the command's name, with the remarks of the error from which it comes. */
+/** Prints a line after the command's name, with the remarks of the error that caused it. */
 export type Note = (line: string, error?: Error) => void;
 
 export interface CommandOptions<Declared extends Options> {
@@ -78,7 +78,7 @@ export interface CommandOptions<Declared extends Options> {
 /** What a command is called with. */
 export interface Call<Declared extends Options> {
   readonly values: OptionValues<Declared>;
-  /** What is no option. */
+  /** The arguments that are not options. */
   readonly words: readonly string[];
   readonly argv: readonly string[];
   readonly io: CommandIO;
@@ -92,7 +92,7 @@ export interface Call<Declared extends Options> {
  *
  * @param run may return an exit code; `parts` are what a caller gives besides the arguments
  */
-export function command<const Declared extends Options, Parts extends unknown[]>(
+export function createCommand<const Declared extends Options, Parts extends unknown[]>(
   accepted: CommandOptions<Declared>,
   run: (call: Call<Declared>, ...parts: Parts) => Promise<number | undefined>,
 ): (argv: readonly string[], io: CommandIO, ...parts: Parts) => Promise<number> {

@@ -4,7 +4,7 @@
  * https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
  * https://fishshell.com/docs/current/cmds/complete.html
  */
-import { type AcceptedWords, type Commands, command, refuseWords, UsageError } from './command.ts';
+import { type AcceptedWords, type Commands, createCommand, refuseWords, UsageError } from './command.ts';
 
 const USAGE = `Usage: stonegate completion bash|zsh|fish
 
@@ -21,7 +21,7 @@ Exit codes: 0 printed, 2 wrong usage.
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-export const completion = command(
+export const completion = createCommand(
   { usage: USAGE, options: {}, words: SHELLS },
   async ({ words: [name, ...more], io }, commands: Commands) => {
     refuseWords(more);

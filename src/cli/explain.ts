@@ -10,7 +10,7 @@ import {
 } from '../features/explain/stonegate-v1alpha1.ts';
 import {
   columns,
-  command,
+  createCommand,
   factRows,
   type OptionValues,
   OUTPUT_OPTION,
@@ -20,7 +20,7 @@ import {
 import { destinationOf } from './destination.ts';
 import { REQUEST_OPTIONS, REQUEST_VERBS, requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL
@@ -93,17 +93,20 @@ export type ExplainWith = (
 
 type Values = OptionValues<typeof OPTIONS>;
 
-export const explain = command(COMMAND, async ({ values, words, note, io }, explainWith: ExplainWith) => {
-  const { config, server, context } = values;
-  if ([config, server, context].filter((value) => value !== undefined).length > 1)
-    throw new UsageError('--config, --server and --context exclude each other');
-  const token = await readGivenToken('--token-file', values['token-file']);
-  const explanation = await (config === undefined
-    ? askServer(words, values, token)
-    : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
-  await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
-  for (const warning of explanation.status.warnings ?? []) note(warning);
-});
+export const explain = createCommand(
+  COMMAND,
+  async ({ values, words, note, io }, explainWith: ExplainWith) => {
+    const { config, server, context } = values;
+    if ([config, server, context].filter((value) => value !== undefined).length > 1)
+      throw new UsageError('--config, --server and --context exclude each other');
+    const token = await readGivenToken('--token-file', values['token-file']);
+    const explanation = await (config === undefined
+      ? askServer(words, values, token)
+      : explainWith(config, specOf(requestOf(words, values), token), (line) => io.stderr(`${line}\n`)));
+    await print(explanation, values.output, () => explanationTable(explanation), io.stdout);
+    for (const warning of explanation.status.warnings ?? []) note(warning);
+  },
+);
 
 function specOf(request: ExplanationSpec['request'], token: string | undefined): ExplanationSpec {
   return { request, ...(token !== undefined && { token }) };
@@ -125,7 +128,7 @@ async function askServer(
     throw new UsageError('the context has no token: name one with --token-file');
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
-  return ownObjects<Explanation>(destination, EXPLANATIONS).create(spec);
+  return createOwnObjectClient<Explanation>(destination, EXPLANATIONS).create(spec);
 }
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {

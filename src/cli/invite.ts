@@ -8,10 +8,10 @@ import {
   OWN_INVITATIONS,
   type ShownInvitation,
 } from '../features/members/invitation-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 
 const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRESS]
        stonegate invite --team TEAM [--email ADDRESS]
@@ -45,7 +45,7 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const invite = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
+export const invite = createAskingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [action, subject, ...more] = words;
   refuseWords(more);
   const { namespace, role, team, email } = values;
@@ -62,7 +62,7 @@ export const invite = askingCommand(COMMAND, async ({ values, words, note, print
       'expected: invite --role ROLE, --team TEAM, list, withdraw ID, show LINK, accept LINK',
     );
   const stonegate = await destination();
-  const invitations = ownObjects<ShownInvitation>(stonegate, OWN_INVITATIONS);
+  const invitations = createOwnObjectClient<ShownInvitation>(stonegate, OWN_INVITATIONS);
   if (isNew) {
     const place = role === undefined ? namespace : (namespace ?? stonegate.namespace);
     const made = await invitations.create({ namespace: place, role, team, email });
@@ -75,7 +75,7 @@ export const invite = askingCommand(COMMAND, async ({ values, words, note, print
     note(`the invitation ${subject} is withdrawn`);
   } else {
     const spec = { token: subject.split('/').at(-1), accept: action === 'accept' };
-    const acceptances = ownObjects<{ readonly status: Offer }>(stonegate, OWN_ACCEPTANCES);
+    const acceptances = createOwnObjectClient<{ readonly status: Offer }>(stonegate, OWN_ACCEPTANCES);
     const answer = await acceptances.create(spec);
     const { status } = answer;
     const what = `${status.inviter} invites you to ${targetText(status)}`;

@@ -9,7 +9,7 @@ import {
   kubeconfigEntries,
   kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
-import { type CommandIO, command, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
+import { type CommandIO, createCommand, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
 import { readAuthority } from './given-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
@@ -104,7 +104,7 @@ export function kubeconfig(
   return addEntries(argv.slice(0, end), io, argv.slice(end + 1), parts);
 }
 
-const addEntries = command(
+const addEntries = createCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values, note, io }, loginWords: readonly string[], parts: KubeconfigParts) => {
     const server = readServer(values.server);

@@ -3,7 +3,7 @@
  * ExecCredential, or at a terminal who is logged in; messages go to standard error.
  */
 import { systemClock } from '../lib/clock.ts';
-import { columns, command } from './command.ts';
+import { columns, createCommand } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { obtainCredential } from './login/credential.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
@@ -12,7 +12,7 @@ import { renewAt } from './login/token-cache.ts';
 
 const OPTIONS = { ...LOGIN_OPTIONS, force: { type: 'boolean' }, print: { type: 'boolean' } } as const;
 
-export const login = command({ usage: LOGIN_USAGE, options: OPTIONS }, async (call) => {
+export const login = createCommand({ usage: LOGIN_USAGE, options: OPTIONS }, async (call) => {
   const { argv, io } = call;
   const { force = false, print = false, ...values } = call.values;
   const { KUBERNETES_EXEC_INFO: info } = process.env;

@@ -6,7 +6,7 @@ import { OWN_ACCESS_TOKENS, type ShownToken } from '../features/tokens/access-to
 import { parseDuration } from '../lib/go-time.ts';
 import { type Note, UsageError } from './command.ts';
 import { readGiven } from './given-file.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 import { readYAML } from './read-yaml.ts';
 import { type StonegateAddress, StonegateAPIError } from './stonegate-api.ts';
 
@@ -36,7 +36,7 @@ export async function makeToken(
     expirationSeconds: expires === undefined ? undefined : secondsIn(option, expires),
   };
   try {
-    return secretIn(await ownObjects<ShownToken>(address, OWN_ACCESS_TOKENS).create(spec), note);
+    return secretIn(await createOwnObjectClient<ShownToken>(address, OWN_ACCESS_TOKENS).create(spec), note);
   } catch (error) {
     // The longest life depends on the scopes and on the server, which says it.
     if (expires !== undefined || !(error instanceof StonegateAPIError)) throw error;

@@ -27,7 +27,7 @@ import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { admissionManifests } from './admission-manifests.ts';
-import { type CommandIO, command, type OptionValues, refuseWords, UsageError } from './command.ts';
+import { type CommandIO, createCommand, type OptionValues, refuseWords, UsageError } from './command.ts';
 import { configurationError } from './configuration-file.ts';
 import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
 import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
@@ -103,33 +103,38 @@ export function manifests(
   return rbacAndDefinitions(argv, io, sources);
 }
 
-const rbacAndDefinitions = command(COMMAND, async ({ values, words, note, io }, sources: LoadSources) => {
-  const [what, ...more] = words;
-  refuseWords(more);
-  if (what === 'crds' || what === 'roles') {
-    const { user, provisioner, constrained, 'service-account': serviceAccount } = values;
-    if ([user, provisioner, constrained, serviceAccount].some((value) => value !== undefined))
-      throw new UsageError(`manifests ${what} takes only --config or --mode`);
-    const { mode } = await needsOfOptions(values, sources, 'arktos');
-    io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
-    return;
-  }
-  if (what !== 'rbac')
-    throw new UsageError('expected: manifests rbac, manifests crds, manifests roles, or manifests admission');
-  const needs = await needsOfOptions(values, sources);
-  const { constrained = false, provisioner = false } = values;
-  if (constrained && (provisioner || needs.mode !== 'shared'))
-    throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
-  const name = provisioner ? 'stonegate-provisioner' : 'stonegate';
-  const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
-  if (provisioner) {
-    io.stdout(provisionerManifests(needs, subject));
-    return;
-  }
-  io.stdout(rbacManifests({ ...needs, constrained }, subject));
-  const configMaps = configMapManifests(needs.configMaps, subject);
-  if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
-});
+const rbacAndDefinitions = createCommand(
+  COMMAND,
+  async ({ values, words, note, io }, sources: LoadSources) => {
+    const [what, ...more] = words;
+    refuseWords(more);
+    if (what === 'crds' || what === 'roles') {
+      const { user, provisioner, constrained, 'service-account': serviceAccount } = values;
+      if ([user, provisioner, constrained, serviceAccount].some((value) => value !== undefined))
+        throw new UsageError(`manifests ${what} takes only --config or --mode`);
+      const { mode } = await needsOfOptions(values, sources, 'arktos');
+      io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
+      return;
+    }
+    if (what !== 'rbac')
+      throw new UsageError(
+        'expected: manifests rbac, manifests crds, manifests roles, or manifests admission',
+      );
+    const needs = await needsOfOptions(values, sources);
+    const { constrained = false, provisioner = false } = values;
+    if (constrained && (provisioner || needs.mode !== 'shared'))
+      throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
+    const name = provisioner ? 'stonegate-provisioner' : 'stonegate';
+    const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
+    if (provisioner) {
+      io.stdout(provisionerManifests(needs, subject));
+      return;
+    }
+    io.stdout(rbacManifests({ ...needs, constrained }, subject));
+    const configMaps = configMapManifests(needs.configMaps, subject);
+    if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
+  },
+);
 
 /** @param otherwise the tenancy mode if no option says it */
 async function needsOfOptions(

@@ -7,11 +7,11 @@ import {
   type MemberSpec,
   type MemberType,
 } from '../features/members/member-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 
 const USAGE = `Usage: stonegate members [-n NAMESPACE]
        stonegate members add NAME ROLE [--type TYPE] [-n NAMESPACE]
@@ -49,22 +49,23 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const members = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
+export const members = createAskingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [action, name, role, ...more] = words;
   refuseWords(more);
-  const type = values.type === undefined ? undefined : TYPES[values.type];
-  const stonegate = { ...(await destination()), onWarning: note };
-  const namespace = values.namespace ?? stonegate.namespace;
-  const here = ownObjects<Member>(stonegate, MEMBERS, namespace);
-  if (action === undefined) {
-    const listed = await here.list();
-    return print(listed, () => tableOf(listed.items));
-  }
   const isKnown = ACTIONS.some((known) => known === action);
-  if (!isKnown || name === undefined || (role === undefined) !== (action === 'remove'))
+  const isComplete = name !== undefined && (role === undefined) === (action === 'remove');
+  if (action !== undefined && !(isKnown && isComplete))
     throw new UsageError(
       'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
     );
+  const type = values.type === undefined ? undefined : TYPES[values.type];
+  const stonegate = { ...(await destination()), onWarning: note };
+  const namespace = values.namespace ?? stonegate.namespace;
+  const here = createOwnObjectClient<Member>(stonegate, MEMBERS, namespace);
+  if (name === undefined) {
+    const listed = await here.list();
+    return print(listed, () => tableOf(listed.items));
+  }
   const show = (changed: Member) => print(changed, () => tableOf([changed]));
   if (role !== undefined && action === 'add') {
     const spec: MemberSpec = { type: type ?? 'User', name, role };

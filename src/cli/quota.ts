@@ -7,10 +7,10 @@ import {
   quotaRows,
   type ShownQuota,
 } from '../features/quota/own-quota-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate quota [--context NAME] [--kubeconfig FILE]
@@ -25,14 +25,18 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in, not reached or no quota, 2 wrong usage.
 `;
 
-export const quota = askingCommand({ usage: USAGE, options: {} }, async ({ destination, print, note }) => {
-  const list = await ownObjects<ShownQuota>(await destination(), OWN_QUOTAS).list();
-  const [shown] = list.items;
-  if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
-  const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
-  await print(object, () => tableOf(shown));
-  if (shown.status.used === undefined) note('nothing was counted yet: what needs more is refused until then');
-});
+export const quota = createAskingCommand(
+  { usage: USAGE, options: {} },
+  async ({ destination, print, note }) => {
+    const list = await createOwnObjectClient<ShownQuota>(await destination(), OWN_QUOTAS).list();
+    const [shown] = list.items;
+    if (shown === undefined) throw new StonegateAPIError('your tenant has no quota');
+    const object = { kind: 'TenantQuota', apiVersion: list.apiVersion, ...shown };
+    await print(object, () => tableOf(shown));
+    if (shown.status.used === undefined)
+      note('nothing was counted yet: what needs more is refused until then');
+  },
+);
 
 function tableOf(shown: ShownQuota): string {
   const lines = quotaRows(shown).map((row) => [

@@ -2,11 +2,11 @@
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
 import { OWN_TEAMS, type ShownTeam } from '../features/members/team-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 
 const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams create NAME [USER...] [--description TEXT]
@@ -34,7 +34,7 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const teams = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
+export const teams = createAskingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [action, name, ...users] = words;
   const isKnown = ACTIONS.some((known) => known === action);
   if (action !== undefined && (!isKnown || name === undefined))
@@ -42,7 +42,7 @@ export const teams = askingCommand(COMMAND, async ({ values, words, note, print,
   if ((action === 'add' || action === 'remove') && users.length === 0)
     throw new UsageError(`expected: teams ${action} NAME USER...`);
   if (action === 'delete') refuseWords(users);
-  const ofTenant = ownObjects<ShownTeam>(await destination(), OWN_TEAMS);
+  const ofTenant = createOwnObjectClient<ShownTeam>(await destination(), OWN_TEAMS);
   if (name === undefined) {
     const list = await ofTenant.list();
     await print(list, () => tableOf(list.items));

@@ -8,11 +8,19 @@ import {
   type ShownToken,
   scopesOf,
 } from '../features/tokens/access-token-v1alpha1.ts';
-import { askingCommand } from './asking-command.ts';
-import { type CommandIO, columns, command, EXIT, type Note, refuseWords, UsageError } from './command.ts';
+import { createAskingCommand } from './asking-command.ts';
+import {
+  type CommandIO,
+  columns,
+  createCommand,
+  EXIT,
+  type Note,
+  refuseWords,
+  UsageError,
+} from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { makeToken, secondsIn, secretIn } from './make-token.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate token create --scope SCOPE… [--rules FILE] --expires 30d
@@ -44,7 +52,7 @@ Exit codes: 0 fine, 1 not logged in, not reached or refused, 2 wrong usage.
 const { output: _output, ...ASKING } = DESTINATION_OPTIONS;
 
 const ACTIONS = {
-  create: command(
+  create: createCommand(
     {
       usage: USAGE,
       options: {
@@ -60,22 +68,22 @@ const ACTIONS = {
       io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
     },
   ),
-  list: askingCommand({ usage: USAGE, options: {} }, async ({ destination, print }) => {
+  list: createAskingCommand({ usage: USAGE, options: {} }, async ({ destination, print }) => {
     const list = await tokensAt(await destination()).list();
     await print(list, () => tableOf(list.items));
   }),
-  rotate: command(
+  rotate: createCommand(
     { usage: USAGE, options: { ...ASKING, overlap: { type: 'string' } }, words: [] },
     async ({ values: { overlap, ...values }, words, note, io }, env: NodeJS.ProcessEnv = process.env) => {
       const [name, ...more] = words;
       if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
       refuseWords(more);
       const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
-      const rotations = ownObjects<ShownToken>(await destinationOf(values, env), OWN_ROTATIONS);
+      const rotations = createOwnObjectClient<ShownToken>(await destinationOf(values, env), OWN_ROTATIONS);
       io.stdout(`${secretIn(await rotations.create(spec), note)}\n`);
     },
   ),
-  revoke: command(
+  revoke: createCommand(
     { usage: USAGE, options: ASKING, words: [] },
     async ({ values, words: names, note, io }, env: NodeJS.ProcessEnv = process.env) => {
       if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
@@ -89,9 +97,12 @@ const ACTIONS = {
   ),
 };
 
-const withoutAction = command({ usage: USAGE, options: ASKING, words: Object.keys(ACTIONS) }, async () => {
-  throw new UsageError('expected: token create, token list, token rotate, or token revoke');
-});
+const withoutAction = createCommand(
+  { usage: USAGE, options: ASKING, words: Object.keys(ACTIONS) },
+  async () => {
+    throw new UsageError('expected: token create, token list, token rotate, or token revoke');
+  },
+);
 
 /** @param argv what follows `token` */
 export function token(argv: readonly string[], io: CommandIO, env = process.env): Promise<number> {
@@ -101,7 +112,7 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
 }
 
 function tokensAt(destination: Destination) {
-  return ownObjects<ShownToken>(destination, OWN_ACCESS_TOKENS);
+  return createOwnObjectClient<ShownToken>(destination, OWN_ACCESS_TOKENS);
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */

@@ -9,11 +9,11 @@ import {
   type WhoCanSpec,
 } from '../features/who-can/who-can-v1alpha1.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { columns, type OptionValues, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE, type Destination } from './destination.ts';
 import { findResource, isOnlyInRules } from './find-resource.ts';
-import { ownObjects } from './own-objects.ts';
+import { createOwnObjectClient } from './own-object-client.ts';
 import { askStonegate } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate who-can VERB RESOURCE[/NAME] [--subresource NAME]
@@ -62,12 +62,12 @@ const { ResourceAccessReview, LocalResourceAccessReview } = WHO_CAN_RESOURCES;
 
 type Values = OptionValues<typeof OPTIONS>;
 
-export const whoCan = askingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
+export const whoCan = createAskingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
   const [verb, target] = questionIn(words, values);
   const stonegate = await destination();
   const { spec, namespace } = await questionOf(verb, target, values, stonegate, note);
   const resource = namespace === undefined ? ResourceAccessReview : LocalResourceAccessReview;
-  const answer = await ownObjects<WhoCanReview>(stonegate, resource, namespace).create(spec);
+  const answer = await createOwnObjectClient<WhoCanReview>(stonegate, resource, namespace).create(spec);
   await print(answer, () => tableOf(answer));
   for (const warning of warningsOf(answer)) note(warning);
 });

@@ -4,7 +4,7 @@
 import { SELF_IDENTITY_PATH, type SelfIdentity } from '../features/explain/stonegate-v1alpha1.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isLastInstant } from '../lib/go-time.ts';
-import { askingCommand } from './asking-command.ts';
+import { createAskingCommand } from './asking-command.ts';
 import { factRows } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 
@@ -20,7 +20,7 @@ ${DESTINATION_USAGE}
 Exit codes: 0 fine, 1 not logged in or not reached, 2 wrong usage.
 `;
 
-export const whoami = askingCommand({ usage: USAGE, options: {} }, async ({ ask, print }) => {
+export const whoami = createAskingCommand({ usage: USAGE, options: {} }, async ({ ask, print }) => {
   const answer = await ask<SelfIdentity>(SELF_IDENTITY_PATH);
   await print(answer, () => tableOf(answer, systemClock.now()));
 });

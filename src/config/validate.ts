@@ -199,7 +199,7 @@ function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[
   ];
 }
 
-/** What users miss for a reason that only the operator can see. */
+/** Warns of settings for which users miss something, and only the operator can see why. */
 export function configurationWarnings({
   access,
   tokens,

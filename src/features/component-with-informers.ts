@@ -21,8 +21,8 @@ interface WithInformers {
   readonly informers: Informers;
 }
 
-/** @param fingerprint of what the component depends on beside the API server */
-export function componentWithInformers<T extends WithInformers>(
+/** @param fingerprint what the component depends on besides the API server's address, which is added here */
+export function createComponentWithInformers<T extends WithInformers>(
   { generation, loaded }: Build,
   type: ComponentType<T>,
   upstream: InformerUpstream,

@@ -1,5 +1,6 @@
 /**
- * A controller that runs on one replica: they agree on it by a lease of the controller's name.
+ * Creates a controller that runs on one replica at a time. The replicas agree on it by a lease with the
+ * controller's name.
  */
 
 import type { Build } from '../config/build.ts';

@@ -99,7 +99,7 @@ class KeyScan {
         }
         case COLON:
           this.#key(last);
-          // Of text that is not JSON, any number of colons would read it again.
+          // In text that is not JSON, each further colon would read the same key again.
           last = '';
           break;
         case COMMA:

@@ -32,7 +32,7 @@ export const MAX_MERGED_LIST = 32 * MEBIBYTE;
 export const MADE_RESPONSES: SharedBound = { total: 96 * MEBIBYTE, perKey: MAX_MERGED_LIST };
 /** The RBAC index; the default of `access.maxIndexBytes`. */
 export const INDEX_BYTES = 96 * MEBIBYTE;
-/** Bodies under inspection. */
+/** Bodies that Stonegate reads, to inspect them or to respond to the requests itself. */
 export const INSPECTED_BODIES: SharedBound = { total: 32 * MEBIBYTE, perKey: 8 * MEBIBYTE };
 /** Discovery documents of tenants: a few forms of the large OpenAPI document beside all small ones. */
 export const TENANT_DISCOVERY_BYTES = 32 * MEBIBYTE;

@@ -18,7 +18,7 @@ import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { Outcome, RequestObserver } from '../observability/request-observer.ts';
 import { accountOf } from './acting-tenant.ts';
-import type { ForwardFirst, Handled, OwnResponse, RequestHook } from './feature.ts';
+import type { ForwardFirst, Handled, OwnResponse, RequestHook, RouteHandler } from './feature.ts';
 import { isServedByAPIServer } from './impersonation/built-in-groups.ts';
 import { isFilteredWatch } from './request/accepted-types.ts';
 import type { BodyInspection, Inspected } from './request/inspect-body.ts';
@@ -64,9 +64,19 @@ export function deliver(delivery: Delivery): Promise<RelayResult> {
   const handler = stages.handlers[outgoing.kind];
   if (handler === undefined) return forward(delivery);
   if (!FILTERED_ROUTES.has(outgoing.kind)) requireScope(outgoing, stages.mode);
+  return handle(delivery, handler);
+}
+
+async function handle(delivery: Delivery, handler: RouteHandler): Promise<RelayResult> {
+  const { outgoing, stages } = delivery;
   const release = stages.bodies.reserve(outgoing);
-  const handling = release === undefined ? handler(outgoing) : handler(outgoing).finally(release);
-  return handling.then((handled) => write(delivery, handled));
+  let handled: Handled;
+  try {
+    handled = await handler(outgoing);
+  } finally {
+    release?.();
+  }
+  return write(delivery, handled);
 }
 
 function write(delivery: Delivery, handled: Handled): RelayResult | Promise<RelayResult> {

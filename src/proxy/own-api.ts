@@ -27,7 +27,7 @@ export interface OwnResource {
    * may name it.
    */
   readonly verbs: readonly (keyof typeof METHOD_OF)[];
-  /** Absent: those of the verbs. */
+  /** If absent, the methods follow from the verbs. */
   readonly methods?: readonly string[];
   /** Why it is not served with this configuration: continues "selfaccessrules …". */
   readonly unavailable?: string;

@@ -3,7 +3,7 @@
  * revoked right ends at once and not when the entries expire.
  */
 import { type DropTarget, drop } from '../../cache/drops.ts';
-import { command, UsageError } from '../../cli/command.ts';
+import { createCommand, UsageError } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
 import { withComponents } from './with-components.ts';
@@ -31,7 +31,7 @@ const OPTIONS = {
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ['drop'] } as const;
 
-export const cacheDrop = command(COMMAND, async ({ values, words, io }) => {
+export const cacheDrop = createCommand(COMMAND, async ({ values, words, io }) => {
   const { config, user, tenant } = values;
   if (words.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
   const target = targetOf(user, tenant);

@@ -154,8 +154,8 @@ async function unjudgedWarnings(
 
 const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
 
-/** Which section needs which custom resource, and what happens without it. */
-const STORED = [
+/** The custom resources that sections need, and what happens without them. */
+const NEEDED_RESOURCES = [
   ['quota', TENANT_QUOTAS, 'tenants create nothing that the admission webhook asks a quota about'],
   ['tokens', STORED_TOKENS, 'no user can make or use an access token'],
   ['members', TEAMS, 'there are no teams'],
@@ -171,7 +171,7 @@ async function policyWarnings(
     ...resourcesOfPolicies(enabled)
       .filter(({ group }) => group === TENANCY_GROUP)
       .map((kind) => ['authorization', kind, 'none grants anything'] as const),
-    ...STORED.filter(([section]) => configuration[section] !== undefined),
+    ...NEEDED_RESOURCES.filter(([section]) => configuration[section] !== undefined),
   ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
     const names = needed.map(([, { resource }]) => resource);

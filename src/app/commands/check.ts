@@ -7,7 +7,7 @@ import {
   type CommandIO,
   ConfigurationError,
   columns,
-  command,
+  createCommand,
   EXIT,
   OUTPUT_OPTION,
   print,
@@ -56,7 +56,7 @@ const OPTIONS = {
 } as const;
 
 /** The clock is for the validity of certificates. */
-export const check = command(
+export const check = createCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values, io }, sources: LoadSources = systemSources, clock: Clock = systemClock) => {
     const { config, offline = false, strict = false, output = 'table' } = values;

@@ -2,7 +2,7 @@
  * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
  * serving process is needed.
  */
-import { command } from '../../cli/command.ts';
+import { createCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { createCommandPublishing } from '../../features/publishing/feature.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
@@ -31,7 +31,7 @@ const OPTIONS = {
   remove: { type: 'boolean' },
 } as const;
 
-export const publish = command({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
+export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
   const { config, 'dry-run': dryRun = false, remove = false } = values;
   const loaded = await readConfiguration(config);
   if (loaded.configuration.publishing === undefined && !remove)

@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { command, EXIT, UsageError } from '../../cli/command.ts';
+import { createCommand, EXIT, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
 import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
@@ -57,7 +57,7 @@ const OPTIONS = {
   only: { type: 'string', choices: ['admission'] },
 } as const;
 
-export const serve = command({ usage: USAGE, options: OPTIONS }, async ({ values }) => {
+export const serve = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values }) => {
   const { config: file, keep = false, only } = values;
   if (file === undefined) throw new UsageError('--config FILE is required');
   if (only !== undefined) return start(file, loadAdmission, serveAdmission);

@@ -3,7 +3,7 @@
  * to Keystone and the API server; no serving process is needed.
  */
 
-import { columns, command } from '../../cli/command.ts';
+import { columns, createCommand } from '../../cli/command.ts';
 import { readConfiguration } from '../../cli/configuration-file.ts';
 import { createProvisioning } from '../../features/bindings/feature.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
@@ -41,7 +41,7 @@ const OPTIONS = {
 const REFUSED_REMEDY =
   'Correct what is refused, or leave it out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
 
-export const sync = command({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
+export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
   const loaded = await readConfiguration(values.config);
   const { tenancy, authentication, bindings, quota } = loaded.configuration;
   return withComponents(loaded, async (build) => {

@@ -7,7 +7,7 @@ import { usageLineSchema } from '../../features/usage/usage-v1alpha1.ts';
 import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { command, UsageError } from '../command.ts';
+import { createCommand, UsageError } from '../command.ts';
 import { csvOf, gapText, jsonOf, tableOf } from './usage-output.ts';
 import { GROUPINGS, type Grouping, UsageSums } from './usage-sums.ts';
 
@@ -43,7 +43,7 @@ const OPTIONS = {
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: [] } as const;
 
-export const usage = command(COMMAND, async ({ values, words: files, note, io }) => {
+export const usage = createCommand(COMMAND, async ({ values, words: files, note, io }) => {
   if (files.length === 0) throw new UsageError('which files? "-" is standard input');
   const by = GROUPINGS.find((grouping) => grouping === values.by) ?? 'tenant';
   const from = timeOf('--from', values.from) ?? Number.NEGATIVE_INFINITY;

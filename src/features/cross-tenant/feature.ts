@@ -7,7 +7,7 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
 import type { Policies } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
-import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { abacPoliciesOf } from './abac-file.ts';
 import { administrationSettings } from './administrations-configuration.ts';
 import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
@@ -68,7 +68,7 @@ export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefi
 function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySources {
   const { loaded, runtime, upstream } = build;
   const { systemTenant } = loaded.configuration.tenancy;
-  return componentWithInformers(build, POLICY_SOURCES, upstream, {
+  return createComponentWithInformers(build, POLICY_SOURCES, upstream, {
     fingerprint: [systemTenant, enabled],
     create: () => new PolicySources({ ...runtime, enabled, systemTenant, upstream }),
   });

@@ -114,8 +114,8 @@ export const CROSS_TENANT_POLICIES: CustomResource = {
   kind: 'CrossTenantPolicy',
   shortName: 'ctp',
   description: 'Lets users of other tenants into the tenant of the object.',
-  // Spelled so, its objects work in every tenant, and tenants can still be deleted: the tenant controller
-  // would wait for ever for a definition that is labelled `forced`.
+  // With this spelling its objects work in every tenant, and tenants can still be deleted: the tenant
+  // controller would wait for ever for a definition that is labelled `forced`.
   labels: { [CRD_SHARING_POLICY]: 'Forced' },
   spec: crossTenantPolicySpecSchema,
   columns: COMMON_COLUMNS,

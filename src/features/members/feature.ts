@@ -15,7 +15,7 @@ import type { OwnResource } from '../../proxy/own-api.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { createKeystoneNames } from '../who-can/feature.ts';
@@ -172,7 +172,7 @@ function createInvitationService(
 
 function knownInvitations(build: FeatureBuild, upstream: Upstream, path: string): KnownInvitations {
   const { runtime } = build;
-  return componentWithInformers(build, KNOWN_INVITATIONS, upstream, {
+  return createComponentWithInformers(build, KNOWN_INVITATIONS, upstream, {
     fingerprint: [path],
     create() {
       const { clock, logger } = runtime;

@@ -63,7 +63,7 @@ export interface MembersPlace {
   readonly teams: TeamDirectory;
 }
 
-/** Grants of all members: users who write bindings decide how many there are, and each takes time. */
+/** The most grants of a namespace's members. Users who write bindings decide how many there are. */
 const MAX_GRANTS = 10_000;
 
 /**
@@ -98,7 +98,7 @@ function createGrantCount({ namespace }: MembersPlace): CountGrants {
     if (left >= 0) return;
     throw new StatusError(
       'ListTooLarge',
-      `the bindings that count in ${JSON.stringify(namespace)} give more than ${MAX_GRANTS} roles to users, groups and members of teams: its members are not listed or changed here; kubectl get rolebindings -n ${namespace} shows the bindings`,
+      `the bindings that count in ${JSON.stringify(namespace)} give more than ${MAX_GRANTS} roles to users, groups and members of teams: its members are not listed or changed here; kubectl get rolebindings -n ${namespace}, and kubectl get clusterrolebindings, show the bindings`,
     );
   };
 }

@@ -8,7 +8,7 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
@@ -53,7 +53,7 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
   const { members, tenancy } = loaded.configuration;
   if (members === undefined || upstream === undefined) return undefined;
   const place = operatorPlace(members, tenancy);
-  return componentWithInformers(build, MEMBERSHIPS, upstream, {
+  return createComponentWithInformers(build, MEMBERSHIPS, upstream, {
     fingerprint: [place],
     create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
   });

@@ -61,7 +61,7 @@ export async function listVisible(
   return { status: 200, headers: JSON_HEADERS, body };
 }
 
-/** Characters of a list. Indenting takes twenty times as long as the list itself. */
+/** Characters of the longest list that is indented: that takes twenty times as long as making the list. */
 const MAX_INDENTED = 256 * 1024;
 
 function indented(text: string): string {

@@ -103,7 +103,7 @@ function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 
-/** One run, for `stonegate publish`. */
+/** What `stonegate publish` plans with, and writes to. */
 export function createCommandPublishing(
   loaded: LoadedConfiguration,
   fetcher: UpstreamFetcher,

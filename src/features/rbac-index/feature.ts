@@ -18,7 +18,7 @@ import { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
 import { RBACIndex } from '../../rbac/rbac-index.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { componentWithInformers } from '../component-with-informers.ts';
+import { createComponentWithInformers } from '../component-with-informers.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
 import { createRBACInformers } from './rbac-informers.ts';
@@ -59,7 +59,7 @@ function createIndexComponent(build: FeatureBuild): IndexComponent | undefined {
   const { systemTenant } = tenancy;
   if (!access.index) return undefined;
   const hasTenants = createTenancyMode(loaded.configuration).readsTenantFromPath;
-  return componentWithInformers(build, RBAC_INDEX, upstream, {
+  return createComponentWithInformers(build, RBAC_INDEX, upstream, {
     fingerprint: fingerprintOfIndex(build),
     create: () =>
       new IndexComponent({

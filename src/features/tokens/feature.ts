@@ -14,7 +14,7 @@ import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
-import { componentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
@@ -72,7 +72,7 @@ export function createTokens(
   const { clock, random } = runtime;
   const place = operatorPlace(section, tenancy);
   const objects = createObjects(upstream);
-  const known = componentWithInformers(build, KNOWN_TOKENS, upstream, {
+  const known = createComponentWithInformers(build, KNOWN_TOKENS, upstream, {
     fingerprint: [place],
     create() {
       const onEnded = (id: string) => {

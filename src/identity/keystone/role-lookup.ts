@@ -57,7 +57,10 @@ const NO_END = Number.MAX_SAFE_INTEGER;
 
 export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const { source, namespaceOf } = options;
-  /** A user may be in thousands of projects, and a list of namespaces looks up the roles in each of them. */
+  /**
+   * A user may be in thousands of projects, and a list of namespaces looks up the roles in each of them. The
+   * empty key has the assignments on domains and on the system.
+   */
   const byNamespace = memoizeByReference((assignments: readonly RoleAssignment[]) =>
     Map.groupBy(assignments, ({ scope }) => (scope.kind === 'project' ? namespaceOfScope(scope) : '')),
   );

@@ -19,7 +19,7 @@ import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
 import { innermost } from './oidc-login-error.ts';
 import { discoverProvider } from './oidc-provider.ts';
 
-/** Milliseconds after failed fetches. */
+/** Milliseconds to wait after failed fetches. */
 const RETRY = { first: 1_000, longest: 60_000 };
 
 export interface IssuerKeysOptions {

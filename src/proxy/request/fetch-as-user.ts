@@ -1,6 +1,6 @@
 /**
- * A request of Stonegate's own as the user of a client's request, with the client's headers but those that
- * are about the client's body, or ask for another form, version or part of the response.
+ * Sends a request of Stonegate's own as the user of a client's request. It has the client's headers, except
+ * those that describe the client's body or ask for another form, version or part of the response.
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
@@ -9,7 +9,7 @@ import type { HeaderField } from '../../lib/header-list.ts';
 import { accountOf } from '../acting-tenant.ts';
 import type { Outgoing } from '../request-context.ts';
 
-const OF_THE_CLIENTS_REQUEST: ReadonlySet<string> = new Set([
+const DROPPED_FIELDS: ReadonlySet<string> = new Set([
   'content-type',
   'content-encoding',
   'accept',
@@ -22,7 +22,7 @@ const OF_THE_CLIENTS_REQUEST: ReadonlySet<string> = new Set([
   'range',
 ]);
 
-export interface AsUser {
+export interface RequestAsUser {
   readonly path: string;
   /** Empty if there is none. */
   readonly query: string;
@@ -36,10 +36,10 @@ export interface AsUser {
 export function fetchAsUser(
   fetcher: UpstreamFetcher,
   outgoing: Outgoing,
-  { path, query, accept = JSON_TYPE, body }: AsUser,
+  { path, query, accept = JSON_TYPE, body }: RequestAsUser,
 ): Promise<UpstreamResponse> {
   const { exchange, sender, upstreamHeaders } = outgoing;
-  const others = upstreamHeaders.filter(([name]) => !OF_THE_CLIENTS_REQUEST.has(name.toLowerCase()));
+  const others = upstreamHeaders.filter(([name]) => !DROPPED_FIELDS.has(name.toLowerCase()));
   const headers: HeaderField[] = [...others, ['Accept', accept]];
   const common = {
     account: accountOf(outgoing),

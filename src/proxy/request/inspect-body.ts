@@ -1,7 +1,8 @@
 /**
  * Reads the bodies that a body rule has to see before they are forwarded, those in protobuf that the
  * API server would misread, and those of writes for which others wait. The body is read whole, bounded in
- * size, time and memory; what is forwarded is exactly what the rules have seen.
+ * size, time and memory; what is forwarded is exactly what the rules have seen. The bodies that handlers read
+ * themselves count against the same memory.
  */
 
 import { StatusError } from '../../errors/status-error.ts';

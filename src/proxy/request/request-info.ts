@@ -153,8 +153,8 @@ function resourceRequest(
   const subresource = verbPrefix === 'proxy' ? '' : (decoded[resourceAt + 2] ?? '');
   const resource = decoded[resourceAt] ?? '';
   const asked = verbPrefix ?? VERBS.get(method) ?? '';
-  // Before it is read, which takes long if it has many broken escapes. What is behind `proxy` reads its query
-  // by its own rules.
+  // The query is checked before it is read: reading many broken escapes takes long. What is behind `proxy`
+  // reads its query by its own rules.
   const isOfWorkload = isWorkload({ isResourceRequest: true, apiPrefix, resource, subresource, verb: asked });
   if (!isOfWorkload) assertQuery(query);
   const { verb, name } = verbAndName(asked, pathName, query);

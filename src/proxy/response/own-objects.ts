@@ -31,7 +31,7 @@ export interface OwnObjectMeta {
 
 /** A resource of Stonegate's own API, or one that it answers instead of the API server. */
 export interface OwnObjectKind<T extends OwnObject> extends Pick<OwnResource, 'name' | 'kind'> {
-  /** Of a kind of the API server's core group; absent: that of Stonegate's own API. */
+  /** `v1` for a kind of the API server's core group. If absent, the kind is of Stonegate's own API. */
   readonly apiVersion?: 'v1';
   /** The columns of its table between the name and the age. */
   readonly columns: readonly (readonly [name: string, description: string, cell: (object: T) => string])[];

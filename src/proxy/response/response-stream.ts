@@ -1,6 +1,7 @@
 /**
  * A response of Stonegate's own without an end (a watch), written event by event. What its client does not
- * take counts against the tenant's memory, and a client for which there is no room is disconnected.
+ * take, and what the watch itself holds, counts against the tenant's memory; a client for which there is no
+ * room is disconnected.
  */
 
 import { StatusError } from '../../errors/status-error.ts';
@@ -91,7 +92,7 @@ class WrittenStream implements ResponseStream {
     if (!this.#reserve())
       throw new StatusError(
         'TenantRateExceeded',
-        'Too many requests, please try again later: too many watches with long selectors are open',
+        'Too many requests, please try again later: open watches and unread responses take too much memory',
       );
   }
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { columns, command, OUTPUT_OPTION, print } from '../../../src/cli/command.ts';
+import { columns, createCommand, OUTPUT_OPTION, print } from '../../../src/cli/command.ts';
 import { printedBy } from '../../support/printed-io.ts';
 
 const OPTIONS = {
@@ -8,7 +8,7 @@ const OPTIONS = {
   output: OUTPUT_OPTION,
 } as const;
 
-const tryIt = command({ usage: 'Usage: stonegate try-it\n', options: OPTIONS }, async () => 0);
+const tryIt = createCommand({ usage: 'Usage: stonegate try-it\n', options: OPTIONS }, async () => 0);
 
 const run = (...argv: string[]) => printedBy(tryIt, argv);
 

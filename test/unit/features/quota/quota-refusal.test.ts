@@ -14,7 +14,7 @@ t.test('the message says if only requests in progress stand in the way', async (
   });
 });
 
-t.test('a refusal that can be retried says when', async (t) => {
+t.test('D207 a refusal that can be retried says when: 429 with Retry-After', async (t) => {
   t.match(refusalOf({ kind: 'contended' }, 'acme', HARD), { code: 429, retryAfterSeconds: 1 });
   t.match(refusalOf({ kind: 'full' }, 'acme', HARD), { code: 429, retryAfterSeconds: 5 });
   t.match(refusalOf({ kind: 'absent' }, 'acme', HARD), { code: 503 });

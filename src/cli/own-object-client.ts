@@ -1,6 +1,6 @@
 /**
- * Requests about the objects of one resource of Stonegate's own API. A description in the features says what
- * the resource is called.
+ * Lists, reads and changes the objects of one resource of Stonegate's own API. The feature's description
+ * names the resource and its kind.
  */
 import { API_VERSION as apiVersion, askFor, askStonegate, type StonegateAddress } from './stonegate-api.ts';
 
@@ -14,7 +14,7 @@ export interface OwnList<T> {
  *
  * @param namespace of the objects; undefined for a resource outside of namespaces
  */
-export function ownObjects<T extends object>(
+export function createOwnObjectClient<T extends object>(
   address: StonegateAddress,
   { name, kind }: { readonly name: string; readonly kind: string },
   namespace?: string,
