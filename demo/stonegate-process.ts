@@ -1,9 +1,9 @@
 /** Stonegate as a user runs it: a process of its own, whose log goes into a file. */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { readIfThere } from '../src/lib/file-errors.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 /** Milliseconds. */
@@ -44,7 +44,7 @@ export async function startStonegateProcess(options: {
   }).then(async (how) => {
     over.abort();
     process.off('exit', kill);
-    const lines = (await readFile(logFile, 'utf8')).trimEnd().split('\n').slice(-5);
+    const lines = ((await readIfThere(logFile)) ?? '').trimEnd().split('\n').slice(-5);
     return [`Stonegate has ended (${how}). The last lines of ${logFile}:`, ...lines].join('\n');
   });
   const stop = async () => {

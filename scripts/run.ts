@@ -14,6 +14,9 @@ import { stringify } from 'yaml';
  */
 const COMPILE_CACHE = resolve('node_modules/.cache/compile');
 
+/** What tap-parser says of a program without output, such as one that uses another test framework. */
+const NO_TESTS = 'no tests found';
+
 /** Files at once: many tests wait for other processes, so that two would leave two processors idle. */
 const JOBS = 3;
 
@@ -103,7 +106,10 @@ function follow(parser: Parser, totals: Totals, above: readonly string[]): void 
  */
 function countEmpty(skipReason: string, totals: Totals, names: readonly string[]): void {
   if (skipReason === '' && names.length > 1) totals.passed += 1;
-  else {
+  else if (skipReason === NO_TESTS) {
+    totals.failed += 1;
+    console.log(`not ok: ${names.join(' > ')}: no tests of tap were found`);
+  } else {
     totals.skipped += 1;
     console.log(`skipped: ${names.join(' > ')}: ${skipReason || 'no test in it'}`);
   }

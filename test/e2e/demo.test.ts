@@ -1,7 +1,7 @@
 /** The demo as a user runs it: a command whose output is read, and a kubeconfig that is used. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -164,6 +164,15 @@ t.test('the demo is ready for each of its users', async (t) => {
     t.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
     t.notOk(existsSync(join(folder, 'pid')));
   });
+});
+
+t.test('Ctrl-C ends the demo although its folder was removed', async (t) => {
+  const folder = t.testdir();
+  const demo = startDemo(t, '--folder', folder);
+  await demo.printed(READY);
+  rmSync(folder, { recursive: true });
+  demo.child.kill('SIGINT');
+  t.equal(await demo.ended(), 0, demo.output);
 });
 
 t.test('the demo reports that Stonegate has died, and exits with 1', async (t) => {

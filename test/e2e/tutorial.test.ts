@@ -45,6 +45,10 @@ t.test('a reader can follow the page', { skip: findKubectls().length === 0 && NO
   writeFileSync(tokenFile, 'provisioner');
   const configuration = { bindings: { credential: { tokenFile } } };
   const stonegate = await startStonegate(t, { folder: join(folder, '.demo'), configuration });
+  // As in the demo, alice has two projects.
+  const { directory } = stonegate.keystone;
+  const batch = directory.project('acme', 'batch');
+  directory.assign(directory.user('acme', 'alice'), 'reader', { project: batch });
   const note = join(folder, 'page');
   const { env } = readersShell(folder);
   makeCommand(

@@ -123,7 +123,7 @@ async function walk(
     const authorized = await trail.stage(
       'authorize',
       () => authorize(acting, stages),
-      () => 'no authorizer objects',
+      () => 'every authorizer allows the request',
     );
     await trail.stage(
       'admit',
