@@ -152,10 +152,20 @@ export async function compareKubectl(
   }
 }
 
+/**
+ * What kubectl says if the API server ends a WebSocket before kubectl has set up its streams: the error is
+ * lost. Which is first is chance.
+ * https://pkg.go.dev/k8s.io/client-go/tools/remotecommand
+ */
+const TOO_LATE = /closed all streams/;
+
 async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace: string) {
   const results: { code: number | null; stdout: string; stderr: string }[] = [];
   for (const { words, stdin } of commands) {
-    const { code, stdout, stderr } = await kubectl.run(['-n', namespace, ...words], stdin);
+    const run = () => kubectl.run(['-n', namespace, ...words], stdin);
+    let result = await run();
+    while (TOO_LATE.test(result.stderr)) result = await run();
+    const { code, stdout, stderr } = result;
     results.push({ code, stdout: comparable(stdout, namespace), stderr: comparable(stderr, namespace) });
   }
   return results;
