@@ -18,6 +18,11 @@ const SPDY_PROTOCOL = 'v4.channel.k8s.io';
 const FORWARD_PROTOCOL = 'portforward.k8s.io';
 const TUNNELLED_FORWARD = 'SPDY/3.1+portforward.k8s.io';
 const CLOSE_CHANNEL = 255;
+/**
+ * Milliseconds until a command begins over WebSocket. A kubelet needs them to start a process, and client-go
+ * drops what it receives before it has set up its streams.
+ */
+const START = 20;
 
 export type RemoteKind = 'exec' | 'attach' | 'portforward';
 
@@ -92,7 +97,8 @@ function overWebSocket(
       forwardPorts(new SpdyConnection(createWebSocketStream(webSocket), Buffer.alloc(0)), pod);
       return;
     }
-    run(kind, query, webSocketChannels(webSocket, query, protocol), pod);
+    const channels = webSocketChannels(webSocket, query, protocol);
+    setTimeout(run, START, kind, query, channels, pod);
   });
 }
 
