@@ -49,7 +49,7 @@ export interface AppOptions {
   readonly onStep?: (step: string) => void;
 }
 
-/** What a process serves: everything, or the admission webhook alone. */
+/** Either everything, or the admission webhook alone, as one process serves it. */
 export interface ServingApp {
   /** The address of its first listener. */
   readonly address: AddressInfo;

@@ -14,7 +14,7 @@ export interface CommandIO {
   readonly describe?: (accepted: AcceptedWords) => void;
 }
 
-/** What shells complete. */
+/** Shells complete these. */
 export type AcceptedWords = Pick<CommandOptions<Options>, 'options' | 'words'>;
 
 /** @param argv what follows the name. @returns the exit code */
@@ -75,7 +75,7 @@ export interface CommandOptions<Declared extends Options> {
   readonly words?: readonly string[];
 }
 
-/** What a command is called with. */
+/** The arguments of one call, parsed, and where its output goes. */
 export interface Call<Declared extends Options> {
   readonly values: OptionValues<Declared>;
   /** The arguments that are not options. */

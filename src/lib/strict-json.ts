@@ -99,7 +99,7 @@ class KeyScan {
         }
         case COLON:
           this.#key(last);
-          // In text that is not JSON, each further colon would read the same key again.
+          // Otherwise each further colon, which is possible in malformed text, would read the same key again.
           last = '';
           break;
         case COMMA:

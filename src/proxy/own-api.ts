@@ -18,7 +18,7 @@ export interface OwnResource {
   /** The name of the resource in paths. */
   readonly name: string;
   readonly shortNames?: readonly string[];
-  /** In lower case it is the singular of the name. */
+  /** The singular of the resource's name is the kind in lower case. */
   readonly kind: string;
   /** If true, it is requested in a namespace, else outside of all. In Arktos, both within the tenant. */
   readonly namespaced: boolean;

@@ -19,7 +19,7 @@ import {
 } from './namespaces-request.ts';
 import type { VisibleChange, VisibleNamespaces } from './visible-namespaces.ts';
 
-/** Memory of a selector for each character: many short values take the most. */
+/** Each character of a selector takes up to so many bytes of memory: many short values take the most. */
 const BYTES_PER_CHARACTER = 12;
 
 /** @throws StatusError RequestMalformed, NotAcceptable */

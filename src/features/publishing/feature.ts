@@ -103,7 +103,7 @@ function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
   return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 
-/** What `stonegate publish` plans with, and writes to. */
+/** The plan of `stonegate publish`, and the objects to which it is applied. */
 export function createCommandPublishing(
   loaded: LoadedConfiguration,
   fetcher: UpstreamFetcher,
