@@ -100,7 +100,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const maxHeaderBytes = configuration.upstream.headerBytes;
   const ownBodies = { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } };
   const owners = createConfiguredOwners(build, credentials, roles);
-  const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies });
+  const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies, access: index });
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
   const subjects = createAccessSubjects(asUser);
   const bodyRules = () => stages.bodyRules;

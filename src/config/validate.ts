@@ -203,13 +203,19 @@ function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[
 export function configurationWarnings({
   access,
   tokens,
+  tenancy,
   authentication: { keystone },
-}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'authentication'>): Problem[] {
+}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'tenancy' | 'authentication'>): Problem[] {
   return broken([
     [
       'access.authorizers',
       access.index && filteringMode(access) === 'off',
       'lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+    ],
+    [
+      'access.index',
+      tokens !== undefined && tenancy.mode === 'shared' && !access.index,
+      'is off, so the scopes read and tenant/LEVEL of access tokens cover nothing: the labels of namespaces are read from the index',
     ],
     [
       'authentication.keystone.roleAssignments',

@@ -18,8 +18,8 @@ export function outsideReason(scope: TokenScope | undefined, question: Question)
 }
 
 /** For users, without a full stop. */
-export function outsideScopeText({ id, text }: TokenScope): string {
-  return `the access token ${id} does not allow it: its scopes are ${text}`;
+export function outsideScopeText({ id, described }: TokenScope): string {
+  return `the access token ${id} does not allow it: its scopes are ${described}`;
 }
 
 /** Why the rules are incomplete if `isTooWide` is set: for users, without a full stop. */

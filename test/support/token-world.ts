@@ -15,6 +15,7 @@ import type { Question } from '../../src/kubernetes/authorizer-attributes.ts';
 import { timestamp } from '../../src/lib/go-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createTenantNamespaces } from '../../src/rbac/tenant-namespaces.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { UserReference } from '../../src/tenancy/keystone-v3.ts';
@@ -116,6 +117,7 @@ export function createTokenWorld() {
         authenticator: createTokenAuthenticator({
           ...checks,
           mode,
+          namespacesOf: createTenantNamespaces(undefined),
           informer: news,
           used: (token) => used(token),
         }),

@@ -49,7 +49,7 @@ export function compileAccessRules(
   const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
   const isAboutCluster = selection.namespace === undefined;
   const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];
-  const ofOthers = rulesOf(clusterRoles(index, subject.other));
+  const ofOthers = rulesOf(clusterRoles(index, subject.other), NOWHERE);
   const otherNamespaces = room.rules(ofOthers);
   const places = placesOf(index, subject, selection.namespace).map(({ roles, names }) => ({
     names,
@@ -124,6 +124,8 @@ function bytesOfRules(rules: readonly PolicyRule[]): number {
   return contentOf(rules).bytes;
 }
 
+/** No namespace has this name. */
+const NOWHERE = '*';
 const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
 
 /** @param cut reduces a rule to the scope of an access token */
@@ -175,12 +177,14 @@ interface Place {
  */
 function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
   const { other, namespaces } = subject;
-  const named: ReadonlySet<string> = other.scope?.namespaces ?? new Set();
+  const { scope } = other;
   const alike = new Map<string, Place & { readonly bytes: number }>();
   const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
     if (only !== undefined && name !== only) return;
     const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
-    const key = [...roles.keys(), ...(named.has(name) ? [name] : [])].sort().join();
+    const key = [...roles.keys(), ...(scope ? [`scope ${contentOf(scope.rulesIn(name)).digest}`] : [])]
+      .sort()
+      .join();
     const known = alike.get(key);
     if (known !== undefined) known.names.push(name);
     else {
@@ -190,7 +194,7 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
   };
   const ofOther = clusterRoles(index, other);
   const rolesOfOther = rolesByNamespace(index, other);
-  for (const name of new Set([...rolesOfOther.keys(), ...named]))
+  for (const name of new Set([...rolesOfOther.keys(), ...(scope?.namespaces() ?? [])]))
     if (name !== '' && !namespaces.has(name)) add(name, ofOther, rolesOfOther.get(name));
   for (const [name, user] of namespaces) {
     const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));

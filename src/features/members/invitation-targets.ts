@@ -74,8 +74,10 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
       'team' in target
         ? giveMembership(inviter, target.team, username, request)
         : giveRole(inviter, target, username, request),
-    isInScope: (identity, target) =>
-      identity.accessToken?.allows(givingQuestion(target, homeOf(identity))) ?? true,
+    isInScope(identity, target, verb) {
+      const giving = givingQuestion(target, homeOf(identity));
+      return identity.accessToken?.allows(verb === 'give' ? giving : { ...giving, verb }) ?? true;
+    },
     async givenBy(identity) {
       const home = homeOf(identity);
       const subject = await requests.subjectOf(identity);

@@ -51,8 +51,8 @@ export interface InvitationTargets {
     username: string,
     request: InvitationRequest & { readonly dryRun: boolean },
   ): Promise<void>;
-  /** Whether the user's credential may give it: an access token has less than the user's rights. */
-  isInScope(identity: Identity, target: Target): boolean;
+  /** Whether the user's credential may give it, or read who has it: an access token may do less. */
+  isInScope(identity: Identity, target: Target, verb: 'give' | 'get'): boolean;
   /** Which targets the user may give. */
   givenBy(identity: Identity): Promise<(target: Target) => boolean>;
 }
@@ -190,7 +190,7 @@ export function createInvitations(options: InvitationsOptions) {
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
-      if (!targets.isInScope(identity, target))
+      if (!targets.isInScope(identity, target, 'give'))
         throw new StatusError('AccessDenied', 'the scopes of the access token do not allow to give that');
       assertRate(ownerKey(owner));
       await targets.give(owner, target, user.username, { ...request, dryRun: true });
@@ -220,7 +220,7 @@ export function createInvitations(options: InvitationsOptions) {
     async list(identity: Identity): Promise<readonly ShownInvitation[]> {
       const { tenant } = describe(identity);
       const listed = [...store.values()].filter((invitation) => invitation.tenant === tenant);
-      const isVisible = await visibleTo(identity, listed);
+      const isVisible = await visibleTo(identity, listed, 'get');
       return listed
         .filter(isVisible)
         .sort((one, other) => other.invitedAt - one.invitedAt)
@@ -233,7 +233,7 @@ export function createInvitations(options: InvitationsOptions) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const found = await read(tenant, id, signal);
         if (found?.invitation.tenant !== tenant) break;
-        const isVisible = await visibleTo(identity, [found.invitation]);
+        const isVisible = await visibleTo(identity, [found.invitation], 'give');
         if (!isVisible(found.invitation)) break;
         const ended = endOf(found.invitation, clock.now());
         if (ended?.state === 'accepted')
@@ -255,12 +255,14 @@ export function createInvitations(options: InvitationsOptions) {
     );
   }
 
-  async function visibleTo(identity: Identity, listed: readonly Invitation[]) {
+  /** @param verb what is to be done with them */
+  async function visibleTo(identity: Identity, listed: readonly Invitation[], verb: 'give' | 'get') {
     const key = ownerKey(identity);
     const isOwn = (invitation: Invitation) => invitation.ownerKey === key;
-    if (listed.every(isOwn)) return isOwn;
-    const mayGive = await targets.givenBy(identity);
-    return (invitation: Invitation) => isOwn(invitation) || mayGive(invitation.target);
+    const mayGive = listed.every(isOwn) ? () => false : await targets.givenBy(identity);
+    return (invitation: Invitation) =>
+      (isOwn(invitation) || mayGive(invitation.target)) &&
+      targets.isInScope(identity, invitation.target, verb);
   }
 }
 

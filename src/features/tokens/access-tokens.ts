@@ -119,9 +119,10 @@ export function createAccessTokens(options: AccessTokensOptions) {
   return {
     /** The longest life of a token with these scopes, in milliseconds. */
     longestLife: (spec: ScopeSpec): number => longestLife(spec, lifetimes),
-    /** The user's tokens, the newest first. */
+    /** The user's tokens, the newest first; for an access token, those of its own scopes. */
     list: (identity: Identity): readonly ShownToken[] =>
       owned(identity)
+        .filter((token) => isWithin(identity, token))
         .sort((one, other) => other.createdAt - one.createdAt)
         .map((token) => shown(token)),
     /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
@@ -184,9 +185,10 @@ export function createAccessTokens(options: AccessTokensOptions) {
       );
       return shown(changed, text);
     },
-    /** @throws StatusError NotFound */
+    /** @throws StatusError NotFound, AccessDenied */
     async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
       const token = named(identity, name);
+      assertWithin(identity, token);
       const revoked = { at: timestamp(clock.now()), reason: 'revoked by its owner' };
       return shown(await change(token, (spec) => ({ ...spec, revoked: spec.revoked ?? revoked }), signal));
     },
@@ -240,15 +242,24 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   return expirationSeconds * 1_000;
 }
 
-/** A token makes no token, and no secret, that may do more than itself, or for longer. */
-function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end: number): void {
-  if (accessToken === undefined) return;
-  const isWithin = givenScopes(spec).every((scope) => accessToken.has(scope)) && end <= expiresAt;
-  if (!isWithin)
-    throw new StatusError(
-      'AccessDenied',
-      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes that end no later: ${accessToken.text}`,
-    );
+/** Whether the identity is no access token's, or that of one with all these scopes. */
+function isWithin({ accessToken }: Identity, spec: ScopeSpec): boolean {
+  return accessToken === undefined || givenScopes(spec).every((scope) => accessToken.has(scope));
+}
+
+/**
+ * A token makes no token, and no secret, that may do more than itself, or for longer, and revokes none that
+ * may do more.
+ *
+ * @param end of what is made, in milliseconds since the epoch
+ */
+function assertWithin(identity: Identity, spec: ScopeSpec, end = 0): void {
+  const { accessToken, expiresAt } = identity;
+  if (accessToken === undefined || (isWithin(identity, spec) && end <= expiresAt)) return;
+  throw new StatusError(
+    'AccessDenied',
+    `the access token ${accessToken.id} can revoke only tokens of its own scopes, and make and rotate only those that end no later: ${accessToken.text}`,
+  );
 }
 
 /** kubectl shows nothing but the causes. */

@@ -12,6 +12,8 @@ import { createObjects } from '../../kubernetes/objects.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { createTenantNamespaces } from '../../rbac/tenant-namespaces.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
@@ -44,6 +46,8 @@ export interface TokensOptions {
   readonly owners: Owners;
   readonly streams: StreamRegistry;
   readonly bodies: OwnBodyOptions;
+  /** Undefined if the configuration has no RBAC index. */
+  readonly access: AccessIndex | undefined;
 }
 
 export interface ConfiguredTokens {
@@ -64,7 +68,7 @@ export const WITHOUT_TOKENS: Feature = {
 /** @returns undefined without the section `tokens` */
 export function createTokens(
   build: FeatureBuild,
-  { mode, owners, streams, bodies }: TokensOptions,
+  { mode, owners, streams, bodies, access }: TokensOptions,
 ): ConfiguredTokens | undefined {
   const { loaded, runtime, provisioningUpstream: upstream } = build;
   const { tokens: section, tenancy } = loaded.configuration;
@@ -89,10 +93,11 @@ export function createTokens(
   const { upkeep, used } = createTokenUpkeep({ ...runtime, store, objects, place, owners });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
+  const namespacesOf = createTenantNamespaces(access);
   const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
   return {
     tokens,
-    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used }),
+    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used, namespacesOf }),
     feature: {
       authorizers: [
         createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),

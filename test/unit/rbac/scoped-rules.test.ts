@@ -4,7 +4,9 @@ import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../../../src/kubernetes/token-scope.ts';
 import { intersectionOf, ruleAllows } from '../../../src/rbac/rules.ts';
 import { createScopeCut, outsideReason } from '../../../src/rbac/scoped-rules.ts';
-import { question } from '../../support/rbac-objects.ts';
+import { createTenantNamespaces } from '../../../src/rbac/tenant-namespaces.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
+import { namespace, question } from '../../support/rbac-objects.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
 const EVERYTHING = rule(['*'], ['*'], ['*']);
@@ -97,11 +99,24 @@ t.test('a name that looks like a wildcard widens nothing', async (t) => {
 t.test('beyond its budget, the result is incomplete and says so', async (t) => {
   const scope = tokenScope('namespace/web/edit +secrets');
   const rules = [rule(['get'], [''], ['pods']), rule(['get'], [''], ['secrets', 'pods'])];
-  t.same(cut(scope, rules, { left: 10 }), { left: 10, isExceeded: true, isTooWide: false, remaining: [] });
+  t.same(cut(scope, rules, { left: 5 }), { left: 5, isExceeded: true, isTooWide: false, remaining: [] });
   const some = cut(scope, rules, { left: 700 });
   t.equal(some.isExceeded, true);
   t.notOk(some.remaining.length === 0);
 });
+
+t.test(
+  'without a current index a refusal says why the scope of the whole tenant covers nothing',
+  async (t) => {
+    const site = accessIndexOf(namespace('web'));
+    const scopeFor = createTenantNamespaces(site.access);
+    const reason = () =>
+      outsideReason(tokenScope('read', [], scopeFor('acme')), question('get', 'pods', 'web'));
+    t.equal(reason(), undefined);
+    site.becomeStale();
+    t.match(reason(), /covers nothing while there is no current RBAC index \(access\.index\)$/);
+  },
+);
 
 t.test('a request with wildcards is within the scope only if everything they cover is', async (t) => {
   const outside = (scopes: string, verb: string, resource: string, apiGroup = '') =>

@@ -11,6 +11,7 @@ import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const SIGNAL = new AbortController().signal;
 const { lifetimes } = tokensSchema.parse({});
@@ -25,30 +26,35 @@ const alice: Identity = {
   auditAnnotations: {},
 };
 
+function tokensOfAlice() {
+  const clock = createFakeClock();
+  const memory = createMemoryObjects();
+  const store = new TokenStore({ clock, onEnded: () => {} });
+  const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
+  const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
+  const tokens = createAccessTokens({
+    ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
+    mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
+    objects: {
+      ...memory,
+      create(kind, place, object, signal) {
+        const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
+        return memory.create(kind, place, { ...object, metadata }, signal);
+      },
+    },
+  });
+  const follow = () => {
+    const list = store.beginList();
+    list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
+    list.end();
+  };
+  return { clock, memory, tokens, follow };
+}
+
 t.test(
   'a user may create and revoke tokens without end: only the last two hundred stay stored',
   async (t) => {
-    const clock = createFakeClock();
-    const memory = createMemoryObjects();
-    const store = new TokenStore({ clock, onEnded: () => {} });
-    const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
-    const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
-    const tokens = createAccessTokens({
-      ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
-      mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
-      objects: {
-        ...memory,
-        create(kind, place, object, signal) {
-          const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
-          return memory.create(kind, place, { ...object, metadata }, signal);
-        },
-      },
-    });
-    const follow = () => {
-      const list = store.beginList();
-      list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
-      list.end();
-    };
+    const { clock, memory, tokens, follow } = tokensOfAlice();
     const names: string[] = [];
     for (let made = 0; made < 210; made += 1) {
       const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
@@ -69,4 +75,25 @@ t.test('the rules of a token are bounded in size', async (t) => {
   const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
   t.ok(isTaken(...Array.from({ length: 32 }, () => rule)));
   t.notOk(isTaken({ ...rule, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));
+});
+
+t.test('a token with +tokens sees, rotates and revokes only tokens of its own scopes', async (t) => {
+  const { clock, tokens, follow } = tokensOfAlice();
+  const make = async (...scopes: string[]) => {
+    const { metadata } = await tokens.create(alice, { scopes, expirationSeconds: 60 }, SIGNAL);
+    follow();
+    return metadata.name;
+  };
+  const ci = await make('namespace/web/edit', '+tokens');
+  const narrower = await make('namespace/web/edit');
+  const wider = await make('namespace/web/edit', 'namespace/lab/read');
+  const accessToken = tokenScope('namespace/web/edit +tokens');
+  const asToken = { ...alice, accessToken, expiresAt: clock.now() + 60_000 };
+  const listed = tokens.list(asToken).map(({ metadata }) => metadata.name);
+  t.strictSame(listed.sort(), [ci, narrower].sort());
+  t.match(await tokens.rotate(asToken, ci, 0, SIGNAL), { status: { token: /^sgt_/ } });
+  for (const refused of [tokens.rotate(asToken, wider, 0, SIGNAL), tokens.revoke(asToken, wider, SIGNAL)])
+    await t.rejects(refused, { code: 'AccessDenied', message: /only tokens of its own scopes/ });
+  t.match(await tokens.revoke(asToken, narrower, SIGNAL), { status: { state: 'revoked' } });
+  t.match(await tokens.revoke(alice, wider, SIGNAL), { status: { state: 'revoked' } });
 });
