@@ -9,7 +9,7 @@ import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { createRulesBudget, createScopeCut, type RulesBudget } from '../../rbac/scoped-rules.ts';
+import { createRulesBudget, createScopeCut, type RulesBudget, take } from '../../rbac/scoped-rules.ts';
 import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './access-rules-v1alpha1.ts';
@@ -19,6 +19,8 @@ import { chosenOf, RuleSet } from './rule-set.ts';
 const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
+/** What it costs to compile the rules of namespaces beside the rules themselves. */
+const PLACE_COST = 256;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
@@ -43,9 +45,11 @@ export function compileAccessRules(
   const common = commonRoles(index, subject);
   const everywhere = compile(common, selection, budget);
   const rulesOf = (roles: Roles, namespace = '') =>
-    compile(without(roles, common), selection, budget, cutIn(namespace))
-      .without(everywhere)
-      .rules(selection.verb === '*');
+    take(budget, PLACE_COST)
+      ? compile(without(roles, common), selection, budget, cutIn(namespace))
+          .without(everywhere)
+          .rules(selection.verb === '*')
+      : [];
   const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
   const isAboutCluster = selection.namespace === undefined;
   const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];

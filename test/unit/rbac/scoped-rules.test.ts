@@ -1,5 +1,6 @@
 /** The part of rules that is within the scope of an access token. */
 import t from 'tap';
+import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../../../src/kubernetes/token-scope.ts';
 import { intersectionOf, ruleAllows } from '../../../src/rbac/rules.ts';
@@ -117,6 +118,55 @@ t.test(
     t.match(reason(), /covers nothing while there is no current RBAC index \(access\.index\)$/);
   },
 );
+
+const many = (length: number, prefix: string) => Array.from({ length }, (_, at) => `${prefix}${at}`);
+const WIDE = { verbs: many(64, 'v'), apiGroups: many(64, 'g'), resources: many(64, 'r'), namespaces: ['*'] };
+
+for (const [what, scope, rules] of [
+  [
+    'very many rules that escalate nothing within a wide scope',
+    tokenScope('', [WIDE, WIDE, WIDE, WIDE]),
+    Array.from({ length: 20_000 }, () => rule(['*'], ['*'], ['*'])),
+  ],
+  [
+    'very many rules outside of a wide scope',
+    tokenScope('', [WIDE, WIDE, WIDE, WIDE]),
+    Array.from({ length: 20_000 }, () => rule(['x'], ['y'], ['z'])),
+  ],
+  [
+    'one rule that stands for a billion grants that escalate',
+    tokenScope('tenant/manage +exec'),
+    [rule(many(1_000, 'v'), many(1_000, 'g'), [...many(1_000, 'r'), 'pods/exec', 'secrets'])],
+  ],
+  [
+    'a scope given very often',
+    tokenScope(Array(64).fill('namespace/web/control').join(' ')),
+    Array.from({ length: 1_000 }, () => rule(['*'], ['*'], ['*'])),
+  ],
+] as const)
+  t.test(`${what}: all that is compared, asked and written is counted`, async (t) => {
+    const left = 200_000;
+    let [compared, asked] = [0, 0];
+    const counted = {
+      ...scope,
+      allows(question: Question) {
+        asked += 1;
+        return scope.allows(question);
+      },
+    };
+    const counting = rules.map((each) => ({
+      ...each,
+      get apiGroups() {
+        compared += 1;
+        return each.apiGroups ?? [];
+      },
+    }));
+    const { isExceeded, remaining } = cut(counted, counting, { left });
+    t.ok(isExceeded);
+    t.ok(asked * 512 <= left, `${asked} questions`);
+    t.ok(compared <= 4 * rules.length + left / 8, `${compared} comparisons`);
+    t.ok(JSON.stringify(remaining).length <= left);
+  });
 
 t.test('a request with wildcards is within the scope only if everything they cover is', async (t) => {
   const outside = (scopes: string, verb: string, resource: string, apiGroup = '') =>
