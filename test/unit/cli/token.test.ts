@@ -42,6 +42,15 @@ t.test('the overlap of a rotation is the one given, or else the default of the s
   t.match(asked, [{ body: { spec: { overlapSeconds: 60 } } }]);
 });
 
+t.test('a secret that no server makes is not printed', async (t) => {
+  for (const secret of ['', 'a\u001b[2Jb', 'a\u0085b', 'a\nb', 'a b']) {
+    const body = { ...made('AccessToken'), status: { ...made('').status, token: secret } };
+    const words = ['create', '--scope', 'read', '--expires', '1h'];
+    const printed = await askCommand(t, token, words, () => ({ status: 201, body }));
+    t.match(printed, { code: 1, stdout: '', stderr: 'stonegate token: the server sent no secret\n' });
+  }
+});
+
 t.test('a usage error is reported before any request is sent', async (t) => {
   for (const [words, stderr] of [
     [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
