@@ -57,6 +57,9 @@ t.test('a usage error is reported before any request is sent', async (t) => {
     [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules must be a list/],
     [['rotate'], /which token\?/],
     [['revoke'], /which tokens\?/],
+    [['revoke', 'k3b9x0qz', 'sgt_k3b9x0qzSECRET'], /the token itself, a secret; its ID is k3b9x0qz\n/],
+    [['rotate', 'sgt_k3b9x0qzSECRET'], /its ID is k3b9x0qz\n/],
+    [['revoke', 'sgt_'], /8 letters and digits/],
   ] as const)
     t.match(await run(t, words), { stdout: '', stderr, asked: [] }, words.join(' '));
 });
