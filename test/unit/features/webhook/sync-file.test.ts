@@ -6,7 +6,7 @@ import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sy
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readSync(stringify(document));
-  return read.ok ? [] : read.problems;
+  return read.ok ? [] : read.problems.map(formatProblem);
 }
 
 t.test('a file of k8s-keystone-auth is read without changes', async (t) => {
