@@ -107,7 +107,9 @@ t.test('an expression that lets no user in is a warning', async (t) => {
     t.same(groups(split), [
       `authentication.configurationFile: claimMappings.groups.expression of ${A} lets no user in: it gives what split or findAll returns, which counts as no list: write .map(each, each) behind it`,
     ]);
-  t.match(groups('claims.roles == "a"'), [/groups\.expression of .* it gives bool, and not a string or a list/]);
+  t.match(groups('claims.roles == "a"'), [
+    /groups\.expression of .* it gives bool, and not a string or a list/,
+  ]);
   t.match(mapped({ uid: { expression: '7' } }), [/uid\.expression .* it gives int, and not a string/]);
   const extra = [{ key: 'example.com/a', valueExpression: '{"a": "b"}' }];
   t.match(mapped({ extra }), [/claimMappings\.extra\[0\]\.valueExpression of .* it gives map/]);

@@ -27,7 +27,9 @@ function start() {
     reference: { namespace: 'kube-system', name: 'auth' },
     key: 'policies',
     read: (content) =>
-      content.startsWith('good') ? { ok: true, value: content } : { ok: false, problems: [{ path: 'a', message: 'is bad' }] },
+      content.startsWith('good')
+        ? { ok: true, value: content }
+        : { ok: false, problems: [{ path: 'a', message: 'is bad' }] },
     interval: 10_000,
     clock,
     logger: { ...silentLogger, error: (fields) => void logged.push(fields) },

@@ -58,7 +58,11 @@ t.test('a key written twice is a problem, wherever it stands', async (t) => {
     `[{}, {${users}, ${permissions}, ${users}}]`,
     '[{"resource_permissions": {"default/pods": ["get"], "default/pods": ["*"]}}]',
   ])
-    t.same(problemsOf(document), ['the configuration: is no usable JSON: a key occurs twice in one object'], document);
+    t.same(
+      problemsOf(document),
+      ['the configuration: is no usable JSON: a key occurs twice in one object'],
+      document,
+    );
   t.match(problemsOf(`[{"__proto__": {"users": null}, ${permissions}}]`), [/__proto__/]);
   t.same(
     problemsOf('[{"resource_permissions": {"Default/Pods": ["*"], "default/pods": ["get"]}}]'),
