@@ -102,7 +102,9 @@ function isSeen(seen: Set<unknown>, value: unknown): boolean {
 }
 
 function keyName({ key }: Pair): string | undefined {
-  return isScalar(key) ? String(key.value) : undefined;
+  if (!isScalar(key)) return undefined;
+  // The parser gives the key of a merge as a symbol.
+  return typeof key.value === 'symbol' ? key.value.description : String(key.value);
 }
 
 /** The offset of the value, or of the deepest existing part of the path. */
