@@ -255,7 +255,11 @@ function byExpression(expression: string, more: object = {}): string {
 
 t.test('refused, with the file and the path:', async (t) => {
   const cases: [what: string, files: Files, problem: string][] = [
-    ['invalid YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
+    [
+      'invalid YAML',
+      { own: ofA, text: 'jwt: [' },
+      'auth.yaml: the file (line 1, column 7): is no valid YAML',
+    ],
     [
       'an unknown field',
       { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },

@@ -83,7 +83,7 @@ t.test("the ID token of kubectl's auth-provider oidc is read, behind a token and
 });
 
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
-  ['that is not YAML', 'a: [', /is no valid YAML \(line 1\)/],
+  ['that is not YAML', 'a: [', /is no valid YAML \(line 1, column 5\)/],
   ['without a current context', '{}', /no current context in .*--context/],
   [
     'with insecure-skip-tls-verify',

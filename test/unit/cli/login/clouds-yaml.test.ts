@@ -170,12 +170,15 @@ t.test(
   },
 );
 
-t.test('an error in the file is reported by line only, since the line may contain a password', async (t) => {
-  const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
-  await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    message: /clouds\.yaml is no valid YAML \(line 3\): ((?!sesame).)+$/,
-  });
-});
+t.test(
+  'an error in the file is reported by its place only, since the line may contain a password',
+  async (t) => {
+    const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
+    await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+      message: /clouds\.yaml is no valid YAML \(line 3, column 32\): ((?!sesame).)+$/,
+    });
+  },
+);
 
 t.test('aliases that expand exponentially are refused', async (t) => {
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
