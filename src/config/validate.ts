@@ -3,6 +3,7 @@
  */
 
 import { administrationRules } from '../features/cross-tenant/administrations-configuration.ts';
+import { refusalsOfEveryToken } from '../identity/jwt/expression-configuration.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../kubernetes/admission-v1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type {
@@ -204,9 +205,9 @@ export function configurationWarnings({
   access,
   tokens,
   tenancy,
-  authentication: { keystone },
+  authentication: { keystone, jwt, configurationFile },
 }: Pick<StonegateConfiguration, 'access' | 'tokens' | 'tenancy' | 'authentication'>): Problem[] {
-  return broken([
+  const missed = broken([
     [
       'access.authorizers',
       access.index && filteringMode(access) === 'off',
@@ -222,7 +223,18 @@ export function configurationWarnings({
       tokens !== undefined && keystone !== undefined && keystone.roleAssignments === undefined,
       'is missing, so users of Keystone can make no access token: their roles have to be looked up',
     ],
-  ]).map(({ path, message }) => ({ path: formatPath(path), message }));
+  ]);
+  const refused = jwt.flatMap((issuer, at) =>
+    refusalsOfEveryToken(issuer).map(({ path, message }) =>
+      configurationFile === undefined
+        ? { path: ['authentication', 'jwt', at, ...path], message }
+        : {
+            path: ['authentication', 'configurationFile'],
+            message: `${formatPath(path)} of ${issuer.issuer.url} ${message}`,
+          },
+    ),
+  );
+  return [...missed, ...refused].map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 
 /** Arktos' API server is one of Kubernetes 1.15. */
