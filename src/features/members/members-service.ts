@@ -119,8 +119,7 @@ export function createMembersService(options: MembersOptions) {
     const notes = left.map((grant) => noteOn(grant, managed, filter));
     if (role === undefined && removable.length === 0 && left.length > 0)
       throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
-    if (role !== undefined)
-      await giveRole({ member, role, tenant, kind: 'Member' }, writer, options, signal);
+    if (role !== undefined) await giveRole({ member, role, tenant, kind: 'Member' }, writer, options, signal);
     for (const binding of removable) await removeSubject(member.key, binding, writer);
     const result = after.length === 0 ? member : memberOf(member.key, after, place);
     return { result: shownMember(result, place, filter), notes };
