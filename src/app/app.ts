@@ -172,7 +172,7 @@ async function openProcess({
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
   const serving: ServingProcess = {
     observer: observeAll(
-      [auditLog, metrics, createRequestLog(logger), ...(usage ? [usage.observer] : [])],
+      [auditLog, metrics, createRequestLog(logger, runtime.clock), ...(usage ? [usage.observer] : [])],
       logger,
     ),
     startedAt: systemClock.now(),

@@ -37,7 +37,8 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       },
       signal,
     );
-    if (response.status === 403) throw forbidden(response, `${method} ${target}`);
+    if (response.status === 403 && !BY_ADMISSION.test(messageOf(response)))
+      throw forbidden(response, `${method} ${target}`);
     return response;
   }
 
@@ -191,15 +192,22 @@ function forbidden(response: UpstreamResponse, what: string): StatusError {
 function unexpected(response: UpstreamResponse, what: string): StatusError {
   const { status } = response;
   const cause = responseError(response, what);
-  if (status < 400 || status >= 500 || typeof readJSONObject(response.body)?.message !== 'string')
-    return unusable(cause);
+  if (status < 400 || status >= 500 || messageOf(response) === '') return unusable(cause);
   const refusal = 'the API server refuses what provisioning asks for';
   return new StatusError('ProvisioningRefused', refusal, { cause });
 }
 
+/** A 403 that no right at the API server would change: of a webhook, or of a quota. */
+const BY_ADMISSION = /^admission webhook |exceeded quota: /;
+
+/** Empty for a response that is no Status. */
+function messageOf({ body }: UpstreamResponse): string {
+  const message = readJSONObject(body)?.message;
+  return typeof message === 'string' ? message : '';
+}
+
 function responseError(response: UpstreamResponse, what: string): Error {
-  const message = readJSONObject(response.body)?.message;
-  return new Error(`${what}: ${typeof message === 'string' ? message : `the status was ${response.status}`}`);
+  return new Error(`${what}: ${messageOf(response) || `the status was ${response.status}`}`);
 }
 
 function unusable(cause: unknown): StatusError {

@@ -97,6 +97,7 @@ export function createMembers(
   const { groupsOf, index } = memberships;
   const options = {
     ...{ access, mode, requests: asIdentity },
+    clock: runtime.clock,
     teams: { groupsOf, teamsOf: (tenant: TenantName) => index.teamsOf(tenant) },
     keystone: directory && createKeystoneNames({ directory, ...runtime }),
   };
@@ -164,7 +165,7 @@ function createInvitationService(
     ...{ store, place, owners, rate },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
     describe: (identity) => kubernetesIdentity(identity, mode),
-    targets: createInvitationTargets({ mode, requests, access, teams }),
+    targets: createInvitationTargets({ ...runtime, mode, requests, access, teams }),
     linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
   });
   return { invitations, upkeep };

@@ -11,7 +11,6 @@ import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts
 import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { groupKey, type SubjectKey, userKey } from '../../rbac/subject-key.ts';
@@ -19,7 +18,8 @@ import type { Identity } from '../../tenancy/identity.ts';
 import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
-import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
+import { type BindingWriter, readBinding, removeSubject } from './change-members.ts';
+import { giveRole, type RoleGivingOptions } from './give-role.ts';
 import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
 import {
   type FoundMember,
@@ -37,8 +37,7 @@ import {
 } from './members.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
-export interface MembersOptions {
-  readonly access: AccessIndex;
+export interface MembersOptions extends RoleGivingOptions {
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
   readonly requests: IdentityRequests;
   readonly teams: TeamDirectory;
@@ -90,7 +89,7 @@ export function createMembersService(options: MembersOptions) {
 
   /** @param replaces whether the role replaces those of the RoleBindings that name the member */
   async function write(
-    { identity, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
+    { identity, tenant, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
     member: FoundMember,
     role: string | undefined,
     replaces: boolean,
@@ -120,7 +119,7 @@ export function createMembersService(options: MembersOptions) {
     const notes = left.map((grant) => noteOn(grant, managed, filter));
     if (role === undefined && removable.length === 0 && left.length > 0)
       throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
-    if (role !== undefined) await addBinding(member, role, writer);
+    if (role !== undefined) await giveRole({ member, role, tenant, kind: 'Member' }, writer, options, signal);
     for (const binding of removable) await removeSubject(member.key, binding, writer);
     const result = after.length === 0 ? member : memberOf(member.key, after, place);
     return { result: shownMember(result, place, filter), notes };

@@ -156,6 +156,13 @@ t.test('a refusal is reported in the API server’s own words, not as an unavail
   });
 });
 
+t.test('a full quota is reported as such, not as a missing right', async (t) => {
+  const words =
+    'admission webhook "quota.stonegate.dev" denied the request: exceeded quota: acme, requested: namespaces=1, used: namespaces=2, limited: namespaces=2';
+  const { create } = setUp(status(403, 'Forbidden', words));
+  await t.rejects(create(), { code: 'ProvisioningRefused', cause: { message: /limited: namespaces=2$/ } });
+});
+
 t.test('an existing object of the same name is not a failure; any other conflict is', async (t) => {
   const { create } = setUp(status(409, 'AlreadyExists'), status(409, 'Conflict'), {
     status: 201,

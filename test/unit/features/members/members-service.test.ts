@@ -9,6 +9,7 @@ import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { clusterRole, group, namespace, rbacUser, roleBinding, user } from '../../../support/rbac-objects.ts';
 
@@ -43,7 +44,8 @@ function site(...objects: readonly StoredObject[]) {
       });
     },
   };
-  const options = { access: indexed.access, mode, requests, teams, keystone: undefined };
+  const { clock } = indexed;
+  const options = { access: indexed.access, mode, requests, teams, keystone: undefined, clock };
   return { ...indexed, sent, options, service: createMembersService(options) };
 }
 
@@ -58,6 +60,28 @@ t.test('where the API server has tenants, only the four roles can be given', asy
   const { result } = await service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
   t.match(result, { metadata: { name: BOB }, spec: { name: 'acme:bob', role: 'edit' } });
   t.same(sent, ['POST ']);
+});
+
+t.test('a role that the tenant lacks is not given, though the API server would bind it', async (t) => {
+  const { service, sent, clock, index } = site();
+  index.delete(clusterRole('stonegate:edit', [], { tenant: 'acme' }));
+  const refused = service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  await eventually(() => clock.pending > 0);
+  clock.advance(3_000);
+  await t.rejects(refused, { code: 'NotFound', message: 'there is no ClusterRole "stonegate:edit"' });
+  t.same(sent, ['POST ?dryRun=All']);
+});
+
+t.test('a role that was just made is given as soon as it is known', async (t) => {
+  const { service, sent, clock, index, put } = site();
+  const role = clusterRole('stonegate:edit', [], { tenant: 'acme' });
+  index.delete(role);
+  const given = service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  await eventually(() => clock.pending > 0);
+  put(role);
+  clock.advance(20);
+  await given;
+  t.same(sent, ['POST ?dryRun=All', 'POST ']);
 });
 
 t.test('a binding for another tenant’s user does not make a member, since it grants nothing', async (t) => {
