@@ -16,10 +16,10 @@ const PASSWORDS: readonly StaticPassword[] = [
   { login: 'plain', password: { kind: 'plain', password: 'open sesame' }, user: ALICE },
   {
     login: 'bcrypt',
-    password: { kind: 'bcrypt', hash: await hash('x'.repeat(80), { cost: 4 }) },
+    password: { kind: 'bcrypt', hash: await hash('x'.repeat(80), 4) },
     user: ALICE,
   },
-  { login: 'short', password: { kind: 'bcrypt', hash: await hash('open sesame', { cost: 4 }) }, user: ALICE },
+  { login: 'short', password: { kind: 'bcrypt', hash: await hash('open sesame', 4) }, user: ALICE },
 ];
 
 function basic(entries = PASSWORDS) {
