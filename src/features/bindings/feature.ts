@@ -128,11 +128,11 @@ function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined)
 
 function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined): void {
   const { loaded, generation } = build;
-  const { authentication, bindings, tenancy } = loaded.configuration;
+  const { authentication, bindings, quota, tenancy } = loaded.configuration;
   const { interval } = bindings;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
   generation.component(PERIODIC, {
-    fingerprint: [bindings, tenancy, authentication],
+    fingerprint: [bindings, tenancy, authentication, quota !== undefined],
     uses: [keystone, fetcher, quotas],
     create() {
       const readLimits = quotas?.ofProjects;
