@@ -99,6 +99,7 @@ export function createTokenWorld() {
       createOwners({
         keystone,
         isConfigured: (source) => source === 'keystone' || carol.issuers.has(source),
+        presentOf: () => undefined,
         signInMaxAge: SIGN_IN_MAX_AGE,
         clock,
       });
@@ -119,7 +120,10 @@ export function createTokenWorld() {
           informer: news,
           used: (token) => used(token),
         }),
-        tokens: createAccessTokens({ ...checks, objects, place: PLACE, mode, random: systemRandom }),
+        tokens: createAccessTokens({
+          ...{ ...checks, place: PLACE, mode, random: systemRandom },
+          objectsOf: () => objects,
+        }),
       };
     };
     const { upkeep: running, used } = upkeep();
@@ -156,7 +160,7 @@ export function createTokenWorld() {
     clock.advance(1_000);
     if (owner === 'carol') replica(at).deliver();
     const identity = signedInNow(owner);
-    replica(at).upkeep.signedIn(identity);
+    replica(at).upkeep.signedIn(identity, domains.acme ?? 'acme');
     return identity;
   }
 

@@ -41,13 +41,12 @@ export interface ProvisioningOptions {
   readonly mode: TenancyMode;
   /** Undefined: projects get no ResourceQuota. */
   readonly readLimits?: ReadProjectLimits | undefined;
-  /** Stonegate's own by default. */
-  readonly account?: Account;
+  readonly account: Account;
 }
 
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode, readLimits, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+  { directory, fetcher, mode, readLimits, account }: ProvisioningOptions,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy, quota } = configuration;
   const objects = createObjects(fetcher, account);
@@ -136,7 +135,9 @@ function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined):
     uses: [keystone, fetcher, quotas],
     create() {
       const readLimits = quotas?.ofProjects;
-      const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits });
+      const reconciler = createProvisioning(loaded, {
+        ...{ directory, fetcher, mode, readLimits, account: STONEGATE_ACCOUNT },
+      });
       return createLeasedController(build, reconciler.objects, { name: 'bindings', reconciler, interval });
     },
   });

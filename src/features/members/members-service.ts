@@ -6,7 +6,9 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
@@ -44,6 +46,7 @@ export interface MembersOptions {
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
   readonly keystone: Pick<KeystoneNames, 'scopes'> | undefined;
+  readonly clock: Clock;
 }
 
 /** How a change of members is made. */
@@ -65,6 +68,10 @@ export type MembersService = ReturnType<typeof createMembersService>;
 
 /** How many bindings of one member are read at a time. */
 const READS = 8;
+/** Changes of one namespace that may wait, and of all. */
+const WAITING = { queuePerKey: 32, queue: 1_024 };
+/** Milliseconds for which the next change waits until the index has this one. */
+const INDEX_WAIT = 1_000;
 
 /**
  * Every function throws AccessIndexUnavailable, and NotFound for a namespace that the user may not get, as
@@ -72,6 +79,28 @@ const READS = 8;
  * a reserved name, and Conflict for the last one who may manage, or if nothing can be removed here.
  */
 export function createMembersService(options: MembersOptions) {
+  /** Otherwise the last two who may manage a namespace could remove each other: the index would show both. */
+  const turns = new KeyedSemaphore({
+    ...{ ...WAITING, clock: options.clock, permits: Number.POSITIVE_INFINITY, permitsPerKey: 1 },
+    refusal: tooManyChanges,
+  });
+
+  async function inTurn<T>(
+    identity: Identity,
+    namespace: string,
+    { signal }: ChangeOptions,
+    change: (entered: Awaited<ReturnType<typeof enter>>) => Promise<T>,
+  ): Promise<T> {
+    const { mode } = options;
+    const turn = turns.of(JSON.stringify([mode.reviewTenant(mode.tenantOf(identity)) ?? '', namespace]));
+    if (!(await turn.acquire(signal))) throw tooManyChanges();
+    try {
+      return await change(await enter(identity, namespace));
+    } finally {
+      turn.release();
+    }
+  }
+
   async function enter(identity: Identity, namespace: string) {
     const view = await viewAs(identity, namespace, options);
     const { user, objects, filter, tenant } = view;
@@ -90,7 +119,7 @@ export function createMembersService(options: MembersOptions) {
 
   /** @param replaces whether the role replaces those of the RoleBindings that name the member */
   async function write(
-    { identity, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
+    { identity, user, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
     member: FoundMember,
     role: string | undefined,
     replaces: boolean,
@@ -122,30 +151,38 @@ export function createMembersService(options: MembersOptions) {
       throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
     if (role !== undefined) await addBinding(member, role, writer);
     for (const binding of removable) await removeSubject(member.key, binding, writer);
+    const removed = new Set(removable.map(({ metadata }) => metadata.name));
+    const isIndexed = () =>
+      !options.access.index
+        .objectsOf(user.tenant)
+        .bindingsOfSubject(member.key)
+        .some((binding) => binding.namespace === namespace && removed.has(binding.name));
+    if (!dryRun) await waitUntil(isIndexed, options.clock, INDEX_WAIT, signal);
     const result = after.length === 0 ? member : memberOf(member.key, after, place);
     return { result: shownMember(result, place, filter), notes };
   }
 
   /** @param spec undefined to remove the member */
-  async function replace(
+  function replace(
     identity: Identity,
     namespace: string,
     id: string,
     spec: MemberSpec | undefined,
     change: ChangeOptions,
   ): Promise<WithNotes<Member>> {
-    const entered = await enter(identity, namespace);
-    const member = entered.shown.find((one) => one.id === id);
-    if (member === undefined) throw ownObjectNotFound(id, MEMBERS);
-    // The API server's refusals name bindings.
-    if (!entered.filter.mayList(namespace))
-      throw new StatusError(
-        'AccessDenied',
-        `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
-      );
-    if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
-      throw invalidObject('Member', 'spec', 'type and name of a member cannot be changed');
-    return write(entered, member, spec?.role, true, change);
+    return inTurn(identity, namespace, change, (entered) => {
+      const member = entered.shown.find((one) => one.id === id);
+      if (member === undefined) throw ownObjectNotFound(id, MEMBERS);
+      // The API server's refusals name bindings.
+      if (!entered.filter.mayList(namespace))
+        throw new StatusError(
+          'AccessDenied',
+          `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
+        );
+      if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
+        throw invalidObject('Member', 'spec', 'type and name of a member cannot be changed');
+      return write(entered, member, spec?.role, true, change);
+    });
   }
 
   return {
@@ -161,24 +198,30 @@ export function createMembersService(options: MembersOptions) {
       return { result: shown.map((member) => shownMember(member, place, filter)), notes };
     },
     /** Gives a role beside what the member has already. */
-    async add(
+    add(
       identity: Identity,
       namespace: string,
       spec: MemberSpec,
       change: ChangeOptions,
     ): Promise<WithNotes<Member>> {
-      const entered = await enter(identity, namespace);
-      const { place, all, filter } = entered;
-      const key = keyNamed(spec, place, options.mode);
-      // Who may not list bindings does not learn whether the member was there.
-      const known = filter.mayList(namespace) ? all.find((one) => one.key === key) : undefined;
-      return write(entered, known ?? memberOf(key, [], place), spec.role, false, change);
+      return inTurn(identity, namespace, change, (entered) => {
+        const { place, all, filter } = entered;
+        const key = keyNamed(spec, place, options.mode);
+        // Who may not list bindings does not learn whether the member was there.
+        const known = filter.mayList(namespace) ? all.find((one) => one.key === key) : undefined;
+        return write(entered, known ?? memberOf(key, [], place), spec.role, false, change);
+      });
     },
     /** Gives a role in place of those that bindings of the namespace give. */
     set: replace,
     remove: (identity: Identity, namespace: string, id: string, change: ChangeOptions) =>
       replace(identity, namespace, id, undefined, change),
   };
+}
+
+function tooManyChanges(): StatusError {
+  const why = 'too many changes of the members of the namespace wait';
+  return new StatusError('TenantRateExceeded', `Too many requests, please try again later: ${why}`);
 }
 
 /** The bindings of grants as they are now; `managed` has the names of those that Stonegate makes. */
