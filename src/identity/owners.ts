@@ -75,36 +75,36 @@ export function createOwners(options: OwnersOptions): Owners {
     return isLookedUp ? Number.POSITIVE_INFINITY : signedInAt + signInMaxAge;
   }
 
-  /** @throws StatusError OwnerUnusable for one that counts no more when it is made */
-  function assertRecent(identity: Identity): void {
-    const now = clock.now();
-    if (countsUntil({ identity, signedInAt: signInOf(identity, now) }) < now)
-      throw unusable('you signed in too long ago: sign in again');
+  function ownedAs(identity: Identity): Identity {
+    const { authenticator, subject } = identity;
+    if (subject.kind !== 'keystone') {
+      if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
+        throw unusable(`users of ${authenticator} can own none`);
+      return withoutCredential(identity);
+    }
+    if (keystone === undefined)
+      throw unusable(
+        "users of Keystone can own none until Stonegate's operator configures authentication.keystone.roleAssignments",
+      );
+    if (subject.delegation !== undefined)
+      throw unusable('an application credential and a trust can own none: sign in as the user');
+    if (subject.scopeDomain.id !== subject.userDomain.id)
+      throw unusable("it would act in the user's own domain: use a Keystone token of that domain");
+    return keystoneIdentity(withoutCredential(identity), {
+      id: identity.uid,
+      name: subject.userName,
+      domain: subject.userDomain,
+    });
   }
 
   return {
     countsUntil,
     ownerOf(identity) {
-      const { authenticator, subject } = identity;
-      assertRecent(identity);
-      if (subject.kind !== 'keystone') {
-        if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
-          throw unusable(`users of ${authenticator} can own none`);
-        return withoutCredential(identity);
-      }
-      if (keystone === undefined)
-        throw unusable(
-          "users of Keystone can own none until Stonegate's operator configures authentication.keystone.roleAssignments",
-        );
-      if (subject.delegation !== undefined)
-        throw unusable('an application credential and a trust can own none: sign in as the user');
-      if (subject.scopeDomain.id !== subject.userDomain.id)
-        throw unusable("it would act in the user's own domain: use a Keystone token of that domain");
-      return keystoneIdentity(withoutCredential(identity), {
-        id: identity.uid,
-        name: subject.userName,
-        domain: subject.userDomain,
-      });
+      const owner = ownedAs(identity);
+      const now = clock.now();
+      if (countsUntil({ identity: owner, signedInAt: signInOf(identity, now) }) < now)
+        throw unusable('you signed in too long ago: sign in again');
+      return owner;
     },
     current(owner) {
       const { identity } = owner;

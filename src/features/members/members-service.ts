@@ -22,11 +22,10 @@ import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
 import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
-import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
+import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec } from './member-v1alpha1.ts';
 import {
   type FoundMember,
   isLastManager,
-  isLevel,
   type MemberGrant,
   type MemberName,
   type MembersPlace,
@@ -34,9 +33,9 @@ import {
   memberOf,
   membersIn,
   newGrant,
-  roleWord,
   type TeamDirectory,
 } from './members.ts';
+import { noteOn, shownMember } from './shown-member.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
 export interface MembersOptions {
@@ -279,38 +278,4 @@ function keyNamed(
       throw invalidObject('Member', 'spec.name', 'a service account is NAMESPACE:NAME');
     }
   }
-}
-
-/**
- * Says of a grant that the member keeps it.
- *
- * @param managed names of bindings that Stonegate makes
- */
-function noteOn(grant: MemberGrant, managed: ReadonlySet<string>, filter: SubjectFilter): string {
-  const { kind, name, role } = sourceOf(grant);
-  if (!filter.mayList(grant.binding.namespace))
-    return 'there is another way in: a binding of the whole cluster';
-  const why = managed.has(name) ? "; Stonegate makes it, as of Keystone's roles" : '';
-  return `there is another way in: ${kind} ${name} gives ${role}${why}`;
-}
-
-function sourceOf({ binding, team }: MemberGrant): RoleSource {
-  const role = roleWord(binding.roleRef);
-  if (team !== undefined) return { kind: 'Team', name: team, role };
-  return { kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding', name: binding.name, role };
-}
-
-function shownMember(
-  { id, type, name, role, owner, grants }: FoundMember,
-  { namespace }: MembersPlace,
-  filter: SubjectFilter,
-): Member {
-  const listed = grants.filter(({ binding }) => filter.mayList(binding.namespace));
-  const displayName = type === 'Group' ? filter.displayName(name) : undefined;
-  return {
-    metadata: { name: id, namespace, creationTimestamp: null },
-    // The name of any other role may tell what the user must not know.
-    spec: { type, name, role: isLevel(role) || listed.length === grants.length ? role : 'another' },
-    status: { owner, ...(displayName !== undefined && { displayName }), from: listed.map(sourceOf) },
-  };
 }

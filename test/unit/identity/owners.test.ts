@@ -59,6 +59,12 @@ t.test('a credential of a sign-in that is too long ago makes nothing, as it woul
   t.throws(() => owners.ownerOf(dora(now - DAY - 1)), { code: 'OwnerUnusable', message: /sign in again/ });
   const identity = owners.ownerOf(dora(now - DAY));
   t.equal(owners.countsUntil({ identity, signedInAt: now - DAY }), now);
+  const keystone = { enabledUser: async () => undefined };
+  const ofKeystone = createOwners({
+    ...{ keystone, isConfigured: () => true, presentOf: () => undefined, signInMaxAge: DAY, clock },
+  });
+  const scoped = keystoneIdentity('alice', { groups: ['keystone:project:p1'], signedInAt: 0 });
+  t.ok(ofKeystone.ownerOf(scoped), 'who is looked up needs no sign-in');
   t.notOk('signedInAt' in identity, 'it belongs to the credential');
   t.equal(signInOf(dora(now + DAY), now), now, 'no credential is of a later sign-in');
   t.equal(signInOf(user('dora', '1', ISSUER), now), now);
