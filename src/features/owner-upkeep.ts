@@ -177,8 +177,8 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 
   /**
-   * Other groups, an hour since the last sign-in, or an earlier one that waits to be written. A credential of an
-   * earlier sign-in may have groups that its user has lost since.
+   * Other groups, an hour since the last sign-in, or an earlier one that waits to be written. A credential
+   * of an earlier sign-in may have groups that its user has lost since.
    *
    * @param at of the sign-in, in RFC 3339
    */

@@ -1,7 +1,7 @@
 /**
  * Owners: users in whose name an access token or an invitation acts while they are not there. The object has
- * the owner's identity of that time. What the owner is now is found at each use: users of Keystone and of local
- * files are looked up, and all others are known from their last sign-in.
+ * the owner's identity of that time. What the owner is now is found at each use: users of Keystone and of
+ * local files are looked up, and all others are known from their last sign-in.
  */
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
@@ -55,8 +55,8 @@ export interface Owners {
    */
   current(owner: StoredOwner): Promise<Identity> | Identity;
   /**
-   * Until when the owner counts without another sign-in, in milliseconds since the epoch; Infinity for one who is
-   * looked up.
+   * Until when the owner counts without another sign-in, in milliseconds since the epoch; Infinity for one
+   * who is looked up.
    */
   countsUntil(owner: StoredOwner): number;
 }
@@ -137,8 +137,8 @@ export function signInOf({ signedInAt = Number.POSITIVE_INFINITY }: Identity, no
 }
 
 /**
- * When what the user makes with the credential ends at the latest, in milliseconds since the epoch. Of a user with
- * a certificate, nothing but its end says that they have left.
+ * When what the user makes with the credential ends at the latest, in milliseconds since the epoch. Of a user
+ * with a certificate, nothing but its end says that they have left.
  */
 export function latestEnd({ accessToken, authenticator, expiresAt }: Identity): number {
   return accessToken !== undefined || authenticator === 'x509' ? expiresAt : Number.POSITIVE_INFINITY;
@@ -150,8 +150,9 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
 }
 
 /**
- * Equal for the same user of the same tenant. If the issuer gives ids, a later user of the same name has another
- * key; users of a file may share one. A delegated credential has its user's id, and owns nothing of the user's.
+ * Equal for the same user of the same tenant. If the issuer gives ids, a later user of the same name has
+ * another key; users of a file may share one. A delegated credential has its user's id, and owns nothing of
+ * the user's.
  *
  * @param tenant of the user: one source may give the same names, and the same ids, in several
  */

@@ -152,8 +152,8 @@ function identityOfStaticUser(authenticator: string): (user: StaticUser) => Iden
 }
 
 /**
- * Finds users in the file as it is now. Several lines may name the same user: one with the groups that the user
- * had counts before the others.
+ * Finds users in the file as it is now. Several lines may name the same user: one with the groups that the
+ * user had counts before the others.
  */
 function presentAmong(
   users: readonly StaticUser[],

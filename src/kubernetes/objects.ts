@@ -23,8 +23,8 @@ const ATTEMPTS = 3;
 export type Objects = ReturnType<typeof createObjects>;
 
 /**
- * @param account charged for the requests: a tenant's for what a request of its user causes, so that it delays
- *   neither other tenants nor Stonegate's own controllers, leases and quota reviews
+ * @param account charged for the requests: a tenant's for what a request of its user causes, so that it
+ *   delays neither other tenants nor Stonegate's own controllers, leases and quota reviews
  */
 export function createObjects(fetcher: UpstreamFetcher, account: Account) {
   async function ask(method: string, target: string, signal: AbortSignal, body?: object) {

@@ -176,18 +176,18 @@ t.test('a token of a user of the token file has the groups of the line, and ends
 });
 
 t.test('what users of one tenant do ends nothing of users of the same name in another', async (t) => {
-  const people = await createAuthority('people');
+  const issuing = await createAuthority('clients');
   const site = await startTokenStandIn(t, {
-    configuration: { authentication: { clientCertificates: { caFile: 'people-ca.crt' } } },
+    configuration: { authentication: { clientCertificates: { caFile: 'clients-ca.crt' } } },
     async prepare({ apiServer: { seed }, configFile }) {
-      await writeFile(join(dirname(configFile), 'people-ca.crt'), people.cert);
+      await writeFile(join(dirname(configFile), 'clients-ca.crt'), issuing.cert);
       for (const tenant of ['acme', 'globex'])
         seed.clusterRoleBinding('admins', 'worker', [`user:${tenant}:x509:admin`], { tenant });
     },
   });
   const { port, ca } = site.destination;
   const admin = async (tenant: string) => {
-    const certificate = await people.client(`${tenant}:admin`, [`staff-${tenant}`]);
+    const certificate = await issuing.client(`${tenant}:admin`, [`staff-${tenant}`]);
     const client = createHttpsClient({ port, ca, certificate });
     t.teardown(client.close);
     return client;
@@ -199,7 +199,7 @@ t.test('what users of one tenant do ends nothing of users of the same name in an
   await becomes(t, site, secret, 200);
   t.equal((await (await admin('globex')).ask(undefined, SELF)).status, 200);
   // A sign-in of acme's admin is written after one of globex's admin would be.
-  const other = await people.client('acme:admin', ['staff-acme', 'others']);
+  const other = await issuing.client('acme:admin', ['staff-acme', 'others']);
   const renewed = createHttpsClient({ port, ca, certificate: other });
   t.teardown(renewed.close);
   await renewed.ask(undefined, SELF);

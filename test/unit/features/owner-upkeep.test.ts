@@ -57,7 +57,7 @@ async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
 }
 
 t.test('the groups of a later sign-in are stored', async (t) => {
-  const clock = createFakeClock();
+  const clock = createFakeClock(Date.UTC(2026, 0, 1));
   const { stored, upkeep, objects } = setUp(clock);
   t.equal(stored()[0]?.ownerKey, ownerKey(INVITED, 'acme'));
   upkeep.start();
