@@ -157,8 +157,11 @@ t.test(
 t.test('a token of a user of the token file has the groups of the line, and ends with it', async (t) => {
   const file = (groups: string) => `daves-token,dave,41,"${groups}",,acme\n`;
   const site = await startTokenStandIn(t, {
-    configuration: { authentication: { tokenFile: { file: 'tokens.csv', groupsPrefix: 'oidc:' } } },
-    prepare: ({ configFile }) => writeFile(join(dirname(configFile), 'tokens.csv'), file('developers')),
+    configuration: { authentication: { tokenFile: { file: 'tokens.csv' } } },
+    prepare: ({ apiServer: { seed }, configFile }) => {
+      seed.clusterRoleBinding('staff', 'worker', ['group:token:developers'], { tenant: 'acme' });
+      return writeFile(join(dirname(configFile), 'tokens.csv'), file('developers'));
+    },
   });
   const write = async (content: string) => {
     await writeFile(join(dirname(site.configFile), 'tokens.csv'), content);
