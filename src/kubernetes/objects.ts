@@ -11,7 +11,7 @@ import type { Place, ResourceKind, StoredObject, WrittenObject } from './kuberne
 import { listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
 import { collectionPath, objectPath, storedObject } from './object-format.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
-import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';
+import type { Account } from './upstream-request.ts';
 
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;
@@ -22,8 +22,11 @@ const ATTEMPTS = 3;
  */
 export type Objects = ReturnType<typeof createObjects>;
 
-/** @param account charged for the requests */
-export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT) {
+/**
+ * @param account charged for the requests: a tenant's for what a request of its user causes, so that it
+ *   delays neither other tenants nor Stonegate's own controllers, leases and quota reviews
+ */
+export function createObjects(fetcher: UpstreamFetcher, account: Account) {
   async function ask(method: string, target: string, signal: AbortSignal, body?: object) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const response = await fetcher.fetch(

@@ -72,7 +72,7 @@ export function createScopeCut(
   budget: RulesBudget,
 ): (rule: PolicyRule) => readonly PolicyRule[] {
   const covered = scope.rulesIn(place.namespace);
-  const grantCost = GRANT_COST + TEXT_COST * (covered.length + scope.namespaces.size);
+  const grantCost = GRANT_COST + TEXT_COST * covered.length;
   const counted = { allows: (question: Question) => take(budget, grantCost) && scope.allows(question) };
 
   function sharedBy(rule: PolicyRule, others: readonly PolicyRule[]): PolicyRule[] {

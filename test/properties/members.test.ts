@@ -11,7 +11,6 @@ import { isAllowedIn, visibleNamespaces } from '../../src/rbac/enumerate.ts';
 import { subjectOfKey } from '../../src/rbac/subject-key.ts';
 import { NO_TENANT } from '../../src/tenancy/tenant-name.ts';
 import { accessIndexOf } from '../support/access-index.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
 import { openMode } from '../support/fake-pipeline.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 import { rbacObjects, subjects } from '../support/random-rbac.ts';
@@ -50,7 +49,7 @@ t.test('a user who may not get a namespace cannot tell it from one that does not
       subjects,
       fc.constantFrom('a', 'b', 'c'),
       async (objects, subject, namespace) => {
-        const { access, index } = accessIndexOf(...objects);
+        const { access, index, clock } = accessIndexOf(...objects);
         const requests = {
           subjectOf: async () => subject,
           send: () => Promise.reject(new Error('was sent')),
@@ -61,7 +60,7 @@ t.test('a user who may not get a namespace cannot tell it from one that does not
           requests,
           teams,
           keystone: undefined,
-          clock: createFakeClock(),
+          clock,
         });
         const listed = (name: string) =>
           service.list(keystoneIdentity('u1'), name).then(

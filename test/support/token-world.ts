@@ -100,6 +100,7 @@ export function createTokenWorld() {
       createOwners({
         keystone,
         isConfigured: (source) => source === 'keystone' || carol.issuers.has(source),
+        presentOf: () => undefined,
         signInMaxAge: SIGN_IN_MAX_AGE,
         clock,
       });
@@ -121,7 +122,10 @@ export function createTokenWorld() {
           informer: news,
           used: (token) => used(token),
         }),
-        tokens: createAccessTokens({ ...checks, objects, place: PLACE, mode, random: systemRandom }),
+        tokens: createAccessTokens({
+          ...{ ...checks, place: PLACE, mode, random: systemRandom },
+          objectsOf: () => objects,
+        }),
       };
     };
     const { upkeep: running, used } = upkeep();
@@ -158,7 +162,7 @@ export function createTokenWorld() {
     clock.advance(1_000);
     if (owner === 'carol') replica(at).deliver();
     const identity = signedInNow(owner);
-    replica(at).upkeep.signedIn(identity);
+    replica(at).upkeep.signedIn(identity, domains.acme ?? 'acme');
     return identity;
   }
 

@@ -24,6 +24,7 @@ import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts'
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import {
   mayImpersonateUsers,
   missingRights,
@@ -141,7 +142,9 @@ async function unjudgedWarnings(
   const missing = await missingRights(fetcher, LIST_ROLE_BINDINGS, signal);
   if (missing.length === 0)
     return whenAsked(SERVER, 'its role bindings', async () =>
-      (await unjudgedTenantWarnings(createObjects(fetcher), signal)).map((line) => warning(SERVER, line)),
+      (await unjudgedTenantWarnings(createObjects(fetcher, STONEGATE_ACCOUNT), signal)).map((line) =>
+        warning(SERVER, line),
+      ),
     );
   if (admission === undefined) return [];
   return [
@@ -213,9 +216,13 @@ async function checkProvisioner(
         )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (await systemBindingWarnings(createObjects(fetcher), tenancy.systemTenant, signal)).map(
-                (line) => warning(SERVER, line),
-              ),
+              (
+                await systemBindingWarnings(
+                  createObjects(fetcher, STONEGATE_ACCOUNT),
+                  tenancy.systemTenant,
+                  signal,
+                )
+              ).map((line) => warning(SERVER, line)),
             )
           : []),
       ])(),
@@ -235,7 +242,7 @@ async function missingObjects(
   { tokens, members, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const objects = createObjects(fetcher);
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const isArktos = tenancy.mode === 'arktos';
   const place = isArktos ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];

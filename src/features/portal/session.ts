@@ -3,6 +3,7 @@
  * tenancy mode, and the session holds the identity that it proved, never the credential. A Keystone token is
  * stored in the browser alone, sealed for this session. CWE-384 (session fixation).
  */
+import { signInOf } from '../../identity/owners.ts';
 import type { PortalContext } from './context.ts';
 import {
   clearCookie,
@@ -46,13 +47,15 @@ export async function beginSession(
   { source, sessionID }: PortalRequest,
   { identities, sessions, sealer, clock, random, logger, sessionLifetime }: PortalContext,
 ): Promise<PortalResponse> {
-  const identity = await identities.authenticate(credential, source);
+  const found = await identities.authenticate(credential, source);
+  const now = clock.now();
+  const identity = { ...found, signedInAt: signInOf(found, now) };
   const described = identities.describe(identity);
   const session: Session = {
     identity,
     ...(issuer === undefined ? {} : { issuer }),
     projects,
-    expiresAt: Math.min(identity.expiresAt, endsAt ?? clock.now() + sessionLifetime),
+    expiresAt: Math.min(identity.expiresAt, endsAt ?? now + sessionLifetime),
   };
   if (sessionID !== undefined) await sessions.remove(sessionID);
   const id = newID(random);

@@ -9,6 +9,7 @@ import type { Informer } from '../../kubernetes/informer.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
@@ -75,7 +76,6 @@ export function createTokens(
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
   const place = operatorPlace(section, tenancy);
-  const objects = createObjects(upstream);
   const known = createComponentWithInformers(build, KNOWN_TOKENS, upstream, {
     fingerprint: [place],
     create() {
@@ -90,17 +90,27 @@ export function createTokens(
     },
   });
   const { store, informer } = known;
-  const { upkeep, used } = createTokenUpkeep({ ...runtime, store, objects, place, owners });
+  const { upkeep, used } = createTokenUpkeep({
+    ...{ ...runtime, store, place, owners },
+    objects: createObjects(upstream, STONEGATE_ACCOUNT),
+  });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const namespacesOf = createTenantNamespaces(access);
-  const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
+  const tokens = createAccessTokens({
+    ...{ ...checks, random, place, mode },
+    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
+  });
   return {
     tokens,
     authenticator: createTokenAuthenticator({ ...checks, mode, informer, used, namespacesOf }),
     feature: {
       authorizers: [
-        createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),
+        createScopeAuthorizer({
+          store,
+          mode,
+          signedIn: ({ identity, tenant }) => upkeep.signedIn(identity, tenant),
+        }),
       ],
       ownResources: tokenResources(tokens, bodies),
     },

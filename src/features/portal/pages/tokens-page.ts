@@ -138,9 +138,10 @@ ${button('Make the token')}`;
 }
 
 function shownOnce({ metadata, status }: ShownToken, what: string): Flash {
-  const { token, expirationTimestamp } = status;
+  const { token, expirationTimestamp, notes = [] } = status;
+  const end = `It ends on ${formatTime(expirationTimestamp)}.`;
   return {
-    text: `The token ${metadata.name} ${what}. It ends on ${formatTime(expirationTimestamp)}.`,
+    text: [`The token ${metadata.name} ${what}.`, end, ...notes].join(' '),
     ...(token !== undefined && { secret: token }),
   };
 }

@@ -26,38 +26,41 @@ const alice: Identity = {
   auditAnnotations: {},
 };
 
-function tokensOfAlice() {
+function setUp() {
   const clock = createFakeClock();
   const memory = createMemoryObjects();
   const store = new TokenStore({ clock, onEnded: () => {} });
-  const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
+  const owners = createOwners({
+    ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
+  });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = createAccessTokens({
     ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
     mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
-    objects: {
+    objectsOf: () => ({
       ...memory,
       create(kind, place, object, signal) {
         const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
         return memory.create(kind, place, { ...object, metadata }, signal);
       },
-    },
+    }),
   });
   const follow = () => {
     const list = store.beginList();
     list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
     list.end();
   };
-  return { clock, memory, tokens, follow };
+  const create = () => tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+  return { clock, memory, tokens, follow, create };
 }
 
 t.test(
   'a user may create and revoke tokens without end: only the last two hundred stay stored',
   async (t) => {
-    const { clock, memory, tokens, follow } = tokensOfAlice();
+    const { clock, memory, tokens, follow, create } = setUp();
     const names: string[] = [];
     for (let made = 0; made < 210; made += 1) {
-      const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+      const { metadata } = await create();
       names.push(metadata.name);
       follow();
       await tokens.revoke(alice, metadata.name, SIGNAL);
@@ -70,6 +73,16 @@ t.test(
   },
 );
 
+t.test('of 300 creations at the same time 100 make a token', async (t) => {
+  const { memory, follow, create } = setUp();
+  await create();
+  follow();
+  const made = await Promise.allSettled(Array.from({ length: 300 }, create));
+  t.equal(made.filter(({ status }) => status === 'fulfilled').length, 99);
+  t.match(made.at(-1), { status: 'rejected', reason: { message: /you have 100 access tokens/ } });
+  t.equal(memory.all().length, 100);
+});
+
 t.test('the rules of a token are bounded in size', async (t) => {
   const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['web'] };
   const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
@@ -78,7 +91,7 @@ t.test('the rules of a token are bounded in size', async (t) => {
 });
 
 t.test('a token with +tokens sees, rotates and revokes only tokens of its own scopes', async (t) => {
-  const { clock, tokens, follow } = tokensOfAlice();
+  const { clock, tokens, follow } = setUp();
   const make = async (...scopes: string[]) => {
     const { metadata } = await tokens.create(alice, { scopes, expirationSeconds: 60 }, SIGNAL);
     follow();
