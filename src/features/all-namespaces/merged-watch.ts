@@ -13,7 +13,7 @@ import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
-import { EXPIRED_EVENT, relayedResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { EXPIRED_EVENT, relayedResponse } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
 import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
@@ -24,9 +24,9 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { CONCURRENT_PARTS } from './collect-page.ts';
 import { MergedWatch } from './merge-watches.ts';
+import { NamespaceRefused } from './namespace-refused.ts';
 import {
   type AllNamespacesRequest,
-  leftOut,
   type NamespaceRequestOptions,
   namespaceRequest,
   UnexpectedNamespaceResponse,
@@ -49,34 +49,66 @@ export interface MergedWatchOptions
 /** Bytes of a response that is no watch. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
 
-/**
- * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
- * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
- *   TenantRateExceeded, StreamLimitExceeded
- */
-export async function mergedWatch(
-  request: AllNamespacesRequest,
-  options: MergedWatchOptions,
-): Promise<StreamedResponse | UpstreamResponse | undefined> {
-  const { outgoing, info, permitted } = request;
-  if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
-  const ending = new AbortController();
-  const close = () => ending.abort();
-  const signal = AbortSignal.any([outgoing.exchange.signal, ending.signal]);
-  try {
-    const opened = await openAll(request, options, signal);
-    const parts = new Map(opened.flatMap(({ name, stream }) => (stream ? [[name, stream]] : [])));
-    const [first] = parts.values();
-    if (first === undefined) {
-      close();
-      return undefined;
+/** The watches of single namespaces until all are open. Those that are open stay so while one is refused. */
+export class MergedWatchOpening {
+  readonly #options: MergedWatchOptions;
+  readonly #ending = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Undefined for a namespace that the API server has no more. */
+  readonly #opened = new Map<string, UpstreamStream | undefined>();
+  #hasBegun = false;
+
+  /** @param client aborted when it is gone */
+  constructor(options: MergedWatchOptions, client: AbortSignal) {
+    this.#options = options;
+    this.#signal = AbortSignal.any([client, this.#ending.signal]);
+  }
+
+  /**
+   * @param first the namespace that was refused before
+   * @returns undefined if the API server has none of the namespaces: then the request is forwarded as it is
+   * @throws NamespaceRefused; StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout,
+   *   UpstreamRefusedCredential, TenantRateExceeded, StreamLimitExceeded
+   */
+  async respond(
+    request: AllNamespacesRequest,
+    first: string | undefined,
+  ): Promise<StreamedResponse | UpstreamResponse | undefined> {
+    const { outgoing, permitted } = request;
+    const { names } = permitted;
+    if (outgoing.stream) this.#options.streams.widen(outgoing.stream, names.length);
+    this.#closeOthers(names);
+    try {
+      if (first !== undefined && names.includes(first)) await this.#open(request, first);
+      const missing = names.filter((name) => !this.#opened.has(name));
+      await mapWithConcurrency(missing, CONCURRENT_PARTS, (name) => this.#open(request, name));
+    } catch (error) {
+      if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
+      throw error;
     }
-    const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
-    const run = new MergedWatchRun({ ...options, request, parts, close });
-    const response: StreamedResponse = {
+    return this.#begin(request);
+  }
+
+  /** To be called if there will be no other attempt; a watch that has begun stays open. */
+  close(): void {
+    if (!this.#hasBegun) this.#ending.abort();
+  }
+
+  #begin(request: AllNamespacesRequest): StreamedResponse | undefined {
+    const parts = new Map([...this.#opened].flatMap(([name, stream]) => (stream ? [[name, stream]] : [])));
+    const [any] = parts.values();
+    if (any === undefined) return undefined;
+    this.#hasBegun = true;
+    const run = new MergedWatchRun({
+      ...this.#options,
+      request,
+      parts,
+      close: () => this.#ending.abort(),
+    });
+    return {
       status: 200,
       headers: [
-        ['Content-Type', headerValue(first.headers, 'content-type') ?? JSON_TYPE],
+        ['Content-Type', headerValue(any.headers, 'content-type') ?? JSON_TYPE],
         ['Cache-Control', 'no-cache, private'],
       ],
       start(stream) {
@@ -84,48 +116,47 @@ export async function mergedWatch(
         return () => run.stop();
       },
     };
-    return withWarnings(response, leftOut(refused, info));
-  } catch (error) {
-    close();
-    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
-    throw error;
+  }
+
+  /** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
+  async #open({ outgoing, info, revision }: AllNamespacesRequest, name: string): Promise<void> {
+    const parameters = {
+      ...(revision !== '0' && { resourceVersion: revision }),
+      allowWatchBookmarks: countsBookmarks(this.#options) ? 'true' : undefined,
+      timeoutSeconds: undefined,
+      pretty: undefined,
+    };
+    const request = await namespaceRequest(outgoing, info, name, parameters, this.#options);
+    const stream = await this.#options.streamer.stream(request, this.#signal);
+    switch (stream.status) {
+      case 200:
+        this.#opened.set(name, stream);
+        return;
+      case 403:
+        stream.body.destroy();
+        throw new NamespaceRefused(name);
+      case 404:
+        stream.body.destroy();
+        this.#opened.set(name, undefined);
+        return;
+      default:
+        throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
+    }
+  }
+
+  #closeOthers(permitted: readonly string[]): void {
+    const names = new Set(permitted);
+    for (const [name, stream] of this.#opened) {
+      if (names.has(name)) continue;
+      stream?.body.destroy();
+      this.#opened.delete(name);
+    }
   }
 }
 
 /** Bookmarks of Arktos say nothing about the watch, and hold an object of any tenant. */
 function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
   return mode.watchEvents !== 'filtered';
-}
-
-interface Opened {
-  readonly name: string;
-  /** Undefined if the API server refuses the namespace, or has it no more. */
-  readonly stream: UpstreamStream | undefined;
-  readonly isRefused: boolean;
-}
-
-/** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
-function openAll(
-  { outgoing, info, permitted, revision }: AllNamespacesRequest,
-  options: MergedWatchOptions,
-  signal: AbortSignal,
-): Promise<Opened[]> {
-  const parameters = {
-    ...(revision !== '0' && { resourceVersion: revision }),
-    allowWatchBookmarks: countsBookmarks(options) ? 'true' : undefined,
-    timeoutSeconds: undefined,
-    pretty: undefined,
-  };
-  return mapWithConcurrency(permitted.names, CONCURRENT_PARTS, async (name) => {
-    const request = await namespaceRequest(outgoing, info, name, parameters, options);
-    const stream = await options.streamer.stream(request, signal);
-    const isRefused = stream.status === 403;
-    if (stream.status === 200) return { name, stream, isRefused };
-    if (!isRefused && stream.status !== 404)
-      throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
-    stream.body.destroy();
-    return { name, stream: undefined, isRefused };
-  });
 }
 
 async function wholeResponse({ status, headers, body }: UpstreamStream): Promise<UpstreamResponse> {
