@@ -21,7 +21,7 @@ import { allows } from '../../rbac/decide.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { MergedList, type MergedListOptions } from './merged-list.ts';
-import { MergedWatchOpening, type MergedWatchOptions } from './merged-watch.ts';
+import type { MergedWatchOptions } from './merged-watch.ts';
 import { type RefusalOptions, untilNoneRefused } from './namespace-refused.ts';
 import type { AllNamespacesRequest } from './namespace-request.ts';
 import {
@@ -30,6 +30,7 @@ import {
   type PermittedNamespaces,
   permittedNamespaces,
 } from './permitted-namespaces.ts';
+import { WatchOpening } from './watch-opening.ts';
 
 export interface AllNamespacesOptions
   extends MergedListOptions,
@@ -98,9 +99,7 @@ async function merged(
   const { signal } = outgoing.exchange;
   const goesOn = goesOnFromFiltered(info, options.access.index.highestRevision);
   const merging =
-    info.verb === 'watch'
-      ? new MergedWatchOpening(options, signal)
-      : new MergedList(options, outgoing.tenant);
+    info.verb === 'watch' ? new WatchOpening(options, signal) : new MergedList(options, outgoing.tenant);
   let selected: Awaited<ReturnType<typeof select>> = first;
   const attempt = async (refused: string | undefined) => {
     if (refused !== undefined) selected = await select(outgoing, info, options);

@@ -1,36 +1,26 @@
 /**
- * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
- * merged. See docs/access.md.
+ * A watch of all namespaces that a user may watch, once the watch of each is open: their events are merged.
+ * See docs/access.md.
  */
 import type { Readable } from 'node:stream';
 import { LineSplitter } from '../../kubernetes/line-splitter.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
+import type { UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
-import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import { headerValue } from '../../lib/header-list.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
-import { EXPIRED_EVENT, relayedResponse } from '../../proxy/response/own-responses.ts';
+import { EXPIRED_EVENT } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
-import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
+import type { ResponseStream } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
-import { CONCURRENT_PARTS } from './collect-page.ts';
 import { MergedWatch } from './merge-watches.ts';
-import { NamespaceRefused } from './namespace-refused.ts';
-import {
-  type AllNamespacesRequest,
-  type NamespaceRequestOptions,
-  namespaceRequest,
-  UnexpectedNamespaceResponse,
-} from './namespace-request.ts';
+import type { AllNamespacesRequest, NamespaceRequestOptions } from './namespace-request.ts';
 import { permittedNamespaces } from './permitted-namespaces.ts';
 
 export interface MergedWatchOptions
@@ -46,129 +36,9 @@ export interface MergedWatchOptions
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Bytes of a response that is no watch. */
-const MAX_REFUSAL_BYTES = 256 * 1024;
-
-/** The watches of single namespaces until all are open. Those that are open stay so while one is refused. */
-export class MergedWatchOpening {
-  readonly #options: MergedWatchOptions;
-  readonly #ending = new AbortController();
-  readonly #signal: AbortSignal;
-  /** Undefined for a namespace that the API server has no more. */
-  readonly #opened = new Map<string, UpstreamStream | undefined>();
-  #hasBegun = false;
-
-  /** @param client aborted when it is gone */
-  constructor(options: MergedWatchOptions, client: AbortSignal) {
-    this.#options = options;
-    this.#signal = AbortSignal.any([client, this.#ending.signal]);
-  }
-
-  /**
-   * @param first the namespace that was refused before
-   * @returns undefined if the API server has none of the namespaces: then the request is forwarded as it is
-   * @throws NamespaceRefused; StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout,
-   *   UpstreamRefusedCredential, TenantRateExceeded, StreamLimitExceeded
-   */
-  async respond(
-    request: AllNamespacesRequest,
-    first: string | undefined,
-  ): Promise<StreamedResponse | UpstreamResponse | undefined> {
-    const { outgoing, permitted } = request;
-    const { names } = permitted;
-    if (outgoing.stream) this.#options.streams.widen(outgoing.stream, names.length);
-    this.#closeOthers(names);
-    try {
-      if (first !== undefined && names.includes(first)) await this.#open(request, first);
-      const missing = names.filter((name) => !this.#opened.has(name));
-      await mapWithConcurrency(missing, CONCURRENT_PARTS, (name) => this.#open(request, name));
-    } catch (error) {
-      if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
-      throw error;
-    }
-    return this.#begin(request);
-  }
-
-  /** To be called if there will be no other attempt; a watch that has begun stays open. */
-  close(): void {
-    if (!this.#hasBegun) this.#ending.abort();
-  }
-
-  #begin(request: AllNamespacesRequest): StreamedResponse | undefined {
-    const parts = new Map([...this.#opened].flatMap(([name, stream]) => (stream ? [[name, stream]] : [])));
-    const [any] = parts.values();
-    if (any === undefined) return undefined;
-    this.#hasBegun = true;
-    const run = new MergedWatchRun({
-      ...this.#options,
-      request,
-      parts,
-      close: () => this.#ending.abort(),
-    });
-    return {
-      status: 200,
-      headers: [
-        ['Content-Type', headerValue(any.headers, 'content-type') ?? JSON_TYPE],
-        ['Cache-Control', 'no-cache, private'],
-      ],
-      start(stream) {
-        run.start(stream);
-        return () => run.stop();
-      },
-    };
-  }
-
-  /** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
-  async #open({ outgoing, info, revision }: AllNamespacesRequest, name: string): Promise<void> {
-    const parameters = {
-      ...(revision !== '0' && { resourceVersion: revision }),
-      allowWatchBookmarks: countsBookmarks(this.#options) ? 'true' : undefined,
-      timeoutSeconds: undefined,
-      pretty: undefined,
-    };
-    const request = await namespaceRequest(outgoing, info, name, parameters, this.#options);
-    const stream = await this.#options.streamer.stream(request, this.#signal);
-    switch (stream.status) {
-      case 200:
-        this.#opened.set(name, stream);
-        return;
-      case 403:
-        stream.body.destroy();
-        throw new NamespaceRefused(name);
-      case 404:
-        stream.body.destroy();
-        this.#opened.set(name, undefined);
-        return;
-      default:
-        throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
-    }
-  }
-
-  #closeOthers(permitted: readonly string[]): void {
-    const names = new Set(permitted);
-    for (const [name, stream] of this.#opened) {
-      if (names.has(name)) continue;
-      stream?.body.destroy();
-      this.#opened.delete(name);
-    }
-  }
-}
-
 /** Bookmarks of Arktos say nothing about the watch, and hold an object of any tenant. */
-function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
+export function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
   return mode.watchEvents !== 'filtered';
-}
-
-async function wholeResponse({ status, headers, body }: UpstreamStream): Promise<UpstreamResponse> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    if (!Buffer.isBuffer(piece)) continue;
-    bytes += piece.length;
-    if (bytes > MAX_REFUSAL_BYTES) break;
-    pieces.push(piece);
-  }
-  return { status, headers, body: Buffer.concat(pieces) };
 }
 
 interface RunOptions extends MergedWatchOptions {
@@ -189,7 +59,7 @@ const SPREAD = 4_500;
  * set of permitted namespaces is another: the client lists again, and sees what it may see now. When the API
  * server ends one of the watches, all end, and the client resumes.
  */
-class MergedWatchRun implements AccessFollower {
+export class MergedWatchRun implements AccessFollower {
   readonly concerns: Concerns;
   readonly namespacesOf: string;
   readonly #options: RunOptions;
