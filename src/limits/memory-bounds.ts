@@ -28,7 +28,7 @@ export const MAX_READ_RESPONSE = 16 * MEBIBYTE;
 export const READ_RESPONSES: SharedBound = { total: 64 * MEBIBYTE, perKey: 32 * MEBIBYTE };
 /** The longest merged list of all namespaces. */
 export const MAX_MERGED_LIST = 32 * MEBIBYTE;
-/** What a merged list may take before its turn; larger ones leave as much of the tenant's memory to others. */
+/** What a merged list may take before its turn; larger ones leave as much to the tenant's others. */
 export const SMALL_MERGED_LIST = 2 * MEBIBYTE;
 /** Responses that Stonegate makes itself, until their clients have read them. */
 export const MADE_RESPONSES: SharedBound = {

@@ -70,8 +70,8 @@ function revisionOf({ rawQuery }: ListRequest): string {
 }
 
 /**
- * Asks about the list also for a watch: whoever may watch but not list would otherwise get a filtered list
- * and 410 for the watch from it, again and again.
+ * Asks about the list also for a watch: a user who may watch but not list would otherwise get a filtered
+ * list and 410 for the watch from it, again and again.
  */
 async function mayListAll(
   { outgoing, info }: FilteredAnswer,

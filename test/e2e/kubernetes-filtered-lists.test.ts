@@ -93,7 +93,7 @@ async function namesIn(
 
 t.test('filtered lists at a real API server', { skip: missingControllers() }, async (t) => {
   const site = await start(t);
-  await t.test('large lists of one tenant succeed together, and hold up nobody', (t) =>
+  await t.test('large lists of one tenant succeed together, and delay no others', (t) =>
     listTogether(t, site),
   );
   await t.test('stores are right after restarts of the API server, and no list was partial', (t) =>

@@ -39,7 +39,7 @@ export interface MergedListOptions extends NamespaceRequestOptions, MergeMemoryO
   readonly fetcher: UpstreamFetcher;
 }
 
-interface KeptPart {
+interface KnownPart {
   readonly asked: PartRequest;
   readonly part: ListPart;
 }
@@ -48,7 +48,7 @@ interface KeptPart {
 export class MergedList {
   readonly #options: MergedListOptions;
   readonly #memory: MergeMemory;
-  readonly #parts = new Map<string, KeptPart>();
+  readonly #parts = new Map<string, KnownPart>();
   #isMerged = false;
 
   /** @param tenant to which it is charged */
@@ -146,14 +146,14 @@ export class MergedList {
 
   /** Where a list goes on that has begun: all parts are of one revision. */
   #begun(): MergedPosition | undefined {
-    const [kept] = this.#parts.values();
-    return kept && { namespace: '', revision: kept.part.revision };
+    const [known] = this.#parts.values();
+    return known && { namespace: '', revision: known.part.revision };
   }
 
   async #part(request: AllNamespacesRequest, asked: PartRequest): Promise<PartResult> {
     const { namespace, limit, more } = asked;
-    const kept = this.#parts.get(namespace);
-    if (kept !== undefined && kept.asked.limit === limit && kept.asked.more === more) return kept.part;
+    const known = this.#parts.get(namespace);
+    if (known !== undefined && known.asked.limit === limit && known.asked.more === more) return known.part;
     const body = await this.#list(request, asked);
     if (typeof body === 'string') return body;
     this.#forget(namespace);
@@ -207,10 +207,10 @@ export class MergedList {
   }
 
   #forget(namespace: string): void {
-    const kept = this.#parts.get(namespace);
-    if (kept === undefined) return;
+    const known = this.#parts.get(namespace);
+    if (known === undefined) return;
     this.#parts.delete(namespace);
-    this.#memory.giveBack(kept.part.text.length);
+    this.#memory.giveBack(known.part.text.length);
   }
 
   #forgetAll(): void {

@@ -119,7 +119,7 @@ type Place = Pick<ResourceRequest, 'namespace' | 'name'> & { readonly tenant: st
 
 /**
  * Whether RBAC allows it. The right to `list` decides about lists and watches, so that a watch is filtered as
- * the list before it was: whoever may list all, but not watch them, gets the API server's 403 for the watch.
+ * the list before it was: a user who may list all, but not watch, gets the API server's 403 for the watch.
  */
 function may(
   verb: 'list' | 'watch',

@@ -1,6 +1,6 @@
 /**
- * Concurrent large lists follow one another, and none is refused because of the others; who does not read what
- * was merged, or lists little, or is another tenant, neither waits for them nor holds them up.
+ * Concurrent large lists follow one another, and none is refused because of the others. A client that does not
+ * read, lists of little, and other tenants neither wait for them nor delay them.
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';

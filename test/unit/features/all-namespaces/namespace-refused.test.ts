@@ -1,6 +1,6 @@
 /**
- * The API server refuses namespaces that RBAC permits: for moments while it starts and after deletions, or for
- * good if another authorizer decides. Nothing that is permitted is ever missing from a list or watch.
+ * The API server refuses namespaces that RBAC permits: for moments while it starts and after deletions, or
+ * for good if another authorizer decides. Nothing permitted is ever missing from a list or watch.
  */
 import t from 'tap';
 import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.ts';
