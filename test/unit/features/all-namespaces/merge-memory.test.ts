@@ -1,6 +1,6 @@
 /**
- * Concurrent large lists follow one another, and none is refused because of the others. A client that does not
- * read, lists of little, and other tenants neither wait for them nor delay them.
+ * Concurrent large lists follow one another, and none is refused because of the others. A client that does
+ * not read, lists of little, and other tenants neither wait for them nor delay them.
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
