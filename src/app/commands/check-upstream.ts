@@ -20,10 +20,11 @@ import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
-import { KINDS } from '../../kubernetes/kubernetes-object.ts';
-import { createObjects } from '../../kubernetes/objects.ts';
+import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import {
   mayImpersonateUsers,
   missingRights,
@@ -141,7 +142,9 @@ async function unjudgedWarnings(
   const missing = await missingRights(fetcher, LIST_ROLE_BINDINGS, signal);
   if (missing.length === 0)
     return whenAsked(SERVER, 'its role bindings', async () =>
-      (await unjudgedTenantWarnings(createObjects(fetcher), signal)).map((line) => warning(SERVER, line)),
+      (await unjudgedTenantWarnings(createObjects(fetcher, STONEGATE_ACCOUNT), signal)).map((line) =>
+        warning(SERVER, line),
+      ),
     );
   if (admission === undefined) return [];
   return [
@@ -213,9 +216,13 @@ async function checkProvisioner(
         )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (await systemBindingWarnings(createObjects(fetcher), tenancy.systemTenant, signal)).map(
-                (line) => warning(SERVER, line),
-              ),
+              (
+                await systemBindingWarnings(
+                  createObjects(fetcher, STONEGATE_ACCOUNT),
+                  tenancy.systemTenant,
+                  signal,
+                )
+              ).map((line) => warning(SERVER, line)),
             )
           : []),
       ])(),
@@ -235,27 +242,49 @@ async function missingObjects(
   { tokens, members, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const objects = createObjects(fetcher);
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const isArktos = tenancy.mode === 'arktos';
   const place = isArktos ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
       found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
-  const [role = ''] = GIVEN_BY_MANAGE;
-  // On Arktos each tenant has roles of its own.
-  if (!isArktos && members && (await objects.get(KINDS.ClusterRole, {}, role, signal)) === undefined)
-    found.push(
-      warning(
-        'members',
-        `there is no ClusterRole ${role}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\``,
-      ),
-    );
-  return found;
+  return members === undefined ? found : [...found, ...(await missingRoles(tenancy, objects))];
 }
 
-/** How many missing rights are named. */
+/** Looks for the roles that members are given: on Arktos each tenant has its own. */
+async function missingRoles(
+  { mode, systemTenant }: StonegateConfiguration['tenancy'],
+  objects: Objects,
+): Promise<CheckResult[]> {
+  const isArktos = mode === 'arktos';
+  const everywhere = isArktos ? { tenant: 'all' } : {};
+  const pathOf = ({ metadata: { tenant = '', name } }: StoredObject) => `${tenant}/${name}`;
+  const made = new Set(await objects.list(KINDS.ClusterRole, everywhere, '', signal, pathOf));
+  const tenants = isArktos
+    ? await objects.list(KINDS.Tenant, {}, '', signal, ({ metadata }) => metadata.name)
+    : [''];
+  return GIVEN_BY_MANAGE.flatMap((role) => {
+    const lacking = tenants.filter((tenant) => tenant !== systemTenant && !made.has(`${tenant}/${role}`));
+    if (lacking.length === 0) return [];
+    const place = isArktos ? ` in ${someOf(lacking)}` : '';
+    const who = isArktos ? ' as an administrator of the tenant' : '';
+    return [
+      warning(
+        'members',
+        `there is no ClusterRole ${role}${place}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\`${who}`,
+      ),
+    ];
+  });
+}
+
+/** How many of what is missing are named. */
 const NAMED = 5;
+
+function someOf(missing: readonly string[]): string {
+  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
+  return `${missing.slice(0, NAMED).join(', ')}${more}`;
+}
 
 async function missingProvisionerRights(
   configuration: StonegateConfiguration,
@@ -265,12 +294,10 @@ async function missingProvisionerRights(
   for (const each of provisionerRules(needsOf(configuration)))
     for (const right of await missingRights(fetcher, each, signal)) missing.add(right);
   if (missing.size === 0) return [];
-  const named = [...missing].slice(0, NAMED).join(', ');
-  const more = missing.size > NAMED ? ` and ${missing.size - NAMED} more` : '';
   return [
     warning(
       PROVISIONER,
-      `may not ${named}${more}, so what needs them is not provisioned: ${APPLY_PROVISIONER}`,
+      `may not ${someOf([...missing])}, so what needs them is not provisioned: ${APPLY_PROVISIONER}`,
     ),
   ];
 }

@@ -7,6 +7,7 @@ import { ComponentType, RUNS } from '../../config/component.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
@@ -49,7 +50,7 @@ export function createQuotaController(
     fingerprint: [quota, tenancy],
     uses: [upstream, keystoneQuota],
     create() {
-      const objects = createObjects(upstream);
+      const objects = createObjects(upstream, STONEGATE_ACCOUNT);
       const place = operatorPlace(quota, tenancy);
       const changes = { wake: () => {} };
       const reconciler = createQuotaReconciler({
@@ -140,7 +141,7 @@ export function createQuotaRules(
   const { quota, tenancy } = loaded.configuration;
   if (quota === undefined || upstream === undefined) return [];
   const { clock } = runtime;
-  const objects = createObjects(upstream);
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
   const reservations = generation.component(RESERVATIONS, {
     fingerprint: [quota, tenancy],
     uses: [upstream],
