@@ -85,6 +85,11 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
     );
   }
 
+  valuesOf(tenant: string): readonly T[] {
+    const own = this.#tenants.get(tenant);
+    return own === undefined ? [] : [...own.objects.values()].map(({ value }) => value);
+  }
+
   revisionOf({ tenant, key }: StorableObject<T>): number | undefined {
     return this.#tenants.get(tenant)?.objects.get(key)?.revision;
   }

@@ -6,10 +6,11 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import { readJSONObject } from '../lib/json-object.ts';
+import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Place, ResourceKind, StoredObject, WrittenObject } from './kubernetes-object.ts';
-import { listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
-import { collectionPath, objectPath, storedObject } from './object-format.ts';
+import { acceptOf, listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
+import { JSON_TYPE } from './meta-v1.ts';
+import { collectionPath, isMeta, metadataOf, objectPath, storedObject } from './object-format.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';
 
@@ -24,7 +25,13 @@ export type Objects = ReturnType<typeof createObjects>;
 
 /** @param account charged for the requests */
 export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT) {
-  async function ask(method: string, target: string, signal: AbortSignal, body?: object) {
+  async function ask(
+    method: string,
+    target: string,
+    signal: AbortSignal,
+    body?: object,
+    accept: string = JSON_TYPE,
+  ) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const response = await fetcher.fetch(
       {
@@ -32,7 +39,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
         sender: { kind: 'stonegate' },
         method,
         target,
-        headers: [['Accept', 'application/json'], ...(body ? [['Content-Type', type] as const] : [])],
+        headers: [['Accept', accept], ...(body ? [['Content-Type', type] as const] : [])],
         ...(body && { body: JSON.stringify(body) }),
       },
       signal,
@@ -94,6 +101,21 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       return parse(readJSONObject(response.body), kind);
     },
 
+    /** @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no object */
+    async getMetadata(
+      kind: ResourceKind,
+      place: Place,
+      name: string,
+      signal: AbortSignal,
+    ): Promise<JSONObject | undefined> {
+      const path = objectPath(kind, place, name);
+      const response = await ask('GET', path, signal, undefined, acceptOf('PartialObjectMetadata', true));
+      if (response.status === 404) return undefined;
+      const metadata = metadataOf(readJSONObject(response.body));
+      if (response.status !== 200 || !isMeta(metadata)) throw unexpected(response, `get ${path}`);
+      return metadata;
+    },
+
     /** @returns the object as it is stored now; `exists` if the name is taken */
     async create(
       kind: ResourceKind,
@@ -111,6 +133,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
 
     /**
      * @param object with the `resourceVersion` it was read with, so that a concurrent change wins
+     * @param subresource `status`: everything but the status stays
      * @returns the object as it is stored now
      */
     async update(
@@ -118,8 +141,12 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       place: Place,
       object: WrittenObject,
       signal: AbortSignal,
+      subresource?: 'status',
     ): Promise<StoredObject | 'conflict' | 'gone'> {
-      const path = objectPath(kind, place, object.metadata.name);
+      const path = [
+        objectPath(kind, place, object.metadata.name),
+        ...(subresource ? [subresource] : []),
+      ].join('/');
       return written(await ask('PUT', path, signal, object), kind, `update ${path}`);
     },
 

@@ -16,11 +16,12 @@ export const QUOTA_READ_RIGHTS: readonly Right[] = [
   },
 ];
 
-/** What the webhook needs to reserve: whose a namespace is, and the TenantQuotas. */
+/** What the webhook needs to reserve: whose a namespace is, its ResourceQuotas, and the TenantQuotas. */
 export const RESERVE_RULES: readonly PolicyRule[] = [
   rule('', ['namespaces'], ['get']),
   rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
-  rule(TENANCY_GROUP, ['tenantquotas/status'], ['patch']),
+  rule(TENANCY_GROUP, ['tenantquotas/status'], ['update']),
+  rule('', ['resourcequotas'], ['get', 'list', 'watch']),
 ];
 
 /** What the provisioner needs besides: to give every tenant a quota, and to count. */
@@ -31,7 +32,7 @@ export function quotaRules(count: readonly ResourceKind[]): PolicyRule[] {
     rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
     rule('', ['namespaces'], ['get', 'list', 'watch', 'update']),
     ...[...byGroup].map(([group, kinds]) =>
-      rule(group, kinds.map(({ resource }) => resource).sort(), ['list', 'watch']),
+      rule(group, kinds.map(({ resource }) => resource).sort(), ['get', 'list', 'watch']),
     ),
   ];
 }

@@ -2,7 +2,7 @@
  * The page "Quota": what the user's tenant may use of the cluster, and what it uses, with a bar for each
  * resource. On a phone each row becomes a block.
  */
-import { type QuotaRow, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
+import { type QuotaRow, quotaProblem, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { QUOTA } from '../request.ts';
 import { userPage } from '../user-page.ts';
@@ -24,6 +24,7 @@ export const QUOTA_PAGE = userPage({
 function table(quota: ShownQuota): Html {
   const rows = quotaRows(quota);
   const isReserved = rows.some(({ reserved }) => reserved !== undefined);
+  const problem = quotaProblem(quota);
   const isCounted = rows.every(({ used }) => used !== undefined);
   return html`<table class="sheet rows quota">
 <caption>What is not listed is not limited by this quota</caption>
@@ -31,7 +32,7 @@ function table(quota: ShownQuota): Html {
 <tbody>
 ${rows.map(tableRow)}</tbody>
 </table>
-${isReserved && html`<p class="also">+ is what is being created at the moment.</p>`}${!isCounted && html`<p class="also">? was not counted yet: what needs more of it is refused until then.</p>`}`;
+${isReserved && html`<p class="also">+ is what is being created at the moment.</p>`}${!isCounted && html`<p class="also">? was not counted yet: what needs more of it is refused until then.</p>`}${problem !== undefined && html`<p class="also">${problem}</p>`}`;
 }
 
 /** Percent from which a bar has the colour of a warning. */
