@@ -203,8 +203,10 @@ function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[
 export function configurationWarnings({
   access,
   tokens,
+  quota,
+  admission,
   authentication: { keystone },
-}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'authentication'>): Problem[] {
+}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'quota' | 'admission' | 'authentication'>): Problem[] {
   return broken([
     [
       'access.authorizers',
@@ -215,6 +217,11 @@ export function configurationWarnings({
       'authentication.keystone.roleAssignments',
       tokens !== undefined && keystone !== undefined && keystone.roleAssignments === undefined,
       'is missing, so users of Keystone can make no access token: their roles have to be looked up',
+    ],
+    [
+      'quota',
+      quota !== undefined && admission === undefined,
+      'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ]).map(({ path, message }) => ({ path: formatPath(path), message }));
 }

@@ -64,7 +64,8 @@ export function createControllerMetrics(
       runs.inc({ controller, result });
       for (const [action, count] of Object.entries(run.changes ?? {}))
         changes.inc({ controller, action }, count);
-      if (controller === 'bindings-on-request' || result === 'broken-off' || run.changes === undefined) return;
+      if (controller === 'bindings-on-request' || result === 'broken-off' || run.changes === undefined)
+        return;
       refusals.set({ controller }, run.refusals ?? 0);
       failures.set({ controller }, run.failures ?? 0);
       heldBack.set({ controller }, run.heldBack ?? 0);

@@ -17,9 +17,11 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
+import { QUOTA_REGISTRATION } from '../../features/quota/rights.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
@@ -208,7 +210,7 @@ async function checkProvisioner(
     return await withinLimit(
       (async () => [
         ...(await missingProvisionerRights(configuration, fetcher)),
-        ...(await whenAsked(PROVISIONER, 'what members and tokens need', () =>
+        ...(await whenAsked(PROVISIONER, 'what quotas, members and tokens need', () =>
           missingObjects(configuration, fetcher),
         )),
         ...(hasTenants
@@ -232,7 +234,7 @@ async function checkProvisioner(
 
 /** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
-  { tokens, members, tenancy }: StonegateConfiguration,
+  { tokens, members, quota, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const objects = createObjects(fetcher);
@@ -242,6 +244,13 @@ async function missingObjects(
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
       found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
+  if (quota && (await objects.get(VALIDATING_WEBHOOKS, {}, QUOTA_REGISTRATION, signal)) === undefined)
+    found.push(
+      warning(
+        'quota',
+        `there is no ValidatingWebhookConfiguration ${QUOTA_REGISTRATION}, so the API server asks no webhook about quotas and they limit nothing: apply the output of \`stonegate manifests admission\``,
+      ),
+    );
   const [role = ''] = GIVEN_BY_MANAGE;
   // On Arktos each tenant has roles of its own.
   if (!isArktos && members && (await objects.get(KINDS.ClusterRole, {}, role, signal)) === undefined)

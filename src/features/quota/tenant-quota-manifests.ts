@@ -10,6 +10,7 @@ import {
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
+import { QUOTA_REGISTRATION } from './rights.ts';
 
 export interface QuotaRegistrationOptions {
   readonly mode: 'arktos' | 'shared';
@@ -38,5 +39,5 @@ export function quotaRegistration({ mode, count, caBundle, place }: QuotaRegistr
             namespaceSelector: ofTenants,
           },
         ];
-  return webhookConfiguration({ name: 'stonegate-quota', webhooks, hasEffect: true, caBundle, place });
+  return webhookConfiguration({ name: QUOTA_REGISTRATION, webhooks, hasEffect: true, caBundle, place });
 }

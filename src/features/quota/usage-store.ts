@@ -41,9 +41,9 @@ export interface UsageStoreOptions {
 
 /** Milliseconds for which a deletion stays known: the object's reservation may be read only later. */
 const DELETED = 60_000;
-const MAX_DELETED = 100_000;
+const MAX_DELETED = 10_000;
 /** Different usages that are stored once: the pods of a Deployment have the same. */
-const MAX_INTERNED = 10_000;
+const MAX_INTERNED = 2_000;
 
 /** The objects of one kind. */
 interface KindState {
