@@ -180,7 +180,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
         after: usageOf({ ...after, hasEnded: before?.hasEnded === true }),
         isDryRun: false,
         missing: () => [],
-        signal: NEVER,
+        signal: new AbortController().signal,
       });
       return verdict.kind;
     },
