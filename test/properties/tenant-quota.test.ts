@@ -222,6 +222,56 @@ class Run {
   }
 }
 
+const count: readonly Step[] = [
+  { do: 'deliver', on: 0, kind: 'pods', events: 100 },
+  { do: 'write', on: 0, wasLooked: false },
+];
+const resize = { do: 'resize', on: 0, object: 0 } as const;
+const create = { do: 'create', on: 0, kind: 'pods', fate: 'stored' } as const;
+
+/** Sequences that exceeded a quota when a reservation did not have the largest revision, or kept what was seen. */
+const SEQUENCES: Readonly<Record<string, readonly Step[]>> = {
+  'a late review of a past state of a pod': [
+    { ...create, cpus: [1] },
+    ...count,
+    { ...resize, cpu: 0, fate: 'stored', isPast: false },
+    ...count,
+    { ...resize, cpu: 2, fate: 'lost', isPast: true },
+    { ...resize, cpu: 2, fate: 'stored', isPast: false },
+    { ...create, cpus: [4, 4, 1] },
+    ...count,
+    { ...create, cpus: [4, 2, 1] },
+  ],
+  'updates of one pod at different revisions': [
+    { ...create, cpus: [1, 0] },
+    { do: 'elect', on: 0 },
+    { ...resize, cpu: 1, fate: 'late', isPast: false },
+    { ...resize, cpu: 0, fate: 'stored', isPast: false },
+    { ...resize, cpu: 2, fate: 'lost', isPast: true },
+    { ...resize, cpu: 2, fate: 'stored', isPast: false },
+    { do: 'deliver', on: 1, kind: 'pods', events: 1 },
+    { ...create, cpus: [3] },
+    { do: 'elect', on: 1 },
+    { ...create, cpus: [3] },
+    { do: 'write', on: 0, wasLooked: false },
+    { do: 'deliver', on: 0, kind: 'pods', events: 1 },
+    { do: 'write', on: 0, wasLooked: false },
+    { ...create, cpus: [4, 4, 2, 1] },
+    ...count,
+    { ...create, cpus: [4, 2, 1] },
+  ],
+};
+
+for (const [name, taken] of Object.entries(SEQUENCES))
+  t.test(`${name}: the tenant stays within its quota`, async (t) => {
+    const run = new Run();
+    await run.begin();
+    for (const step of taken) {
+      await run.take(step);
+      t.equal(run.isExceeded, false, step.do);
+    }
+  });
+
 t.test('a tenant never uses more than its quota', async (t) => {
   await fc.assert(
     fc.asyncProperty(steps, fc.boolean(), async (taken, conflicts) => {
