@@ -77,7 +77,8 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
-  #failingSince: number | undefined;
+  /** Since when nothing that can be used was received, in milliseconds since the epoch. */
+  failingSince: number | undefined;
   #quietUntil = 0;
 
   constructor(options: InformerOptions<T>) {
@@ -90,15 +91,6 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the store was last known to be complete: the request of a list, an event or a bookmark. */
   get provenAt(): number | undefined {
     return this.#provenAt;
-  }
-
-  /** Since when no list, event or bookmark has been received, for want of an answer that can be used. */
-  get failingSince(): number | undefined {
-    return this.#failingSince;
-  }
-
-  get isFailing(): boolean {
-    return this.#failingSince !== undefined;
   }
 
   get isIncomplete(): boolean {
@@ -263,8 +255,8 @@ export class Informer<T extends { readonly revision: number }> {
     const { clock, logger, name: informer, onUpdate } = this.#options;
     this.#provenAt = at;
     this.#receivedAt = clock.now();
-    if (this.isFailing) {
-      this.#failingSince = undefined;
+    if (this.failingSince !== undefined) {
+      this.failingSince = undefined;
       this.#quietUntil = 0;
       logger.info({ informer, resource: this.resource }, 'informer: the API server is watched again');
     }
@@ -287,7 +279,7 @@ export class Informer<T extends { readonly revision: number }> {
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
-    this.#failingSince ??= this.#options.clock.now();
+    this.failingSince ??= this.#options.clock.now();
     this.#logFailure(error);
     return false;
   }

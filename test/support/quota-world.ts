@@ -28,7 +28,7 @@ const PLACE: Place = { namespace: 'stonegate' };
 const TENANT = 'acme';
 const NAMESPACE = 'web';
 
-export const WORLD_KINDS = ['pods', 'services'] as const;
+const WORLD_KINDS = ['pods', 'services'] as const;
 export type WorldKind = (typeof WORLD_KINDS)[number];
 
 /** An object as the API server has it. */
