@@ -10,7 +10,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
-COPY scripts/build-client.ts scripts/
+COPY scripts scripts
 COPY src src
 RUN npm run build && npm run sbom
 

@@ -3,8 +3,9 @@
  * this process, Stonegate in its own process, users with tokens, and a folder with configuration and logs.
  */
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../src/lib/make-folder.ts';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Seed } from '../test/support/apiserver/seed.ts';
@@ -47,7 +48,7 @@ const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */
 export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await rm(join(folder, 'audit.log'), { force: true });
   const stonegate = await freePort(ports?.stonegate);
   const adminPort = await freePort(ports?.admin);

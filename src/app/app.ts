@@ -170,15 +170,14 @@ async function openProcess({
   const usage =
     configuration.usage && (await openUsage(configuration.usage, { file, sink: audit }, runtime, requested));
   const streams = new StreamRegistry({ ...runtime, limits: configuration.limits.streams });
+  const observers = [auditLog, metrics, createRequestLog(logger, runtime.clock)];
   const serving: ServingProcess = {
-    observer: observeAll(
-      [auditLog, metrics, createRequestLog(logger), ...(usage ? [usage.observer] : [])],
-      logger,
-    ),
+    observer: observeAll([...observers, ...(usage ? [usage.observer] : [])], logger),
     startedAt: systemClock.now(),
     streams,
     responseMemory: new ResponseMemory(),
-    portal: configuration.portal && createPortalState(runtime),
+    // Pages of the portal are no usage of the cluster.
+    portal: configuration.portal && createPortalState(runtime, observeAll(observers, logger)),
     hasWebhook: configuration.webhook !== undefined,
     inForce: () => generations.current,
     memberships: createMembershipLog({ ...runtime, sink: audit }),

@@ -210,6 +210,7 @@ export function createConfiguredOwners(
     ...runtime,
     keystone: roles,
     isConfigured: (source) => names.has(source),
+    presentOf: (name) => authenticators.find((one) => one.name === name)?.present,
     signInMaxAge: tokens?.signInMaxAge ?? SIGN_IN_MAX_AGE,
   });
 }

@@ -30,7 +30,6 @@ import { parseTrustedProxies } from '../proxy/request/client-address.ts';
 import { createBodyInspection } from '../proxy/request/inspect-body.ts';
 import { permitsStream, recheckStreams } from '../proxy/request/open-stream.ts';
 import { serveRequest } from '../proxy/serve-request.ts';
-import type { Stages } from '../proxy/stages.ts';
 import type { StreamCredential } from '../proxy/streams/open-stream.ts';
 import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
@@ -51,7 +50,7 @@ export interface ConfiguredProxy {
   /** Whether the policies in force permit a guest's stream. */
   readonly permits: StreamLifetimesOptions['permits'];
   readonly authentication: ReadinessCheck;
-  readonly stages: Stages;
+  readonly stages: ServingStages;
   readonly explain: Explain;
   /** The portal's pages get their data from these. */
   readonly pages: PageSources;
@@ -100,7 +99,7 @@ export function createProxy(build: FeatureBuild, options: ProxyOptions): Configu
   const maxHeaderBytes = configuration.upstream.headerBytes;
   const ownBodies = { clock, limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout } };
   const owners = createConfiguredOwners(build, credentials, roles);
-  const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies });
+  const tokens = createTokens(build, { mode, owners, streams, bodies: ownBodies, access: index });
   const asUser = { mode, ...(roles && { roles: roles.lookup }), maxHeaderBytes, upstreamRights };
   const subjects = createAccessSubjects(asUser);
   const bodyRules = () => stages.bodyRules;

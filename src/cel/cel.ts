@@ -23,6 +23,8 @@ export type Subject = 'claims' | 'user';
 export interface Expression<Given> {
   /** As far as it is known without a token: `bool`, `string`, `list(string)`, …; `any` of a claim. */
   readonly type: string;
+  /** Whether it gives the result of `split` or `findAll`, which kube-apiserver takes for no list of strings. */
+  readonly givesListOfGo: boolean;
   /** Whether it selects this field of `claims`, as `claims.name` or `claims.?name`. */
   readonly selects: (field: string) => boolean;
   /** The claims it reads by a name that is written out. */
@@ -72,6 +74,7 @@ function compile(source: string, subject: Subject): Compiled {
       root,
       checked,
       type: describe(checked.type),
+      givesListOfGo: givesListOfGo(root),
       claims: new Set(reads.map(({ name }) => name)),
       selects: (field) => reads.some(({ name, selected }) => selected && name === field),
     };
@@ -112,6 +115,12 @@ function validate(node: Node, ancestors: readonly Node[], checked: Checked): voi
     checked,
   );
   if (fault !== undefined) throw new SyntaxFault(fault, node.at);
+}
+
+function givesListOfGo(node: Node): boolean {
+  if (node.kind !== 'call') return false;
+  if (node.name === '_?_:_') return node.args.slice(1).some(givesListOfGo);
+  return node.name === 'split' || node.name === 'findAll';
 }
 
 function isFormat(node: Node): boolean {

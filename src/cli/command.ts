@@ -3,9 +3,11 @@
  * 2 wrong usage) with their messages, and output as table, JSON or YAML.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { Scalar } from 'yaml';
 import type { Problem } from '../config/problem.ts';
 import { reasonOf } from '../errors/status-error.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
+import { linesWithoutControls, withEscapedControls, withoutControls } from '../lib/untrusted-text.ts';
 
 export interface CommandIO {
   readonly stdout: (text: string) => void;
@@ -88,7 +90,7 @@ export interface Call<Declared extends Options> {
 /**
  * A command that parses its arguments. `--help` prints `usage`. A wrong command line prints the command's
  * name with the mistake, and where the usage is, with exit code 2. Another error prints the name and its
- * message, with exit code 1.
+ * message, with exit code 1. Whatever it prints cannot control the terminal.
  *
  * @param run may return an exit code; `parts` are what a caller gives besides the arguments
  */
@@ -97,11 +99,15 @@ export function createCommand<const Declared extends Options, Parts extends unkn
   run: (call: Call<Declared>, ...parts: Parts) => Promise<number | undefined>,
 ): (argv: readonly string[], io: CommandIO, ...parts: Parts) => Promise<number> {
   const { usage, options } = accepted;
-  return async (argv, io, ...parts) => {
-    if (io.describe !== undefined) {
-      io.describe(accepted);
+  return async (argv, given, ...parts) => {
+    if (given.describe !== undefined) {
+      given.describe(accepted);
       return EXIT.fine;
     }
+    const io: CommandIO = {
+      stdout: (text) => given.stdout(linesWithoutControls(text)),
+      stderr: (text) => given.stderr(linesWithoutControls(text)),
+    };
     const note: Note = (line, error) => {
       const remarks = error instanceof ErrorWithRemarks ? error.remarks : [];
       io.stderr(columns([`${nameIn(usage)}: ${line}`, ...remarks].map((each) => [each])));
@@ -174,15 +180,31 @@ export async function print(
   table: () => string,
   stdout: (text: string) => void,
 ): Promise<void> {
-  if (format === 'json') stdout(`${JSON.stringify(value, undefined, 2)}\n`);
-  else if (format === 'yaml') stdout((await import('yaml')).stringify(value, { lineWidth: 0 }));
+  if (format === 'json') stdout(jsonOf(value));
+  else if (format === 'yaml') stdout(await yamlOf(value));
   else stdout(table());
 }
 
-/**
- * Rows as aligned columns. Control characters are replaced, because cells may hold untrusted text that would
- * otherwise control the terminal.
- */
+/** JSON with every character that controls a terminal escaped. */
+export function jsonOf(value: object): string {
+  return withEscapedControls(`${JSON.stringify(value, undefined, 2)}\n`, 'json');
+}
+
+/** The same value with every character that controls a terminal escaped. */
+async function yamlOf(value: object): Promise<string> {
+  const { Document, visit } = await import('yaml');
+  const document = new Document(value);
+  visit(document, { Scalar: (_key, scalar) => quoteControls(scalar) });
+  return withEscapedControls(document.toString({ lineWidth: 0 }), 'yaml');
+}
+
+/** Only in double quotes YAML has escapes. */
+export function quoteControls(scalar: Scalar): void {
+  const { value } = scalar;
+  if (typeof value === 'string' && linesWithoutControls(value) !== value) scalar.type = 'QUOTE_DOUBLE';
+}
+
+/** Rows as aligned columns. A cell is one line, whatever text it holds. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) => row.map(withoutControls));
   const widths: number[] = [];
@@ -204,9 +226,4 @@ export function factRows(facts: readonly (readonly [name: string, values: readon
       values.filter((value) => value !== '').map((value, at) => [at === 0 ? name : '', value]),
     ),
   );
-}
-
-/** Untrusted text that cannot control the terminal. */
-export function withoutControls(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }

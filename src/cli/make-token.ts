@@ -47,7 +47,8 @@ export async function makeToken(
 /** @returns the secret; what else is known of the token becomes notes */
 export function secretIn({ metadata, status }: ShownToken, note: Note): string {
   const { token, expirationTimestamp, notes = [] } = status;
-  if (token === undefined) throw new StonegateAPIError('the server sent no secret');
+  if (token === undefined || !/^[!-~]+$/.test(token))
+    throw new StonegateAPIError('the server sent no secret');
   note(`access token ${metadata.name}, valid until ${expirationTimestamp}. Its secret is not shown again`);
   for (const line of notes) note(line);
   return token;

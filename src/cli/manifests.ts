@@ -22,7 +22,7 @@ import { TEAMS } from '../features/members/team-v1alpha1.ts';
 import { TENANT_QUOTAS } from '../features/quota/tenant-quota-v1alpha1.ts';
 import { STORED_TOKENS } from '../features/tokens/access-token-v1alpha1.ts';
 import { definitionOf } from '../kubernetes/custom-resource.ts';
-import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
+import { CREDENTIAL_ID_KEY, labelProblem } from '../kubernetes/reserved-names.ts';
 import { reasonOf } from '../lib/file-errors.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
@@ -35,7 +35,7 @@ import { manifest, manifestText, type Subject } from './rbac-objects.ts';
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
            [--service-account NAMESPACE/NAME | --user NAME]
-           [--constrained | --provisioner]
+           [--constrained | --provisioner] [--name NAME]
 
 Prints the ClusterRole, its binding and the place of the credential, for:
 kubectl apply -f -
@@ -52,6 +52,9 @@ kubectl apply -f -
   --provisioner            instead, what provisioning needs
                            (stonegate/stonegate-provisioner,
                            stonegate-provisioner)
+  --name NAME              of this configuration, if others share its credential:
+                           a part of the roles' names, so that none takes the
+                           rights of another
   --help                   this text
 
 stonegate manifests crds [--config FILE | --mode MODE] prints the custom
@@ -79,6 +82,7 @@ const OPTIONS = {
   user: { type: 'string' },
   constrained: { type: 'boolean' },
   provisioner: { type: 'boolean' },
+  name: { type: 'string' },
 } as const;
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'roles', 'admission'] } as const;
@@ -109,8 +113,8 @@ const rbacAndDefinitions = createCommand(
     const [what, ...more] = words;
     refuseWords(more);
     if (what === 'crds' || what === 'roles') {
-      const { user, provisioner, constrained, 'service-account': serviceAccount } = values;
-      if ([user, provisioner, constrained, serviceAccount].some((value) => value !== undefined))
+      const { user, provisioner, constrained, name, 'service-account': serviceAccount } = values;
+      if ([user, provisioner, constrained, name, serviceAccount].some((value) => value !== undefined))
         throw new UsageError(`manifests ${what} takes only --config or --mode`);
       const { mode } = await needsOfOptions(values, sources, 'arktos');
       io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
@@ -120,7 +124,7 @@ const rbacAndDefinitions = createCommand(
       throw new UsageError(
         'expected: manifests rbac, manifests crds, manifests roles, or manifests admission',
       );
-    const needs = await needsOfOptions(values, sources);
+    const needs = { ...(await needsOfOptions(values, sources)), suffix: suffixOf(values.name) };
     const { constrained = false, provisioner = false } = values;
     if (constrained && (provisioner || needs.mode !== 'shared'))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
@@ -131,10 +135,18 @@ const rbacAndDefinitions = createCommand(
       return;
     }
     io.stdout(rbacManifests({ ...needs, constrained }, subject));
-    const configMaps = configMapManifests(needs.configMaps, subject);
+    const configMaps = configMapManifests(needs, subject);
     if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
   },
 );
+
+/** @throws UsageError */
+function suffixOf(name: string | undefined): string {
+  if (name === undefined) return '';
+  const problem = labelProblem(name);
+  if (problem !== undefined) throw new UsageError(`--name ${problem}`);
+  return `-${name}`;
+}
 
 /** @param otherwise the tenancy mode if no option says it */
 async function needsOfOptions(

@@ -29,6 +29,8 @@ export interface ProvisionerNeeds extends ProvisioningNeeds {
   readonly tokens?: boolean;
   /** Whether there are teams and invitations. */
   readonly members?: boolean;
+  /** Of the role's name; empty without this. */
+  readonly suffix?: string;
 }
 
 /** The rules of the ClusterRole. */
@@ -76,7 +78,7 @@ function contains(all: readonly string[] = [], some: readonly string[] | undefin
 
 /** @returns YAML for `kubectl apply -f -` */
 export function provisionerManifests(needs: ProvisionerNeeds, subject: Subject): string {
-  const { mode, createRoles, grantable } = needs;
+  const { mode, createRoles, grantable, suffix = '' } = needs;
   const held = createRoles
     ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
 # (bindings.createRoles: false) it may only bind them.`
@@ -86,5 +88,5 @@ export function provisionerManifests(needs: ProvisionerNeeds, subject: Subject):
 ${subjectNotes(subject, mode, 'bindings')}
 ${held}
 # Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.
-${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-provisioner', rules, subject)])}`;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-provisioner${suffix}`, rules, subject)])}`;
 }

@@ -93,6 +93,8 @@ export const OWN_EXTRA_KEYS = {
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
+  /** Of the role's name; empty without this. */
+  readonly suffix?: string;
   readonly keystone: boolean;
   /** Whether TokenReview is configured. */
   readonly tokenReview?: boolean;
@@ -137,25 +139,34 @@ export function impersonatorRights(needs: ImpersonationNeeds): Right[] {
 
 /** @returns YAML for `kubectl apply -f -` */
 export function rbacManifests(needs: ImpersonationNeeds, subject: Subject): string {
-  const { mode, constrained } = needs;
+  const { mode, constrained, suffix = '' } = needs;
   const warning = constrained
     ? 'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.'
     : "A holder of this credential can act as any user: keep it as you keep an administrator's.";
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
 ${subjectNotes(subject, mode, 'upstream')}
 # ${warning}
-${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole('stonegate-impersonator', impersonatorRights(needs), subject)])}`;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-impersonator${suffix}`, impersonatorRights(needs), subject)])}`;
+}
+
+interface ConfigMapNeeds {
+  /** The ConfigMaps with the webhook's rules. */
+  readonly configMaps: readonly ConfigMapReference[];
+  readonly suffix?: string;
 }
 
 /** Read access to the ConfigMaps with the webhook's rules, each by name. */
-export function configMapManifests(references: readonly ConfigMapReference[], reader: Subject): Document[] {
+export function configMapManifests(
+  { configMaps: references, suffix = '' }: ConfigMapNeeds,
+  reader: Subject,
+): Document[] {
   return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
     const resourceNames = configMaps.map(({ name }) => name);
     const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };
     const comment = 'Read the rules of the webhook.';
     return boundRole(
       'Role',
-      { namespace, name: 'stonegate-webhook-rules' },
+      { namespace, name: `stonegate-webhook-rules${suffix}` },
       [{ comment, rule: read }],
       reader,
     );

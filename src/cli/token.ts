@@ -78,6 +78,7 @@ const ACTIONS = {
       const [name, ...more] = words;
       if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');
       refuseWords(more);
+      refuseSecret(name);
       const spec = { name, overlapSeconds: overlap && secondsIn('--overlap', overlap) };
       const rotations = createOwnObjectClient<ShownToken>(await destinationOf(values, env), OWN_ROTATIONS);
       io.stdout(`${secretIn(await rotations.create(spec), note)}\n`);
@@ -87,6 +88,7 @@ const ACTIONS = {
     { usage: USAGE, options: ASKING, words: [] },
     async ({ values, words: names, note, io }, env: NodeJS.ProcessEnv = process.env) => {
       if (names.length === 0) throw new UsageError('which tokens? Their IDs are in stonegate token list');
+      names.forEach(refuseSecret);
       const destination = await destinationOf(values, env);
       let code: number = EXIT.fine;
       for (const name of names)
@@ -113,6 +115,15 @@ export function token(argv: readonly string[], io: CommandIO, env = process.env)
 
 function tokensAt(destination: Destination) {
   return createOwnObjectClient<ShownToken>(destination, OWN_ACCESS_TOKENS);
+}
+
+/** @throws UsageError for the token itself, which the server must not find in the path of a request */
+function refuseSecret(name: string): void {
+  const [, id] = /^sgt_([0-9a-z]{8})/i.exec(name) ?? [];
+  if (id !== undefined)
+    throw new UsageError(`that is the token itself, a secret; its ID is ${id.toLowerCase()}`);
+  if (/^sgt_/i.test(name))
+    throw new UsageError('an ID is what follows sgt_, 8 letters and digits: see stonegate token list');
 }
 
 /** A token that cannot be revoked becomes a note: it must not keep the next ones valid. */

@@ -1,8 +1,10 @@
 /**
  * A strict parser for YAML: one document, no duplicate keys, no `__proto__`, no exponential aliases. YAML 1.2
- * core schema.
+ * core schema. Files of kube-apiserver are read as it reads them.
  */
 import {
+  type Document,
+  isAlias,
   isMap,
   isNode,
   isScalar,
@@ -11,6 +13,7 @@ import {
   type Pair,
   parseDocument,
   visit,
+  type YAMLMap,
   type YAMLParseError,
 } from 'yaml';
 import { UNUSABLE_ALIASES, yamlMistake } from '../lib/yaml-mistake.ts';
@@ -20,7 +23,10 @@ export type YAMLDocument =
   | { readonly ok: true; readonly data: unknown; readonly lineOf: (path: Path) => number | undefined }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** @param version 1.1 is what kube-apiserver reads: `yes` and `on` are true, and `<<` merges mappings */
+/**
+ * @param version 1.1 is what kube-apiserver reads: `yes` and `on` are true, `<<` merges mappings, whose keys
+ *   must be unique together, and documents behind the first are ignored (sigs.k8s.io/yaml)
+ */
 export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocument {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -33,14 +39,21 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
     customTags: (tags) =>
       tags.filter((tag) => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:timestamp'),
   });
-  const problems: Problem[] = [...withoutConsequences(document.errors), ...document.warnings].map(
-    (error) => ({
-      path: '',
-      message: `is no valid YAML: ${yamlMistake(error.code)}`,
-      line: lines.linePos(error.pos[0]).line,
-    }),
+  const isIgnored = ({ code }: YAMLParseError) => version === '1.1' && code === 'MULTIPLE_DOCS';
+  const errors = withoutConsequences(document.errors.filter((error) => !isIgnored(error)));
+  const problemAt = (code: string, offset: number): Problem => {
+    const { line, col } = lines.linePos(offset);
+    return { path: '', message: `is no valid YAML: ${yamlMistake(code)}`, line, column: col };
+  };
+  const problems: Problem[] = [...errors, ...document.warnings].map(({ code, pos }) =>
+    problemAt(code, pos[0]),
   );
   visit(document, {
+    Map(_, map) {
+      const merges = version === '1.1' && map.items.some((pair) => keyName(pair) === '<<');
+      if (merges && mergeRepeatsKey(map, document))
+        problems.push(problemAt('DUPLICATE_KEY', map.range?.[0] ?? 0));
+    },
     Pair(_, pair) {
       const name = keyName(pair);
       if (name === undefined || name === '__proto__' || (name === '<<' && version !== '1.1')) {
@@ -69,8 +82,29 @@ function withoutConsequences(errors: readonly YAMLParseError[]): readonly YAMLPa
   return errors.filter((error) => error === first || error.code === 'DUPLICATE_KEY');
 }
 
+/** Whether a key of the mapping is also in one that `<<` merges into it, or in two of these. */
+function mergeRepeatsKey(map: YAMLMap, document: Document, seen = new Set<unknown>()): boolean {
+  return map.items.some((pair) => {
+    const name = keyName(pair);
+    if (name !== '<<') return isSeen(seen, name);
+    const merged = isSeq(pair.value) ? pair.value.items : [pair.value];
+    return merged.some((each) => {
+      const source = isAlias(each) ? each.resolve(document) : each;
+      return isMap(source) && (isSeen(seen, source) || mergeRepeatsKey(source, document, seen));
+    });
+  });
+}
+
+/** Adds it. */
+function isSeen(seen: Set<unknown>, value: unknown): boolean {
+  const before = seen.size;
+  return seen.add(value).size === before;
+}
+
 function keyName({ key }: Pair): string | undefined {
-  return isScalar(key) ? String(key.value) : undefined;
+  if (!isScalar(key)) return undefined;
+  // The parser gives the key of a merge as a symbol.
+  return typeof key.value === 'symbol' ? key.value.description : String(key.value);
 }
 
 /** The offset of the value, or of the deepest existing part of the path. */

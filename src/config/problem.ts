@@ -12,6 +12,8 @@ export interface Problem {
   readonly message: string;
   /** Line in the file, counted from 1. */
   readonly line?: number;
+  /** Column in the line, from 1, if the file cannot be parsed. */
+  readonly column?: number;
   /** The name of the file, if it is not the configuration itself. */
   readonly file?: string;
 }
@@ -48,7 +50,8 @@ export function formatPath(path: Path): string {
 
 /** Formats a problem as one line for a terminal or a log. */
 export function formatProblem(problem: Problem): string {
-  const line = problem.line === undefined ? '' : ` (line ${problem.line})`;
+  const column = problem.column === undefined ? '' : `, column ${problem.column}`;
+  const line = problem.line === undefined ? '' : ` (line ${problem.line}${column})`;
   const whole = problem.file === undefined ? 'the configuration' : 'the file';
   const place = problem.file === undefined ? '' : `${problem.file}: `;
   return `${place}${problem.path === '' ? whole : problem.path}${line}: ${problem.message}`;

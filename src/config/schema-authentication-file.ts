@@ -47,7 +47,7 @@ function address(what: string) {
   );
 }
 
-const AUDIENCES = 'at least one audience, and none that is empty';
+const AUDIENCES = 'a list of at least one audience, and none that is empty';
 
 const issuer = z
   .strictObject({

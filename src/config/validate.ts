@@ -3,6 +3,7 @@
  */
 
 import { administrationRules } from '../features/cross-tenant/administrations-configuration.ts';
+import { refusalsOfEveryToken } from '../identity/jwt/expression-configuration.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../kubernetes/admission-v1.ts';
 import { filteringMode, isRBACAlone } from '../kubernetes/authorization-mode.ts';
 import type {
@@ -205,13 +206,19 @@ export function configurationWarnings({
   tokens,
   quota,
   admission,
-  authentication: { keystone },
-}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'quota' | 'admission' | 'authentication'>): Problem[] {
-  return broken([
+  tenancy,
+  authentication: { keystone, jwt, configurationFile },
+}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'quota' | 'admission' | 'tenancy' | 'authentication'>): Problem[] {
+  const missed = broken([
     [
       'access.authorizers',
       access.index && filteringMode(access) === 'off',
       'lists of namespaces, and of all namespaces, are not filtered: state [Node, RBAC] if they are all that the API server has, or access.othersNeverDeny',
+    ],
+    [
+      'access.index',
+      tokens !== undefined && tenancy.mode === 'shared' && !access.index,
+      'is off, so the scopes read and tenant/LEVEL of access tokens cover nothing: the labels of namespaces are read from the index',
     ],
     [
       'authentication.keystone.roleAssignments',
@@ -223,7 +230,18 @@ export function configurationWarnings({
       quota !== undefined && admission === undefined,
       'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
-  ]).map(({ path, message }) => ({ path: formatPath(path), message }));
+  ]);
+  const refused = jwt.flatMap((issuer, at) =>
+    refusalsOfEveryToken(issuer).map(({ path, message }) =>
+      configurationFile === undefined
+        ? { path: ['authentication', 'jwt', at, ...path], message }
+        : {
+            path: ['authentication', 'configurationFile'],
+            message: `${formatPath(path)} of ${issuer.issuer.url} ${message}`,
+          },
+    ),
+  );
+  return [...missed, ...refused].map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 
 /** Arktos' API server is one of Kubernetes 1.15. */

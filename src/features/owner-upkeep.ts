@@ -1,11 +1,11 @@
 /**
  * Keeps stored objects that act in their owners' names: writes with which groups the owners have signed in,
  * and what else becomes known of an object; deletes those that ended long ago. Every process does so: what
- * another has written already is not written again.
+ * another has written already is not written again. One request at a time, so that it delays no other.
  */
 import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
-import { isKnownFromSignIn, type Owners, ownerKey } from '../identity/owners.ts';
+import { type Owners, ownerKey, signInOf } from '../identity/owners.ts';
 import type { Place, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
 import { type Clock, pause } from '../lib/clock.ts';
@@ -35,7 +35,7 @@ export interface OwnerUpkeepOptions<T extends OwnedObject> {
   readonly endedAt: (object: T, now: number) => number | undefined;
   readonly objects: Objects;
   readonly place: Place;
-  readonly owners: Pick<Owners, 'ownerOf'>;
+  readonly owners: Pick<Owners, 'ownerOf' | 'countsUntil'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -86,18 +86,20 @@ export class OwnerUpkeep<T extends OwnedObject> {
     this.#pending.set(id, { ...this.#pending.get(id), ...status });
   }
 
-  /** A request with another credential than an access token. */
-  signedIn(identity: Identity): void {
+  /** A request with another credential than an access token. @param tenant of the user */
+  signedIn(identity: Identity, tenant: string): void {
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
-    const { store, clock, endedAt } = this.#options;
-    const owned = [...store.ofOwner(ownerKey(identity))];
+    const { store, clock, endedAt, owners } = this.#options;
+    const owned = [...store.ofOwner(ownerKey(identity, tenant))];
     const owner = owned.length === 0 ? undefined : this.#ownerOf(identity);
-    if (owner === undefined || !isKnownFromSignIn(owner)) return;
     const now = clock.now();
+    const signedInAt = signInOf(identity, now);
+    if (owner === undefined || owners.countsUntil({ identity: owner, signedInAt }) === Infinity) return;
+    const signIn = { at: timestamp(signedInAt), identity: JSON.stringify(owner) };
     for (const object of owned)
-      if (endedAt(object, now) === undefined && this.#isWorthWriting(object, owner, now))
-        this.note(object, { signIn: { at: timestamp(now), identity: JSON.stringify(owner) } });
+      if (endedAt(object, now) === undefined && this.#isWorthWriting(object, owner, signIn.at))
+        this.note(object, { signIn });
   }
 
   /** @returns undefined for a credential of less than the whole user */
@@ -174,11 +176,17 @@ export class OwnerUpkeep<T extends OwnedObject> {
     }
   }
 
-  /** Other groups, an hour since the last sign-in, or an earlier one that waits to be written. */
-  #isWorthWriting(object: T, owner: Identity, now: number): boolean {
-    const known = this.#options.identityOf(object);
-    if (now - object.signedInAt >= HOUR || this.#pending.get(object.id)?.signIn !== undefined) return true;
-    return factsOf(known) !== factsOf(owner);
+  /**
+   * Other groups, an hour since the last sign-in, or an earlier one that waits to be written. A credential
+   * of an earlier sign-in may have groups that its user has lost since.
+   *
+   * @param at of the sign-in, in RFC 3339
+   */
+  #isWorthWriting(object: T, owner: Identity, at: string): boolean {
+    const waiting = this.#pending.get(object.id)?.signIn;
+    if (waiting !== undefined) return waiting.at <= at;
+    const later = Date.parse(at) - object.signedInAt;
+    return later >= HOUR || (later >= 0 && factsOf(this.#options.identityOf(object)) !== factsOf(owner));
   }
 }
 

@@ -30,6 +30,11 @@ export interface Authenticator {
     context: AuthenticationContext,
   ): Promise<Identity | undefined> | Identity | undefined;
   /**
+   * The identity with which a user of this source would sign in now; undefined for one who cannot any more.
+   * Only a source that can be asked without a credential and without I/O has it.
+   */
+  present?(user: Identity): Identity | undefined;
+  /**
    * Called if the API server has refused a token that this authenticator accepted: removes its cached
    * result.
    */

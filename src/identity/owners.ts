@@ -1,7 +1,7 @@
 /**
  * Owners: users in whose name an access token or an invitation acts while they are not there. The object has
- * the owner's identity of that time. What the owner is now is found at each use: users of Keystone are looked
- * up, and all others are known from their last sign-in.
+ * the owner's identity of that time. What the owner is now is found at each use: users of Keystone and of
+ * local files are looked up, and all others are known from their last sign-in.
  */
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
@@ -10,10 +10,11 @@ import { memoizeByReference } from '../lib/memoize.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import { isUsableName, KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import type { UserReference } from '../tenancy/keystone-v3.ts';
+import type { Authenticator } from './authenticator.ts';
 
 export interface StoredOwner {
   readonly identity: Identity;
-  /** When the owner last showed a credential, in milliseconds since the epoch. */
+  /** When the owner last signed in, in milliseconds since the epoch. */
   readonly signedInAt: number;
 }
 
@@ -31,6 +32,8 @@ export interface OwnersOptions {
   readonly keystone?: EnabledUsers | undefined;
   /** Whether users of this source can still sign in. */
   readonly isConfigured: (source: string) => boolean;
+  /** How users of an authenticator are found as they are now; undefined if it does not know them. */
+  readonly presentOf: (authenticator: string) => Authenticator['present'];
   /** For how many milliseconds after the last sign-in an owner counts who cannot be looked up. */
   readonly signInMaxAge: number;
   readonly clock: Clock;
@@ -51,39 +54,57 @@ export interface Owners {
    * @throws StatusError CredentialInvalid with the reason as its cause; KeystoneUnavailable
    */
   current(owner: StoredOwner): Promise<Identity> | Identity;
+  /**
+   * Until when the owner counts without another sign-in, in milliseconds since the epoch; Infinity for one
+   * who is looked up.
+   */
+  countsUntil(owner: StoredOwner): number;
 }
 
-export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: OwnersOptions): Owners {
+export function createOwners(options: OwnersOptions): Owners {
+  const { keystone, isConfigured, presentOf, signInMaxAge, clock } = options;
   const identityOf = memoizeByReference((stored: Identity) =>
     memoizeByReference((user: UserReference) => keystoneIdentity(stored, user)),
   );
 
-  function assertRecent({ identity, signedInAt }: StoredOwner): void {
-    if (clock.now() - signedInAt > signInMaxAge)
-      throw unauthorized(`the owner ${nameOf(identity)} has not signed in for too long`);
+  /** Keystone does not list the groups of a federation. */
+  function countsUntil({ identity, signedInAt }: StoredOwner): number {
+    const { authenticator, subject, groups } = identity;
+    const isLookedUp =
+      subject.kind === 'keystone' ? groups.length === 0 : presentOf(authenticator) !== undefined;
+    return isLookedUp ? Number.POSITIVE_INFINITY : signedInAt + signInMaxAge;
+  }
+
+  function ownedAs(identity: Identity): Identity {
+    const { authenticator, subject } = identity;
+    if (subject.kind !== 'keystone') {
+      if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
+        throw unusable(`users of ${authenticator} can own none`);
+      return withoutCredential(identity);
+    }
+    if (keystone === undefined)
+      throw unusable(
+        "users of Keystone can own none until Stonegate's operator configures authentication.keystone.roleAssignments",
+      );
+    if (subject.delegation !== undefined)
+      throw unusable('an application credential and a trust can own none: sign in as the user');
+    if (subject.scopeDomain.id !== subject.userDomain.id)
+      throw unusable("it would act in the user's own domain: use a Keystone token of that domain");
+    return keystoneIdentity(withoutCredential(identity), {
+      id: identity.uid,
+      name: subject.userName,
+      domain: subject.userDomain,
+    });
   }
 
   return {
+    countsUntil,
     ownerOf(identity) {
-      const { authenticator, subject } = identity;
-      if (subject.kind !== 'keystone') {
-        if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
-          throw unusable(`users of ${authenticator} can own none`);
-        return withoutCredential(identity);
-      }
-      if (keystone === undefined)
-        throw unusable(
-          "users of Keystone can own none until Stonegate's operator configures authentication.keystone.roleAssignments",
-        );
-      if (subject.delegation !== undefined)
-        throw unusable('an application credential and a trust can own none: sign in as the user');
-      if (subject.scopeDomain.id !== subject.userDomain.id)
-        throw unusable("it would act in the user's own domain: use a Keystone token of that domain");
-      return keystoneIdentity(withoutCredential(identity), {
-        id: identity.uid,
-        name: subject.userName,
-        domain: subject.userDomain,
-      });
+      const owner = ownedAs(identity);
+      const now = clock.now();
+      if (countsUntil({ identity: owner, signedInAt: signInOf(identity, now) }) < now)
+        throw unusable('you signed in too long ago: sign in again');
+      return owner;
     },
     current(owner) {
       const { identity } = owner;
@@ -91,8 +112,15 @@ export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: Ow
         throw unauthorized('the stored owner can own nothing');
       if (!isConfigured(sourceOf(identity)))
         throw unauthorized(`the owner's source ${sourceOf(identity)} is not configured any more`);
-      if (isKnownFromSignIn(identity)) assertRecent(owner);
-      if (identity.subject.kind !== 'keystone') return identity;
+      if (countsUntil(owner) < clock.now())
+        throw unauthorized(`the owner ${nameOf(identity)} has not signed in for too long`);
+      if (identity.subject.kind !== 'keystone') {
+        const present = presentOf(identity.authenticator);
+        const user = present === undefined ? identity : present(identity);
+        if (user === undefined)
+          throw unauthorized(`the owner ${nameOf(identity)} is in the file of users no more`);
+        return user;
+      }
       if (keystone === undefined) throw unauthorized('roles of Keystone users are not looked up any more');
       return keystone.enabledUser(identity.uid).then((user) => {
         if (user === undefined || !isUsableName(user.name))
@@ -103,9 +131,17 @@ export function createOwners({ keystone, isConfigured, signInMaxAge, clock }: Ow
   };
 }
 
-/** Whether the owner's groups are those of the last sign-in: Keystone does not list those of a federation. */
-export function isKnownFromSignIn({ subject, groups }: Identity): boolean {
-  return subject.kind !== 'keystone' || groups.length > 0;
+/** When the user signed in, in milliseconds since the epoch: now if the credential does not say. */
+export function signInOf({ signedInAt = Number.POSITIVE_INFINITY }: Identity, now: number): number {
+  return Math.min(signedInAt, now);
+}
+
+/**
+ * When what the user makes with the credential ends at the latest, in milliseconds since the epoch. Of a user
+ * with a certificate, nothing but its end says that they have left.
+ */
+export function latestEnd({ accessToken, authenticator, expiresAt }: Identity): number {
+  return accessToken !== undefined || authenticator === 'x509' ? expiresAt : Number.POSITIVE_INFINITY;
 }
 
 /** Where the owner signs in: an issuer, or the name of the authenticator. */
@@ -114,14 +150,17 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
 }
 
 /**
- * Equal for the same user. If the issuer gives ids, a later user of the same name has another key; users of a
- * file may share one. A delegated credential has its user's id, and owns nothing of the user's.
+ * Equal for the same user of the same tenant. If the issuer gives ids, a later user of the same name has
+ * another key; users of a file may share one. A delegated credential has its user's id, and owns nothing of
+ * the user's.
+ *
+ * @param tenant of the user: one source may give the same names, and the same ids, in several
  */
-export function ownerKey(identity: Identity): string {
+export function ownerKey(identity: Identity, tenant: string): string {
   const { uid, subject, auditAnnotations } = identity;
   const isNamed = subject.kind === 'claim' && (uid === '' || auditAnnotations[ISSUER] === undefined);
   const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
-  return JSON.stringify([sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
+  return JSON.stringify([tenant, sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
 }
 
 function nameOf({ subject, uid }: Identity): string {
@@ -129,8 +168,8 @@ function nameOf({ subject, uid }: Identity): string {
   return JSON.stringify(subject.kind === 'claim' ? subject.name : uid);
 }
 
-function withoutCredential({ accessToken: _, scope: __, ...identity }: Identity): Identity {
-  const { [CREDENTIAL_ID_KEY]: ___, ...extra } = identity.extra;
+function withoutCredential({ accessToken: _, scope: __, signedInAt: ___, ...identity }: Identity): Identity {
+  const { [CREDENTIAL_ID_KEY]: ____, ...extra } = identity.extra;
   const issuer = identity.auditAnnotations[ISSUER];
   return {
     ...identity,

@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { compare } from '@node-rs/bcrypt';
 import { unauthorized } from '../errors/status-error.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
@@ -62,6 +63,10 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
       const user = userOf(credential);
       return user && identityOf(user);
     },
+    present: presentAmong(
+      entries.map(({ user }) => user),
+      identityOf,
+    ),
   };
 }
 
@@ -125,6 +130,10 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
       if (user === undefined) throw unauthorized('the password is not the one of the file');
       return identityOf(user);
     },
+    present: presentAmong(
+      entries.map(({ user }) => user),
+      identityOf,
+    ),
   };
 }
 
@@ -140,6 +149,25 @@ function identityOfStaticUser(authenticator: string): (user: StaticUser) => Iden
     expiresAt: Number.POSITIVE_INFINITY,
     auditAnnotations: {},
   }));
+}
+
+/**
+ * Finds users in the file as it is now. Several lines may name the same user: one with the groups that the
+ * user had counts before the others.
+ */
+function presentAmong(
+  users: readonly StaticUser[],
+  identityOf: (user: StaticUser) => Identity,
+): (user: Identity) => Identity | undefined {
+  return memoizeByReference((user: Identity) => {
+    const named = users.map(identityOf).filter((one) => isSameUser(one, user));
+    return named.find(({ groups }) => isDeepStrictEqual(groups, user.groups)) ?? named[0];
+  });
+}
+
+function isSameUser(one: Identity, other: Identity): boolean {
+  const factsOf = ({ subject, tenantOrigin, uid }: Identity) => ({ subject, tenantOrigin, uid });
+  return isDeepStrictEqual(factsOf(one), factsOf(other));
 }
 
 /** bcrypt ignores further bytes, so a longer password is refused. */

@@ -69,6 +69,8 @@ interface ObjectStoreOptions {
 export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
   readonly #options: ObjectStoreOptions;
   #tenants = new Map<string, TenantObjects<T>>();
+  /** The tenant of each stored object, by key: an object may change its tenant, or lose it. */
+  #tenantOf = new Map<string, string>();
   #leftOut = new Set<string>();
 
   constructor(options: ObjectStoreOptions) {
@@ -90,8 +92,8 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
     return own === undefined ? [] : [...own.objects.values()].map(({ value }) => value);
   }
 
-  revisionOf({ tenant, key }: StorableObject<T>): number | undefined {
-    return this.#tenants.get(tenant)?.objects.get(key)?.revision;
+  revisionOf({ key }: StorableObject<T>): number | undefined {
+    return this.#tenants.get(this.#tenantOf.get(key) ?? '')?.objects.get(key)?.revision;
   }
 
   /** The objects stay as they were until the list ends. */
@@ -103,6 +105,7 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
       },
       end: () => {
         this.#tenants = next.#tenants;
+        this.#tenantOf = next.#tenantOf;
         this.#leftOut = next.#leftOut;
       },
     };
@@ -116,19 +119,23 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
     own.objects.set(key, { value, revision, bytes });
     own.bytes += bytes;
     this.#tenants.set(tenant, own);
+    this.#tenantOf.set(key, tenant);
     const { bounds, onLeftOut } = this.#options;
     if (own.objects.size <= bounds.objects && own.bytes <= bounds.bytes) return;
+    for (const each of own.objects.keys()) this.#tenantOf.delete(each);
     this.#tenants.delete(tenant);
     this.#leftOut.add(tenant);
     onLeftOut(tenant);
   }
 
-  delete({ tenant, key }: StorableObject<T>): void {
+  delete({ key }: StorableObject<T>): void {
+    const tenant = this.#tenantOf.get(key) ?? '';
     const own = this.#tenants.get(tenant);
     const found = own?.objects.get(key);
     if (own === undefined || found === undefined) return;
     own.objects.delete(key);
     own.bytes -= found.bytes;
+    this.#tenantOf.delete(key);
     if (own.objects.size === 0) this.#tenants.delete(tenant);
   }
 }

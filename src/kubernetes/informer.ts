@@ -77,7 +77,6 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
-  /** Since when nothing that can be used was received, in milliseconds since the epoch. */
   failingSince: number | undefined;
   #quietUntil = 0;
 

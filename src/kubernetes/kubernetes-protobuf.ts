@@ -32,8 +32,8 @@ interface OwnJSON {
 const MAGIC = Buffer.from('k8s\0');
 /** `runtime.Unknown`; API servers ignore its other fields. */
 const ENVELOPE: Definition = '1 type TypeMeta, 2 raw raw';
-/** More values than any object of a built-in kind needs; so many are read in a tenth of a second. */
-const MAX_VALUES = 50_000;
+/** More values than any object of a built-in kind needs. So many are read in some fifty milliseconds. */
+const MAX_VALUES = 40_000;
 const JSON_DEPTH = 256;
 const NOTHING = new Uint8Array();
 const EMPTY: ReadonlySet<unknown> = new Set([null, '', 0, false]);
@@ -232,8 +232,10 @@ function parseField(text: string): [number: number, Field] {
 }
 
 /** Strict, and a byte order mark is part of the text. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function decodeUTF8(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  return UTF8.decode(bytes);
 }
 
 function exact(value: number): number {

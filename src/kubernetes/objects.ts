@@ -12,7 +12,7 @@ import { acceptOf, listPages, MalformedObject, UnexpectedStatus } from './list-w
 import { JSON_TYPE } from './meta-v1.ts';
 import { collectionPath, isMeta, metadataOf, objectPath, storedObject } from './object-format.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
-import { type Account, STONEGATE_ACCOUNT } from './upstream-request.ts';
+import type { Account } from './upstream-request.ts';
 
 /** How often a list is read from the start. */
 const ATTEMPTS = 3;
@@ -23,8 +23,11 @@ const ATTEMPTS = 3;
  */
 export type Objects = ReturnType<typeof createObjects>;
 
-/** @param account charged for the requests */
-export function createObjects(fetcher: UpstreamFetcher, account: Account = STONEGATE_ACCOUNT) {
+/**
+ * @param account charged for the requests: a tenant's for what a request of its user causes, so that it
+ *   delays neither other tenants nor Stonegate's own controllers, leases and quota reviews
+ */
+export function createObjects(fetcher: UpstreamFetcher, account: Account) {
   async function ask(
     method: string,
     target: string,
@@ -44,7 +47,8 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account = STONE
       },
       signal,
     );
-    if (response.status === 403) throw forbidden(response, `${method} ${target}`);
+    if (response.status === 403 && !BY_ADMISSION.test(messageOf(response)))
+      throw forbidden(response, `${method} ${target}`);
     return response;
   }
 
@@ -218,15 +222,22 @@ function forbidden(response: UpstreamResponse, what: string): StatusError {
 function unexpected(response: UpstreamResponse, what: string): StatusError {
   const { status } = response;
   const cause = responseError(response, what);
-  if (status < 400 || status >= 500 || typeof readJSONObject(response.body)?.message !== 'string')
-    return unusable(cause);
+  if (status < 400 || status >= 500 || messageOf(response) === '') return unusable(cause);
   const refusal = 'the API server refuses what provisioning asks for';
   return new StatusError('ProvisioningRefused', refusal, { cause });
 }
 
+/** A 403 that no right at the API server would change: of a webhook, or of a quota. */
+const BY_ADMISSION = /^admission webhook |exceeded quota: /;
+
+/** Empty for a response that is no Status. */
+function messageOf({ body }: UpstreamResponse): string {
+  const message = readJSONObject(body)?.message;
+  return typeof message === 'string' ? message : '';
+}
+
 function responseError(response: UpstreamResponse, what: string): Error {
-  const message = readJSONObject(response.body)?.message;
-  return new Error(`${what}: ${typeof message === 'string' ? message : `the status was ${response.status}`}`);
+  return new Error(`${what}: ${messageOf(response) || `the status was ${response.status}`}`);
 }
 
 function unusable(cause: unknown): StatusError {

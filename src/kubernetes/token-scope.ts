@@ -12,17 +12,19 @@ export interface TokenScope {
   readonly id: string;
   /** The scopes as they were given. */
   readonly text: string;
+  /** The scopes, and what `tenant/…` covers now if that is not everything: for users, without a full stop. */
+  readonly described: string;
   /** Whether this scope was given: `session`, `+impersonate`. */
   has(scope: string): boolean;
   allows(question: Question): boolean;
   /** Whether the question is allowed in some namespace at least: then the response may be filtered. */
   allowsSomewhere(question: ResourceQuestion): boolean;
-  /** The namespaces that the scope names. In all others, and outside of namespaces, it covers the same. */
-  readonly namespaces: ReadonlySet<string>;
+  /** The namespaces in which it may cover more than in one that does not exist. */
+  namespaces(): ReadonlySet<string>;
   /**
-   * What the scope covers; `allows` refuses what escalates without its word.
+   * What the scope covers now; `allows` refuses what escalates without its word.
    *
-   * @param namespace empty for what is in none
+   * @param namespace empty for what is in none; `*` for one that does not exist
    */
   rulesIn(namespace: string): readonly PolicyRule[];
 }

@@ -3,12 +3,15 @@
  * that occurs twice is read in three ways (the first, the last, or both merged), and an unpaired surrogate is
  * replaced by some parsers, so both are refused. RFC 8259 §4 and §8.2; RFC 7493 §2.
  */
+import { hash } from 'node:crypto';
 import { MAX_DEPTH } from './json-scan.ts';
 
 export interface JSONLimits {
   /** Objects and arrays within each other. */
   readonly depth: number;
-  /** Values and keys in all: a small text can hold very many of them. */
+  /** What becomes of deeper ones: they are refused, or each is read as a digest of its text, unchecked. */
+  readonly deeper?: 'refused' | 'digest';
+  /** Values and keys in all: a small text can hold very many of them, and each may take two microseconds. */
   readonly nodes: number;
 }
 
@@ -26,12 +29,11 @@ const CLOSE_OBJECT = 0x7d;
  * @throws SyntaxError with a message that repeats nothing of the text
  */
 export function parseStrictJSON(bytes: Uint8Array, limits: JSONLimits): unknown {
-  const text = decodeUTF8(bytes);
-  const scan = new KeyScan(text, limits);
-  scan.run();
-  if (scan.repeated) throw new SyntaxError('a key occurs twice in one object');
+  const { text, keys } = new Scan(decodeUTF8(bytes), limits).run();
   const value = parse(text);
-  if (scan.escaped && !isWellFormed(value)) throw new SyntaxError('a string holds half of a surrogate pair');
+  const found = membersOf(value);
+  if (found.members < keys) throw new SyntaxError('a key occurs twice in one object');
+  if (!found.isWellFormed) throw new SyntaxError('a string holds half of a surrogate pair');
   return value;
 }
 
@@ -39,16 +41,16 @@ export function parseStrictJSON(bytes: Uint8Array, limits: JSONLimits): unknown 
  * Whether any object has a key twice, or the text is nested more deeply than Go's decoder accepts.
  *
  * @param text valid JSON
+ * @param value what it says
  */
-export function keysIn(text: string): 'unique' | 'repeated' | 'tooDeep' {
-  const scan = new KeyScan(text, { depth: MAX_DEPTH, nodes: Number.POSITIVE_INFINITY });
+export function keysIn(text: string, value: unknown): 'unique' | 'repeated' | 'tooDeep' {
   try {
-    scan.run();
+    const { keys } = new Scan(text, { depth: MAX_DEPTH, nodes: Number.POSITIVE_INFINITY }).run();
+    return membersOf(value).members < keys ? 'repeated' : 'unique';
   } catch (error) {
     if (error instanceof SyntaxError) return 'tooDeep';
     throw error;
   }
-  return scan.repeated ? 'repeated' : 'unique';
 }
 
 function decodeUTF8(bytes: Uint8Array): string {
@@ -69,16 +71,13 @@ function parse(text: string): unknown {
 }
 
 /**
- * Finds repeated keys. What it reads need not be valid: then its findings do not matter, because JSON.parse
- * refuses the text.
+ * Counts what is in a text before it is parsed. The text need not be valid: then the counts do not matter,
+ * because JSON.parse refuses it.
  */
-class KeyScan {
-  escaped = false;
-  repeated = false;
+class Scan {
   readonly #text: string;
   readonly #limits: JSONLimits;
-  /** The keys of each open object, and `undefined` for each open array. */
-  readonly #open: (Set<string> | undefined)[] = [];
+  #depth = 0;
   #nodes = 1;
 
   constructor(text: string, limits: JSONLimits) {
@@ -86,67 +85,69 @@ class KeyScan {
     this.#limits = limits;
   }
 
-  run(): void {
+  /** @returns the text that is to be parsed, and its keys: an object that has one twice has fewer members */
+  run(): { readonly text: string; readonly keys: number } {
     const text = this.#text;
-    let last = '';
+    const pieces: string[] = [];
+    let from = 0;
+    let keys = 0;
     for (let at = 0; at < text.length; at += 1) {
       switch (text.charCodeAt(at)) {
-        case QUOTE: {
-          const end = this.#endOfString(at);
-          last = text.slice(at, end + 1);
-          at = end;
+        case QUOTE:
+          at = this.#endOfString(at);
           break;
-        }
         case COLON:
-          this.#key(last);
-          // Otherwise each further colon, which is possible in malformed text, would read the same key again.
-          last = '';
+          keys += 1;
+          this.#count();
           break;
         case COMMA:
           this.#count();
           break;
         case OPEN_OBJECT:
-          this.#enter(new Set());
-          break;
         case OPEN_ARRAY:
-          this.#enter(undefined);
+          this.#count();
+          if (this.#depth === this.#limits.depth) {
+            if (this.#limits.deeper !== 'digest') throw new SyntaxError('it is nested too deeply');
+            const end = this.#endOfBrackets(at);
+            pieces.push(text.slice(from, at), `"${hash('sha256', text.slice(at, end))}"`);
+            from = end;
+            at = end - 1;
+          } else this.#depth += 1;
           break;
         case CLOSE_OBJECT:
         case CLOSE_ARRAY:
-          this.#open.pop();
+          this.#depth -= 1;
           break;
       }
     }
+    return { text: from === 0 ? text : pieces.join('') + text.slice(from), keys };
   }
 
   /** @returns the index of the closing quote */
   #endOfString(start: number): number {
     const text = this.#text;
-    let at = start + 1;
-    for (; at < text.length; at += 1) {
+    for (let at = start + 1; at < text.length; at += 1) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) return at;
-      if (code === BACKSLASH) {
-        this.escaped = true;
-        at += 1;
-      }
+      if (code === BACKSLASH) at += 1;
     }
     throw new SyntaxError('it is not JSON');
   }
 
-  #key(quoted: string): void {
-    this.#count();
-    const keys = this.#open.at(-1);
-    if (keys === undefined) return;
-    const key = quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1);
-    if (keys.has(key)) this.repeated = true;
-    keys.add(key);
-  }
-
-  #enter(keys: Set<string> | undefined): void {
-    this.#count();
-    this.#open.push(keys);
-    if (this.#open.length > this.#limits.depth) throw new SyntaxError('it is nested too deeply');
+  /** @returns the index behind the object or array */
+  #endOfBrackets(start: number): number {
+    const text = this.#text;
+    let open = 0;
+    for (let at = start; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) at = this.#endOfString(at);
+      else if (code === OPEN_OBJECT || code === OPEN_ARRAY) open += 1;
+      else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+        open -= 1;
+        if (open === 0) return at + 1;
+      }
+    }
+    throw new SyntaxError('it is not JSON');
   }
 
   #count(): void {
@@ -155,12 +156,25 @@ class KeyScan {
   }
 }
 
-/** Only an escape can hold half of a pair: UTF-8 has no form for it. */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  if (Array.isArray(value)) return value.every(isWellFormed);
-  return Object.entries(value).every(([key, member]) => key.isWellFormed() && isWellFormed(member));
+/** Counts the members of all objects. It does not recurse: the client chooses the depth. */
+function membersOf(value: unknown): { members: number; isWellFormed: boolean } {
+  const pending: object[] = [];
+  let members = 0;
+  let isWellFormed = true;
+  const take = (one: unknown) => {
+    if (typeof one === 'string') isWellFormed &&= one.isWellFormed();
+    else if (typeof one === 'object' && one !== null) pending.push(one);
+  };
+  take(value);
+  for (let one = pending.pop(); one !== undefined; one = pending.pop())
+    if (Array.isArray(one)) one.forEach(take);
+    else
+      for (const key of Object.keys(one)) {
+        members += 1;
+        take(key);
+        take(Reflect.get(one, key));
+      }
+  return { members, isWellFormed };
 }
 
 /** Whether another program reads the same number, and not a rounded one. */

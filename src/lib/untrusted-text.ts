@@ -1,8 +1,7 @@
 /**
- * Prepares text that clients choose for logs, and recognizes text that reads the same everywhere. Tokens are
- * removed, since one that was pasted into a URL, a name or a user agent is still a secret. Each pattern
- * consumes the whole run that it has begun to match, so that no character is read twice and the time is
- * linear in the length.
+ * Prepares text that others choose for logs and terminals, and recognizes text that reads the same
+ * everywhere. Tokens are removed from logs, since one that was pasted into a URL, a name or a user agent is
+ * still a secret. Each pattern consumes the whole run that it has begun to match: the time is linear.
  */
 
 /** Fernet tokens; JOSE headers with the parts that follow them; secrets that Stonegate issues itself. */
@@ -92,6 +91,33 @@ function withoutTokens(text: string): string {
 
 function withoutParameters(text: string): string {
   return text.includes('=') ? text.replace(PARAMETERS, `$1${REDACTED}`) : text;
+}
+
+/** Characters that control a terminal, or that change how the text around them is shown. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Without tabs and the ends of lines. */
+const CONTROLS_IN_LINES = /(?!\r?\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** One line that cannot control a terminal. */
+export function withoutControls(text: string): string {
+  return text.replace(CONTROLS, '\ufffd');
+}
+
+/** Lines that cannot control a terminal. */
+export function linesWithoutControls(text: string): string {
+  return text.replace(CONTROLS_IN_LINES, '\ufffd');
+}
+
+/**
+ * JSON, or YAML in which every string with such a character is in double quotes: the characters that control
+ * a terminal are escaped, with the same meaning to a parser.
+ */
+export function withEscapedControls(text: string, format: 'json' | 'yaml'): string {
+  return text.replace(CONTROLS_IN_LINES, (character) => {
+    if (format === 'json') return asciiJSON(character);
+    // YAML 1.2.2 §5.7 escapes whole characters; parsers refuse half of a surrogate pair.
+    return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`;
+  });
 }
 
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;

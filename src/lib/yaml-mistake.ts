@@ -25,13 +25,14 @@ const MISTAKES: Readonly<Record<string, string>> = {
 interface ParserError {
   readonly code: string;
   /** Its begin and end; lines are counted from 1. */
-  readonly linePos?: readonly { readonly line: number }[];
+  readonly linePos?: readonly { readonly line: number; readonly col: number }[];
 }
 
-/** `no valid YAML (line 3): …`, to be put behind a file's name and "is". */
+/** `no valid YAML (line 3, column 5): …`, to be put behind a file's name and "is". */
 export function noYAML({ code, linePos }: ParserError): string {
-  const line = linePos?.[0]?.line;
-  return `no valid YAML${line === undefined ? '' : ` (line ${line})`}: ${yamlMistake(code)}`;
+  const at = linePos?.[0];
+  const place = at === undefined ? '' : ` (line ${at.line}, column ${at.col})`;
+  return `no valid YAML${place}: ${yamlMistake(code)}`;
 }
 
 /** @param code of the parser's error */

@@ -17,6 +17,8 @@ export interface SignInRateLimiter {
    * @returns whose limit is exceeded, if one is; a try that is refused counts for the source alone
    */
   admit(source: string, user: string | undefined): 'source' | 'user' | undefined;
+  /** The user's password was right: gives the try back, so that only wrong ones count for the user. */
+  succeeded(user: string): void;
 }
 
 export function createSignInRateLimit(options: {
@@ -31,6 +33,9 @@ export function createSignInRateLimit(options: {
     admit(source, user) {
       if (!sources.take(sourceKey(source))) return 'source';
       return user === undefined || users.take(hash('sha256', user)) ? undefined : 'user';
+    },
+    succeeded(user) {
+      users.spend(hash('sha256', user), -1);
     },
   };
 }

@@ -2,8 +2,10 @@
  * Observers of requests: combines several into one, and logs failed requests.
  */
 import { StatusError } from '../errors/status-error.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { untrustedText } from '../lib/untrusted-text.ts';
+import { createRateLimiter } from '../limits/rate-limiter.ts';
 import type { ObservedRequest, RequestObserver } from './request-observer.ts';
 
 /** An observer that throws is logged, and affects neither the request nor the other observers. */
@@ -24,8 +26,13 @@ export function observeAll(observers: readonly RequestObserver[], logger: Logger
   };
 }
 
-/** Logs failed requests with the audit ID that the client was shown and the cause that it was not. */
-export function createRequestLog(logger: Logger): RequestObserver {
+/**
+ * Logs failed requests with the audit ID that the client was shown and the cause that it was not. In an outage
+ * every waiting request fails: one of a code is logged each second, with the number of those that were omitted.
+ */
+export function createRequestLog(logger: Logger, clock: Clock): RequestObserver {
+  const errors = createRateLimiter({ perSecond: 1, burst: 1, clock });
+  const omitted = new Map<string, number>();
   return {
     requestReceived() {},
     responseStarted() {},
@@ -41,8 +48,13 @@ export function createRequestLog(logger: Logger): RequestObserver {
         ...(user === undefined || impersonator === undefined ? {} : { as: untrustedText(user.username) }),
         reason: reasonOf(record),
       };
-      if (outcome.status >= 500) logger.error(fields, 'request failed');
-      else logger.info(fields, 'request refused');
+      const { code } = outcome;
+      if (outcome.status < 500) logger.info(fields, 'request refused');
+      else if (errors.take(code)) {
+        const others = omitted.get(code);
+        omitted.delete(code);
+        logger.error({ ...fields, ...(others !== undefined && { omitted: others }) }, 'request failed');
+      } else omitted.set(code, (omitted.get(code) ?? 0) + 1);
     },
   };
 }

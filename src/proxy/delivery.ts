@@ -223,7 +223,20 @@ export function publish(
   return { status, aborted: false };
 }
 
-/** Converts an error to a response; no other code does. */
+/** What the observers learn of a refusal. */
+export type Refusal = Omit<Outcome, 'status' | 'aborted'>;
+
+export function refusalOf(error: unknown, { status: { message } }: StatusResponse): Refusal {
+  return {
+    message,
+    error,
+    ...(error instanceof StatusError
+      ? { code: error.code, annotations: error.auditAnnotations }
+      : { code: 'InternalError' }),
+  };
+}
+
+/** Converts an error to a response of the API; no other code does. */
 export function refuse(
   error: unknown,
   { exchange, auditID }: Received,
@@ -231,14 +244,8 @@ export function refuse(
 ): Outcome {
   const refusal = toStatus(error, auditID);
   const { response } = exchange;
-  const { message, code: status } = refusal.status;
-  const outcome = {
-    message,
-    error,
-    ...(error instanceof StatusError
-      ? { code: error.code, annotations: error.auditAnnotations }
-      : { code: 'InternalError' as const }),
-  };
+  const { code: status } = refusal.status;
+  const outcome = refusalOf(error, refusal);
   if (response.closed) return { ...outcome, status: 0, aborted: true };
   if (response.headersSent) {
     response.destroy();

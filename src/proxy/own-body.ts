@@ -9,7 +9,7 @@ import { JSON_TYPE } from '../kubernetes/meta-v1.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { parseJSON } from '../lib/parse-json.ts';
-import { firstParameter } from '../lib/query.ts';
+import { allParameters } from '../lib/query.ts';
 import { OWN_API_VERSION, OWN_GROUP } from './own-api.ts';
 import { bodyType } from './request/body-type.ts';
 import { parseBody } from './request/inspected-format.ts';
@@ -87,9 +87,18 @@ export function invalidObject(kind: string, field: string, message: string): Sta
   });
 }
 
-/** Whatever it says, nothing must be changed. */
-export function isDryRun({ rawQuery }: Identified['info']): boolean {
-  return (firstParameter(rawQuery, 'dryRun') ?? '') !== '';
+/** @throws StatusError ObjectInvalid for a value that the API server does not know either */
+export function isDryRun(
+  { rawQuery, verb }: Pick<Identified['info'], 'rawQuery' | 'verb'>,
+  inBody: readonly string[] = [],
+): boolean {
+  const values = [...allParameters(rawQuery, 'dryRun'), ...inBody];
+  if (values.every((value) => value === 'All')) return values.length > 0;
+  throw invalidObject(
+    `${verb.charAt(0).toUpperCase()}${verb.slice(1)}Options`,
+    'dryRun',
+    'Unsupported value: supported values: "All"',
+  );
 }
 
 const deleteOptionsSchema = z.object({
@@ -100,7 +109,7 @@ const deleteOptionsSchema = z.object({
 /**
  * kubectl puts a dry run into the body, and sends no grace period with `--force`.
  *
- * @throws StatusError BodyMalformed, BodyTooLarge, BodyTimeout
+ * @throws StatusError BodyMalformed, BodyTooLarge, BodyTimeout, ObjectInvalid
  */
 export async function readDeleteOptions(
   { exchange, info }: Pick<Identified, 'exchange' | 'info'>,
@@ -109,7 +118,7 @@ export async function readDeleteOptions(
   const body = await readBody(exchange, { ...limits, what: 'a deletion' }, clock);
   const data = body.length === 0 ? {} : parseJSON(body.toString(), deleteOptionsSchema);
   if (data === undefined) throw malformed('it is no DeleteOptions');
-  return { force: data.gracePeriodSeconds === 0, dryRun: isDryRun(info) || Boolean(data.dryRun?.length) };
+  return { force: data.gracePeriodSeconds === 0, dryRun: isDryRun(info, data.dryRun ?? []) };
 }
 
 /**

@@ -2,12 +2,14 @@
  * What a change of the indexed objects means: a namespace changed, or the access of some subjects may have.
  */
 import type { StoredNamespace, StoredObject, StoredRole } from '../kubernetes/rbac-v1.ts';
+import { TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 import { isBinding, type TenantObjects } from './tenant-objects.ts';
 
 export interface NamespaceChange {
   readonly kind: 'namespace';
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  /** `RELABELLED`: modified, and labelled as another tenant's than before. */
+  readonly type: 'ADDED' | 'MODIFIED' | 'RELABELLED' | 'DELETED';
   /** The last known state if it is deleted. */
   readonly namespace: StoredNamespace;
   readonly tenant: string;
@@ -44,13 +46,22 @@ export function changeBetween(
   if (object === undefined) return undefined;
   const { tenant } = object;
   if (object.resource === 'namespaces') {
-    const type = after === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
-    return { kind: 'namespace', type, namespace: object, tenant, revision };
+    return { kind: 'namespace', type: typeOf(before, after), namespace: object, tenant, revision };
   }
   const concerned = isBinding(object)
     ? concernedByBinding(before, after)
     : concernedByRole(before, after, object, objects);
   return concerned.subjects.size === 0 ? undefined : { kind: 'access', tenant, revision, ...concerned };
+}
+
+function typeOf(before: StoredObject | undefined, after: StoredObject | undefined): NamespaceChange['type'] {
+  if (after === undefined) return 'DELETED';
+  if (before === undefined) return 'ADDED';
+  return tenantLabelOf(before) === tenantLabelOf(after) ? 'MODIFIED' : 'RELABELLED';
+}
+
+function tenantLabelOf(object: StoredObject): string | undefined {
+  return object.resource === 'namespaces' ? object.labels[TENANT_KEY] : undefined;
 }
 
 interface Concerned {

@@ -49,8 +49,13 @@ const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
       ['customresourcedefinitions', 'customresourcedefinitions/status'],
       WRITE_VERBS,
     ),
-    // Labels of a namespace state its owner, and how far its pods are restricted.
-    rule('', ['namespaces', 'namespaces/status', 'namespaces/finalize'], ['update', 'patch']),
+    // Labels of a namespace state its owner, and how far its pods are restricted; its roles and bindings end
+    // with it.
+    rule(
+      '',
+      ['namespaces', 'namespaces/status', 'namespaces/finalize'],
+      WRITE_VERBS.filter((verb) => verb !== 'create'),
+    ),
     rule('', ['tenants'], WRITE_VERBS),
     rule('tenancy.stonegate.dev', ['*'], WRITE_VERBS),
     rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE_VERBS),

@@ -6,6 +6,7 @@
 import type { Question, ResourceQuestion } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { StoredRole } from '../kubernetes/rbac-v1.ts';
+import { memoizeByReference } from '../lib/memoize.ts';
 
 /** Stands for every verb, API group or resource. */
 export const WILDCARD = '*';
@@ -69,17 +70,33 @@ export function coveredByRole({ rules }: RoleRules, action: Action): Covered {
   return names;
 }
 
-/** What both rules cover of resources; undefined if that is nothing. */
+/**
+ * What both rules cover of resources; undefined if that is nothing, which is found without a copy. The cost is
+ * that of the texts of both.
+ */
 export function intersectionOf(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
-  const verbs = common(one.verbs, other.verbs);
-  const apiGroups = verbs.length === 0 ? [] : common(one.apiGroups, other.apiGroups);
-  const resources = apiGroups.length === 0 ? [] : common(one.resources, other.resources, widerResources);
+  if (!meet(one.apiGroups, other.apiGroups) || !meet(one.verbs, other.verbs)) return undefined;
+  const resources = common(one.resources, other.resources, widerResources);
   if (resources.length === 0) return undefined;
   const [names = [], others = []] = [one.resourceNames, other.resourceNames];
   const haveNames = names.length > 0 && others.length > 0;
-  const resourceNames = haveNames ? names.filter((name) => others.includes(name)) : [...names, ...others];
+  const resourceNames = haveNames ? names.filter((name) => setOf(others).has(name)) : [...names, ...others];
   if (haveNames && resourceNames.length === 0) return undefined;
-  return { verbs, apiGroups, resources, ...(resourceNames.length > 0 && { resourceNames }) };
+  return {
+    verbs: common(one.verbs, other.verbs),
+    apiGroups: common(one.apiGroups, other.apiGroups),
+    resources,
+    ...(resourceNames.length > 0 && { resourceNames }),
+  };
+}
+
+const setOf = memoizeByReference((texts: readonly string[]): ReadonlySet<string> => new Set(texts));
+
+/** Whether verbs or API groups have something in common. */
+function meet(some: readonly string[] = [], others: readonly string[] = []): boolean {
+  const [fewer, more] = some.length < others.length ? [some, others] : [others, some];
+  const all = setOf(more);
+  return all.has(WILDCARD) ? fewer.length > 0 : fewer.some((text) => text === WILDCARD || all.has(text));
 }
 
 /** @param widerOf the values that cover a value, itself included */
@@ -87,10 +104,16 @@ function common(
   some: readonly string[] = [],
   others: readonly string[] = [],
   widerOf = (value: string): readonly string[] => [value, WILDCARD],
-): string[] {
+): readonly string[] {
+  if (isEverything(some)) return others;
+  if (isEverything(others)) return some;
   const within = (values: readonly string[], all: ReadonlySet<string>) =>
-    values.filter((value) => widerOf(value).some((wider) => all.has(wider)));
-  return [...new Set([...within(some, new Set(others)), ...within(others, new Set(some))])];
+    values.filter((value) => all.has(value) || widerOf(value).some((wider) => all.has(wider)));
+  return [...new Set([...within(some, setOf(others)), ...within(others, setOf(some))])];
+}
+
+function isEverything(texts: readonly string[]): boolean {
+  return texts.length === 1 && texts[0] === WILDCARD;
 }
 
 /** The resources of a rule that cover the resource, itself included. */

@@ -18,8 +18,8 @@ export function outsideReason(scope: TokenScope | undefined, question: Question)
 }
 
 /** For users, without a full stop. */
-export function outsideScopeText({ id, text }: TokenScope): string {
-  return `the access token ${id} does not allow it: its scopes are ${text}`;
+export function outsideScopeText({ id, described }: TokenScope): string {
+  return `the access token ${id} does not allow it: its scopes are ${described}`;
 }
 
 /** Why the rules are incomplete if `isTooWide` is set: for users, without a full stop. */
@@ -27,8 +27,9 @@ export const TOO_WIDE =
   "the access token does not allow all that * stands for: of that only Kubernetes' own kinds are listed";
 
 /**
- * What the rules of one document may still cost, in characters of single grants (one verb, API group and
- * resource with its names): a short rule can stand for hundreds of thousands of them.
+ * What the rules of one document may still cost: about the characters that are compared and written, each of
+ * which takes some thirty nanoseconds. A short rule can stand for hundreds of thousands of single grants (one
+ * verb, API group and resource with its names), and a document can have very many rules.
  */
 export interface RulesBudget {
   left: number;
@@ -38,17 +39,28 @@ export interface RulesBudget {
   isTooWide: boolean;
 }
 
-/** Characters of the single grants of a document, some 25,000 of them: tens of milliseconds of work. */
-const MAX_GRANTS = 2 * 1024 * 1024;
+/** Some 25,000 single grants. */
+const MAX_COST = 2 * 1024 * 1024;
 
 export function createRulesBudget(): RulesBudget {
-  return { left: MAX_GRANTS, isExceeded: false, isTooWide: false };
+  return { left: MAX_COST, isExceeded: false, isTooWide: false };
+}
+
+/** @returns whether as much was left; then it is no more */
+export function take(budget: RulesBudget, cost: number): boolean {
+  const isLeft = cost <= budget.left;
+  if (isLeft) budget.left -= cost;
+  else budget.isExceeded = true;
+  return isLeft;
 }
 
 type Place = Pick<ResourceQuestion, 'namespace' | 'tenant'>;
 
-/** What it costs to compare a text, and to judge a single grant. */
+/** What it costs to compare two rules, beside their texts, and one text. */
+const RULES_COST = 32;
 const TEXT_COST = 2;
+/** What it costs to compare a rule with those that escalate, and a single grant with them and the scope. */
+const ESCALATION_COST = 256;
 const GRANT_COST = 512;
 /** What is listed in place of a wildcard that is too wide. */
 const KNOWN_KINDS = CLUSTER_ROLES.get('stonegate:manage') ?? [];
@@ -60,38 +72,49 @@ export function createScopeCut(
   budget: RulesBudget,
 ): (rule: PolicyRule) => readonly PolicyRule[] {
   const covered = scope.rulesIn(place.namespace);
+  const grantCost = GRANT_COST + TEXT_COST * covered.length;
+  const counted = { allows: (question: Question) => take(budget, grantCost) && scope.allows(question) };
 
-  function withoutEscalation(rule: PolicyRule): readonly PolicyRule[] {
-    if (escalatingParts(rule).length === 0) return [rule];
-    return [...questionsOf(rule, place)].flatMap((question) => {
-      if (!take(budget, GRANT_COST) || !scope.allows(question)) return [];
-      const grant = ruleOf(question);
-      if (allowsAll(scope, question)) return [grant];
-      budget.isTooWide = true;
-      return sharedBy(grant, KNOWN_KINDS).flatMap(withoutEscalation);
-    });
+  function sharedBy(rule: PolicyRule, others: readonly PolicyRule[]): PolicyRule[] {
+    const shared: PolicyRule[] = [];
+    for (const other of others) {
+      if (!take(budget, RULES_COST + TEXT_COST * (textsOf(rule) + textsOf(other)))) break;
+      const both = intersectionOf(rule, other);
+      if (both !== undefined) shared.push(both);
+    }
+    return shared;
   }
 
-  return (rule) => {
-    const texts = Object.values(rule).flat().length;
-    if (!take(budget, TEXT_COST * texts * covered.length)) return [];
-    return sharedBy(rule, covered).flatMap(withoutEscalation);
-  };
+  function withoutEscalation(rule: PolicyRule): readonly PolicyRule[] {
+    if (!take(budget, ESCALATION_COST + 2 * TEXT_COST * textsOf(rule) + charactersOf(rule))) return [];
+    if (escalatingParts(rule).length === 0) return [rule];
+    const left: PolicyRule[] = [];
+    for (const question of questionsOf(rule, place)) {
+      if (!take(budget, grantCost)) break;
+      if (!scope.allows(question)) continue;
+      const grant = ruleOf(question);
+      if (allowsAll(counted, question)) left.push(grant);
+      else {
+        budget.isTooWide = true;
+        left.push(...sharedBy(grant, KNOWN_KINDS).flatMap(withoutEscalation));
+      }
+    }
+    return left;
+  }
+
+  return (rule) => sharedBy(rule, covered).flatMap(withoutEscalation);
 }
 
-function sharedBy(rule: PolicyRule, others: readonly PolicyRule[]): readonly PolicyRule[] {
-  return others.flatMap((other) => intersectionOf(rule, other) ?? []);
+function textsOf({ verbs, apiGroups = [], resources = [], resourceNames = [] }: PolicyRule): number {
+  return verbs.length + apiGroups.length + resources.length + resourceNames.length;
 }
 
-function take(budget: RulesBudget, cost: number): boolean {
-  const isLeft = cost <= budget.left;
-  if (isLeft) budget.left -= cost;
-  else budget.isExceeded = true;
-  return isLeft;
+function charactersOf({ verbs, apiGroups = [], resources = [], resourceNames = [] }: PolicyRule): number {
+  return [verbs, apiGroups, resources, resourceNames].flat().reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Whether the scope allows everything that the wildcards of a question stand for. */
-function allowsAll(scope: TokenScope, question: ResourceQuestion): boolean {
+function allowsAll(scope: Pick<TokenScope, 'allows'>, question: ResourceQuestion): boolean {
   if (!scope.allows(question)) return false;
   const { verb, apiGroup, resource } = question;
   if (![verb, apiGroup, resource].includes(WILDCARD)) return true;

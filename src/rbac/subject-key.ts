@@ -86,7 +86,7 @@ export function fingerprintOfSubject({ cluster, other, namespaces }: SubjectByNa
 }
 
 function factsOf({ tenant, username, groups, scope }: RBACUser): readonly unknown[] {
-  return [tenant, username, [...groups].sort(), scope?.id, scope?.text];
+  return [tenant, username, [...groups].sort(), scope?.id, scope?.described];
 }
 
 /** The first subject of the binding that is the user. */

@@ -9,6 +9,7 @@ import type {
   StoredObject,
   StoredRole,
 } from '../kubernetes/rbac-v1.ts';
+import { TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { insertBinding, removeBinding, type SortedBindings } from './sorted-bindings.ts';
 import { keysOfBinding, type SubjectKey } from './subject-key.ts';
 
@@ -28,7 +29,7 @@ export class TenantObjects {
   readonly #tooLarge = new Set<StoredRole | StoredBinding>();
   #version = 0;
 
-  /** Another number after each change of a role or binding. */
+  /** Another number after each change of a role, of a binding, and of which namespaces a tenant has. */
   get version(): number {
     return this.#version;
   }
@@ -98,6 +99,8 @@ export class TenantObjects {
 
   put(object: StoredObject): void {
     if (object.resource === 'namespaces') {
+      const known = this.#namespaces.get(object.name);
+      if (known?.labels[TENANT_KEY] !== object.labels[TENANT_KEY] || known === undefined) this.#version += 1;
       this.#namespaces.set(object.name, object);
       return;
     }
@@ -111,11 +114,11 @@ export class TenantObjects {
 
   /** @param object that was found here */
   delete(object: StoredObject): void {
+    this.#version += 1;
     if (object.resource === 'namespaces') {
       this.#namespaces.delete(object.name);
       return;
     }
-    this.#version += 1;
     this.#tooLarge.delete(object);
     if (isBinding(object)) this.#deleteBinding(object);
     else this.#roles.delete(object.namespace, object.name);

@@ -66,6 +66,11 @@ export const identitySchema = z.strictObject({
    * credential has a scope of its own or is delegated: then only the roles in the credential apply.
    */
   assignmentsOf: z.string().exactOptional(),
+  /**
+   * When the user signed in to get the credential, in milliseconds since the epoch. Absent if the credential
+   * does not say.
+   */
+  signedInAt: z.number().exactOptional(),
   /** Expiry of the credential, in milliseconds since the epoch; Infinity if it has none. */
   expiresAt: z.number(),
   /** Further facts for the audit log: trustee of a trust, Keystone's audit id of the token, … */

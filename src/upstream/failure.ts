@@ -114,7 +114,6 @@ export function responseFault(
     return unavailable(`it responded with the status ${status}, which HTTP does not define`);
   }
   if (status !== 401 || refusalIsClients) return undefined;
-  logger.error({ status }, "the API server refused Stonegate's credential");
   return new StatusError(
     'UpstreamRefusedCredential',
     `the API server refused Stonegate's own credential${ONLY_OPERATOR}`,

@@ -24,7 +24,7 @@ const USAGE = `Usage: npm run bench -- [OPTIONS]
   --json FILE                  where the figures are written (coverage/bench.json)
 
 Scenarios: get, tls, http2, list, redis, limits, workers, watches, first-sight, life, resident, access,
-and only by name: growth, growth-watches, quota, tokens.
+single-requests, and only by name: growth, growth-watches, quota, tokens.
 `;
 
 const values = read();

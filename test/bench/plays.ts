@@ -11,6 +11,7 @@ import { measureResident } from './resident.ts';
 import { play, ROUND_SECONDS } from './rounds.ts';
 import type { Row } from './rows.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
+import { measureSingleRequests, singleRequestVerdicts } from './single-requests.ts';
 import type { Site } from './site.ts';
 import { playTokens } from './tokens.ts';
 import { firstSightVerdicts, lifeVerdicts, throughputVerdicts, watchVerdicts } from './verdicts.ts';
@@ -78,6 +79,14 @@ export function createPlays(added: readonly Contender[]): ReadonlyMap<string, Pl
       async () => {
         const measured = await measureAccess();
         return say(describe('The RBAC index (CPU)', measured), accessVerdicts(measured));
+      },
+    ],
+    [
+      'single-requests',
+      async () => {
+        const rows = await measureSingleRequests();
+        const title = 'Single requests: CPU of the main thread (ms; the most and the least of three), memory';
+        return say(print(title, rows, ['request', 'ms', 'laterMs', 'addedMB']), singleRequestVerdicts(rows));
       },
     ],
     ['quota', playQuota],

@@ -37,7 +37,7 @@ t.test('a session in Redis is as recorded', async (t) => {
   await sessions.save('the-session', session, { tenant: toTenantName('acme'), user });
   const [[name = '', sealed = Buffer.alloc(0)] = []] = [...store.values];
   const digest = createHash('sha256').update('the-session').digest('base64url');
-  t.equal(name, `stonegate:entry:${macOf(SECRET, ['entry', 'portal-session-1', digest, 'configuration'])}`);
+  t.equal(name, `stonegate:entry:${macOf(SECRET, ['entry', 'portal-session-2', digest, 'configuration'])}`);
   const inside: unknown = JSON.parse(opened(SECRET, sealed, [name]));
   sameAsRecorded(t, 'portal/session.json', asJSON({ name, inside }));
 });

@@ -69,6 +69,7 @@ const session: Complete<Session> = {
     extra: { 'key.example/a': ['1'] },
     scope: { kind: 'project', id: 'p1', name: 'web', roles: ['member'] },
     assignmentsOf: 'u1',
+    signedInAt: 1_767_225_600_000,
     expiresAt: 1_767_229_200_000,
     auditAnnotations: { 'key.example/b': '2' },
   },

@@ -2,7 +2,7 @@
  * The life of an access token at two replicas: it is created, rotated and revoked, an operator deletes or
  * edits it, and the API server is down.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
 import t, { type Test } from 'tap';
@@ -10,10 +10,11 @@ import { newSecret } from '../../src/identity/secret-token.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { type JsonObject, objectAt } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
+import { createHttpsClient } from '../support/https-client.ts';
 import { openExec } from '../support/open-exec.ts';
 import { openRequest } from '../support/open-request.ts';
 import { startReplica } from '../support/stonegate.ts';
-import { createTokenClient, madeToken, TOKENS } from '../support/token-client.ts';
+import { createTokenClient, madeToken, posted, TOKENS } from '../support/token-client.ts';
 import { startTokenStandIn, type TokenStandInOptions } from '../support/token-standin.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
@@ -218,4 +219,49 @@ t.test('D425 while the API server is down, known tokens work and an unknown toke
   await make(alice, 'read');
   await eventually(async () => (await ask(unknown, SELF)).status === 401);
   t.match(await ask(secret, CONFIGMAPS), { status: 200 });
+});
+
+t.test('the rotations of one user delay no quota review, and no token of another tenant', async (t) => {
+  const admission = { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } };
+  const site = await startTokenStandIn(t, {
+    configuration: { admission, quota: { default: { pods: '10' } } },
+  });
+  const { apiServer, app, authority, make, rotate, keystoneToken } = site;
+  const alice = keystoneToken('alice');
+  const webhook = createHttpsClient({ port: app.addresses.admission?.port ?? 0, ca: authority.cert });
+  t.teardown(webhook.close);
+  const isAllowed = async (): Promise<unknown> => {
+    const metadata = { name: 'x', namespace: 'default', tenant: 'globex', uid: randomUUID() };
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    };
+    const resource = { group: '', version: 'v1', resource: 'pods' };
+    const userInfo = { username: 'globex:bob', groups: ['system:authenticated'] };
+    const request = {
+      uid: randomUUID(),
+      operation: 'CREATE',
+      resource,
+      namespace: 'default',
+      userInfo,
+      object,
+    };
+    const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
+    return (await webhook.ask(undefined, '/quota/core/pods', posted(review))).json();
+  };
+  const allowed = { response: { allowed: true } };
+  await eventually(async () => JSON.stringify(await isAllowed()).includes('"allowed":true'));
+  const { name } = await make(alice, 'read');
+  const isHeld = ({ method = '', url = '' }) => method === 'GET' && url.endsWith(`/accesstokens/${name}`);
+  const rotations = Array.from({ length: 400 }, () => {
+    apiServer.breakNext('hang', isHeld);
+    return rotate(alice, { name }).catch(() => undefined);
+  });
+  await eventually(() => apiServer.requests.filter(isHeld).length >= 16);
+  t.match(await isAllowed(), allowed);
+  t.ok(await make(keystoneToken('bob'), 'read'));
+  await site.close();
+  await Promise.all(rotations);
 });

@@ -2,12 +2,19 @@
  * An access token follows its owner: within a second it loses what its owner loses at Keystone, at their
  * issuer or in the configuration, and it regains that when its owner does.
  */
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { timestamp } from '../../src/lib/go-time.ts';
 import { eventually } from '../support/eventually.ts';
+import { createHttpsClient } from '../support/https-client.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
+import { createAuthority } from '../support/tls/authority.ts';
+import { madeToken, posted, TOKENS } from '../support/token-client.ts';
 import { startTokenStandIn, type TokenStandIn } from '../support/token-standin.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
+const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 
 async function becomes(
@@ -79,6 +86,21 @@ t.test(
     const ofAlice = await site.make(site.keystoneToken('alice'), 'read');
     await becomes(t, site, secret, 200);
 
+    await t.test('its owner learns until when it works without another sign-in', async (t) => {
+      const [iat, exp] = [Date.UTC(2026, 0, 1), Date.UTC(2100, 0, 1)].map((time) => time / 1_000);
+      const lasting = await issuer.sign({ sub: 'dora', aud: 'kubernetes', groups: [], iat, exp });
+      t.match(await site.post(lasting, { scopes: ['read'] }), { status: 403, body: /sign in again/ });
+      const year = { ...withIssuer, tokens: { signInMaxAge: '720h', lifetimes: { read: '1000h' } } };
+      await site.reconfigure(year);
+      const recent = Math.floor(Date.now() / 1_000) - 3_600;
+      const token = await issuer.sign({ sub: 'dora', aud: 'kubernetes', groups: [], iat: recent });
+      const until = timestamp((recent + 720 * 3_600) * 1_000);
+      t.match((await site.post(token, { scopes: ['read'], expirationSeconds: 3_500_000 })).json(), {
+        status: { notes: [`Without another sign-in of yours it works until ${until}.`] },
+      });
+      await site.reconfigure(withIssuer);
+    });
+
     await t.test('the groups are those of the last sign-in', async (t) => {
       await site.ask(await sign([]), CONFIGMAPS);
       await becomes(t, site, secret, 403);
@@ -131,6 +153,70 @@ t.test(
     ]);
   },
 );
+
+t.test('a token of a user of the token file has the groups of the line, and ends with it', async (t) => {
+  const file = (groups: string) => `daves-token,dave,41,"${groups}",,acme\n`;
+  const site = await startTokenStandIn(t, {
+    configuration: { authentication: { tokenFile: { file: 'tokens.csv' } } },
+    prepare: ({ apiServer: { seed }, configFile }) => {
+      seed.clusterRoleBinding('staff', 'worker', ['group:token:developers'], { tenant: 'acme' });
+      return writeFile(join(dirname(configFile), 'tokens.csv'), file('developers'));
+    },
+  });
+  const write = async (content: string) => {
+    await writeFile(join(dirname(site.configFile), 'tokens.csv'), content);
+    await site.app.reload();
+  };
+  const { secret } = await site.make('daves-token', 'read');
+  await becomes(t, site, secret, 200);
+  await write(file('others'));
+  t.equal((await site.ask(secret, CONFIGMAPS)).status, 403);
+  await write(file('developers'));
+  t.equal((await site.ask(secret, CONFIGMAPS)).status, 200);
+  await write('');
+  t.equal((await site.ask(secret, CONFIGMAPS)).status, 401);
+  t.match(await reason(site), /is in the file of users no more/);
+});
+
+t.test('what users of one tenant do ends nothing of users of the same name in another', async (t) => {
+  const issuing = await createAuthority('clients');
+  const site = await startTokenStandIn(t, {
+    configuration: { authentication: { clientCertificates: { caFile: 'clients-ca.crt' } } },
+    async prepare({ apiServer: { seed }, configFile }) {
+      await writeFile(join(dirname(configFile), 'clients-ca.crt'), issuing.cert);
+      for (const tenant of ['acme', 'globex'])
+        seed.clusterRoleBinding('admins', 'worker', [`user:${tenant}:x509:admin`], { tenant });
+    },
+  });
+  const { port, ca } = site.destination;
+  const admin = async (tenant: string) => {
+    const certificate = await issuing.client(`${tenant}:admin`, [`staff-${tenant}`]);
+    const client = createHttpsClient({ port, ca, certificate });
+    t.teardown(client.close);
+    return client;
+  };
+  const acme = await admin('acme');
+  const spec = { scopes: ['read'], expirationSeconds: 3_600 };
+  const token = { apiVersion: 'stonegate.dev/v1alpha1', kind: 'AccessToken', spec };
+  const { name, secret } = madeToken(await acme.ask(undefined, TOKENS, posted(token)));
+  await becomes(t, site, secret, 200);
+  t.equal((await (await admin('globex')).ask(undefined, SELF)).status, 200);
+  // A sign-in of acme's admin is written after one of globex's admin would be.
+  const other = await issuing.client('acme:admin', ['staff-acme', 'others']);
+  const renewed = createHttpsClient({ port, ca, certificate: other });
+  t.teardown(renewed.close);
+  await renewed.ask(undefined, SELF);
+  const stored = {
+    tenant: 'system',
+    group: 'tenancy.stonegate.dev',
+    resource: 'accesstokens',
+    namespace: 'stonegate',
+    name,
+  };
+  await eventually(() => JSON.stringify(site.apiServer.cluster.store.get(stored)).includes('others'));
+  t.notMatch(JSON.stringify(site.apiServer.cluster.store.get(stored)), 'globex');
+  await becomes(t, site, secret, 200);
+});
 
 t.test(
   'D426 D427 a lifetime is required and bounded, and a lowered maximum blocks a token until it is raised',

@@ -73,6 +73,10 @@ const SCOPES: readonly (readonly [scopes: readonly string[], allowed: readonly s
     ['read here', 'shell'],
   ],
   [
+    ['namespace/default/read', '+tokens'],
+    ['read here', 'tokens'],
+  ],
+  [
     ['tenant/read', '+tokens'],
     ['read here', 'read elsewhere', 'tokens'],
   ],

@@ -39,7 +39,7 @@ async function start(t: Test) {
     /** @returns the status, and the message of a refusal */
     async write(credential: string, method: string, path: string, body?: object) {
       const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-      const response = await fetch(`${server.url}/api/v1/${path}`, {
+      const response = await fetch(`${server.url}${path.startsWith('/') ? path : `/api/v1/${path}`}`, {
         method,
         headers: { authorization: `Bearer ${credential}`, 'content-type': type },
         ...(body && { body: JSON.stringify(body) }),
@@ -98,3 +98,28 @@ t.test('only the controllers that have to write nodes may, and only as they have
   t.match(await write(node, 'PATCH', 'nodes/n1', taint), { status: 200 });
   t.match(await write(node, 'DELETE', 'nodes/n1'), { status: 200 });
 });
+
+t.test(
+  'an administrator of a tenant makes the roles of Stonegate as they are printed, and no others',
+  async (t) => {
+    const { seed, token, write } = await start(t);
+    const administrator = token('acme', 'default');
+    const roles = `/apis/${RBAC}/v1/clusterroles`;
+    const printed = await printedManifests('roles', '--mode', 'arktos');
+    const nameOf = (role: (typeof printed)[number]) =>
+      textAt(JSON.parse(JSON.stringify(role.metadata)), 'name');
+    t.equal(printed.length, 5);
+    const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    seed.clusterRole('stonegate:read', all, { tenant: 'acme' });
+    for (const role of printed) {
+      const name = nameOf(role);
+      const isThere = name === 'stonegate:read';
+      const refused = { status: 403, message: /Stonegate/ };
+      const [method, path] = isThere ? ['PUT', `${roles}/${name}`] : ['POST', roles];
+      t.match(await write(administrator, method, path, { ...role, rules: all }), refused, name);
+      t.match(await write(administrator, method, path, { ...role, aggregationRule: {} }), refused, name);
+      t.match(await write(administrator, method, path, role), { status: isThere ? 200 : 201 }, name);
+      t.match(await write(administrator, 'DELETE', `${roles}/${name}`), refused, name);
+    }
+  },
+);

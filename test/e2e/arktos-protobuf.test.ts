@@ -51,6 +51,15 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
       t.strictSame(asSent(created), asSent(await stored()));
     });
 
+  await t.test(
+    'scales from a known number of replicas: the Scale that it writes has no tenant',
+    async (t) => {
+      await succeeds(t, alice, ['scale', 'deployment/typed', '--current-replicas=2', '--replicas=5']);
+      const replicas = ['get', 'deployment/typed', '-o', 'jsonpath={.spec.replicas}'];
+      t.equal(await succeeds(t, alice, replicas), '5');
+    },
+  );
+
   await t.test('creates an autoscaler, and copies a pod to debug it', async (t) => {
     const bounds = ['--min=1', '--max=3', '--cpu-percent=80'];
     await succeeds(t, alice, ['autoscale', 'deployment', 'typed', ...bounds]);

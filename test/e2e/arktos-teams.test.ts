@@ -1,6 +1,6 @@
 /**
- * Teams on Arktos: they are stored in the system tenant, where users of other tenants cannot reach them, and
- * they count in their own tenant alone.
+ * Teams and members on Arktos: teams are stored in the system tenant, where users of other tenants cannot reach
+ * them, and count in their own tenant alone.
  */
 import { join } from 'node:path';
 import t from 'tap';
@@ -8,10 +8,45 @@ import { prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
+import { startTokenStandIn } from '../support/token-standin.ts';
 
 const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
 const STORED = '/apis/tenancy.stonegate.dev/v1alpha1/tenants/system/namespaces/stonegate/teams';
 const GROUP = 'stonegate:team:acme:web';
+
+t.test('the system tenant has no members: their roles would count in every tenant', async (t) => {
+  const stonegate = await startTokenStandIn(t, {
+    configuration: {
+      access: { index: true },
+      members: {},
+      tenancy: { mode: 'arktos', domains: { acme: 'system' } },
+    },
+    async prepare({ apiServer: { seed } }) {
+      const tenant = 'system';
+      const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+      for (const role of ['everything', 'stonegate:read']) seed.clusterRole(role, all, { tenant });
+      seed.clusterRoleBinding('admins', 'everything', ['user:system:stonegate:alice'], { tenant });
+    },
+  });
+  const alice = stonegate.keystoneToken('alice');
+  const members = '/apis/stonegate.dev/v1alpha1/namespaces/default/members';
+  await eventually(async () => (await stonegate.ask(alice, members)).status === 200);
+  for (const [path, kind, object] of [
+    [members, 'Member', { spec: { type: 'User', name: 'carol', role: 'read' } }],
+    [TEAMS, 'Team', { metadata: { name: 'web' }, spec: { members: ['carol'] } }],
+    [
+      '/apis/stonegate.dev/v1alpha1/invitations',
+      'Invitation',
+      { spec: { namespace: 'default', role: 'read' } },
+    ],
+  ] as const) {
+    const body = JSON.stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await stonegate.ask(alice, path, { method: 'POST', headers, body });
+    t.equal(answer.status, 403, answer.body);
+    t.match(answer.body, /counts in the namespace of that name of every tenant/, kind);
+  }
+});
 
 t.test('a team gives its members rights in its own tenant alone', async (t) => {
   const testbed = await createTestbed({ folder: join(t.testdir({}), 'land'), mode: 'arktos' });

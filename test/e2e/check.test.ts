@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
+import { printedManifests, seedManifests } from '../support/manifests.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createTestbed, type Mode, type Testbed } from '../support/testbed.ts';
@@ -166,4 +167,19 @@ t.test('check warns if the definition of quotas is missing', async (t) => {
     await warningsOf(t, testbed.configFile),
     /^warning: quota: the API server has no tenantquotas, so .* manifests crds`$/m,
   );
+});
+
+t.test('arktos: check names the tenants without the roles that members are given', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });
+  t.teardown(() => testbed.close());
+  await prepareCrossTenant(testbed, { configuration: { access: { index: true }, members: {} } });
+  const { seed } = testbed.apiServer;
+  const roles = await printedManifests('roles', '--mode', 'arktos');
+  seedManifests(seed, roles, {}, { tenant: 'globex' });
+  t.match(
+    await warningsOf(t, testbed.configFile),
+    /^warning: members: there is no ClusterRole stonegate:edit in acme, so it cannot be given: apply .* manifests roles .* as an administrator of the tenant$/m,
+  );
+  seedManifests(seed, roles, {}, { tenant: 'acme' });
+  t.notMatch(await warningsOf(t, testbed.configFile), /ClusterRole/);
 });

@@ -79,8 +79,8 @@ t.test(
     apiServer.cluster.tokens.clear();
     for (const path of [CONFIGMAPS, '/apis', '/version'])
       t.equal(stonegateCode((await ask(token, path)).body), 'UpstreamRefusedCredential', path);
-    const loud = logged.filter((line) => line.includes("refused Stonegate's credential"));
-    t.ok(loud.length >= 3);
+    const loud = logged.filter((line) => line.includes('UpstreamRefusedCredential'));
+    t.ok(loud.length > 0);
     t.ok(loud.every((line) => JSON.parse(line).level === 'error'));
     t.match(await app.metrics.text(), 'stonegate_refusals_total{code="UpstreamRefusedCredential"} 3');
   },

@@ -190,8 +190,10 @@ t.test('invitations', { skip: missing }, async (t) => {
       status: 403,
       body: /scopes of the access token/,
     });
-    const managing = await make(alice, 'tenant/manage', '+rbac');
-    t.match(await invite(managing.secret, EDIT), { status: 201 });
+    for (const scope of ['tenant/manage', 'namespace/shop/manage']) {
+      const managing = await make(alice, scope, '+rbac');
+      t.match(await invite(managing.secret, EDIT), { status: 201 }, scope);
+    }
   });
 
   await t.test('stonegate invite creates, shows, accepts, lists and withdraws invitations', async (t) => {

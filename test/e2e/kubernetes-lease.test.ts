@@ -2,6 +2,7 @@
 import t from 'tap';
 import { createObjects } from '../../src/kubernetes/objects.ts';
 import { createLease, LEASE_TTL } from '../../src/kubernetes/reconcile/lease.ts';
+import { STONEGATE_ACCOUNT } from '../../src/kubernetes/upstream-request.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { adminUpstream } from '../support/kubernetes/admin-upstream.ts';
@@ -14,7 +15,7 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    const objects = createObjects(adminUpstream(t, kubernetes));
+    const objects = createObjects(adminUpstream(t, kubernetes), STONEGATE_ACCOUNT);
     const clock = createFakeClock();
     const replica = () =>
       createLease({

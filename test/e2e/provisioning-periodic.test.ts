@@ -11,15 +11,18 @@ import type { Mode } from '../support/testbed.ts';
 const RBAC = 'rbac.authorization.k8s.io';
 const PERIODIC = { provision: 'periodic', interval: '50ms', maxDeletedShare: 1 };
 
-async function setUp(t: Test, mode: Mode, bindings: object = {}) {
+async function setUp(t: Test, mode: Mode, withQuotas?: Record<string, object>) {
   const stonegate = await startStonegate(t, { mode });
   const { keystone, apiServer, app } = stonegate;
   const { directory } = keystone;
   directory.role('admin');
   directory.role('reader');
-  const { configureBindings } = await admitProvisioner(stonegate, { mode });
-  const configure = async (changes: object) => {
-    await configureBindings({ ...PERIODIC, ...bindings, ...changes });
+  const { configureBindings } = await admitProvisioner(stonegate, {
+    mode,
+    ...(withQuotas && { withQuotas }),
+  });
+  const configure = async (changes: object, sections?: Record<string, object>) => {
+    await configureBindings({ ...PERIODIC, ...changes }, sections);
     await app.reload();
   };
   await configure({});
@@ -121,4 +124,18 @@ t.test('a reload switches provisioning off and on again', async (t) => {
   await configure({ provision: 'periodic' });
   await eventually(async () => (await pods(erin, lab)) === 200);
   t.equal(await pods(erin, lab), 200);
+});
+
+t.test('a reload that adds quotas gives the namespaces that exist their tenant', async (t) => {
+  const { configure, apiServer, web, settled } = await setUp(t, 'shared', {});
+  await settled();
+  const namespace = () =>
+    apiServer.cluster.store
+      .list({ group: '', resource: 'namespaces', tenant: '' })
+      .find(({ location }) => location.name === web.id)?.object;
+  const labelled = { metadata: { labels: { 'stonegate.dev/tenant': 'acme' } } };
+  t.notMatch(namespace(), labelled);
+  await configure({}, { quota: { default: { pods: '10' } } });
+  await eventually(() => JSON.stringify(namespace()).includes('stonegate.dev/tenant'));
+  t.match(namespace(), labelled);
 });

@@ -17,7 +17,7 @@ const ANONYMOUS = { anonymous: { enabled: true, paths: ['/version'] } };
 async function setUp(t: Test) {
   const folder = t.testdir({
     'tokens.csv': 'daves-token,dave,41,"developers,ops",,acme\n',
-    'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
+    'passwords.csv': `${await hash('erins password', 4)},erin,42,,globex\n`,
   });
   const stonegate = await startStonegate(t, {
     folder,
@@ -68,7 +68,7 @@ t.test(
 
 t.test('unknown clients that guess passwords leave threads for name lookups', async (t) => {
   const folder = t.testdir({
-    'passwords.csv': `${await hash('erins password', { cost: 12 })},erin,42,,globex\n`,
+    'passwords.csv': `${await hash('erins password', 12)},erin,42,,globex\n`,
   });
   const stonegate = await startStonegate(t, {
     folder,

@@ -265,7 +265,10 @@ t.test('a policy in a ConfigMap', async (t) => {
   });
 
   t.test('is in force as soon as it is seen', async (t) => {
-    for (const document of configMapManifests([configMap], { kind: 'User', name: 'stonegate' })) {
+    for (const document of configMapManifests(
+      { configMaps: [configMap] },
+      { kind: 'User', name: 'stonegate' },
+    )) {
       const { apiVersion, kind, metadata, ...body } = document.toJS();
       seed.object(`${apiVersion}/${kind.toLowerCase()}s`, metadata.name, body, metadata);
     }

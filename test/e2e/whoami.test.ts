@@ -14,7 +14,7 @@ const company = createIssuer('company');
 async function setUp(t: Test) {
   const folder = t.testdir({
     'people-ca.crt': company.cert,
-    'passwords.csv': `${await hash('erins password', { cost: 4 })},erin,42,,globex\n`,
+    'passwords.csv': `${await hash('erins password', 4)},erin,42,,globex\n`,
   });
   const stonegate = await startStonegate(t, {
     folder,

@@ -141,8 +141,9 @@ t.test(
     fc.assert(
       fc.property(level, words, resourceQuestion, (one, word, asked) => {
         const inWeb = allows({ scopes: [`namespace/web/${one}`, ...word] }, asked);
-        const always = allows({ scopes: ['userinfo'] }, asked);
-        return !inWeb || always || (asked.namespace === 'web' && asked.tenant === HOME);
+        const always = allows({ scopes: ['userinfo', ...word] }, asked);
+        const isItself = asked.resource === 'namespaces' && asked.name === 'web';
+        return !inWeb || always || ((asked.namespace === 'web' || isItself) && asked.tenant === HOME);
       }),
       RUNS,
     );
@@ -151,7 +152,8 @@ t.test(
     fc.assert(
       fc.property(words, resourceQuestion, (word, asked) => {
         const reads = ['get', 'list', 'watch'].includes(asked.verb);
-        return reads || !allows({ scopes: ['read', ...word] }, asked);
+        const always = allows({ scopes: ['userinfo', ...word] }, asked);
+        return reads || always || !allows({ scopes: ['read', ...word] }, asked);
       }),
       RUNS,
     );
@@ -166,6 +168,47 @@ t.test('a scope that allows a request in one namespace allows it somewhere', asy
     }),
     RUNS,
   );
+});
+
+t.test(
+  'with +tokens a token of any scope may manage tokens, with +rbac invitations, and a tenant’s reader search users',
+  async (t) => {
+    const base = { apiGroup: 'stonegate.dev', subresource: '', namespace: '', name: '', tenant: HOME };
+    const may = (scopes: string, verb: string, resource: string) =>
+      allows({ scopes: scopes.split(' ') }, { ...base, verb, resource });
+    for (const place of ['namespace/web/read', 'namespace/web/manage', 'tenant/read']) {
+      for (const verb of ['get', 'list', 'create', 'delete']) {
+        t.equal(may(`${place} +tokens`, verb, 'accesstokens'), true, `${place} ${verb}`);
+        t.equal(may(place, verb, 'accesstokens'), false, `${place} ${verb}`);
+      }
+      t.ok(may(`${place} +tokens`, 'create', 'accesstokenrotations'));
+      t.ok(may(`${place} +rbac`, 'create', 'invitations'));
+      t.notOk(may(place, 'create', 'invitations'));
+    }
+    t.ok(may('read', 'create', 'peoplesearches'));
+    t.notOk(may('namespace/web/read', 'create', 'peoplesearches'));
+  },
+);
+
+t.test('no level deletes a namespace, or changes it, without +rbac', async (t) => {
+  const base = { apiGroup: '', subresource: '', resource: 'namespaces', namespace: 'web', name: 'web' };
+  for (const place of ['namespace/web', 'tenant'])
+    for (const level of ['edit', 'manage'])
+      for (const verb of ['delete', 'update', 'patch']) {
+        const asked = { ...base, verb, tenant: HOME };
+        t.notOk(allows({ scopes: [`${place}/${level}`] }, asked), `${place}/${level} ${verb}`);
+        t.ok(allows({ scopes: [`${place}/${level}`, '+rbac'] }, asked), `${place}/${level} +rbac ${verb}`);
+      }
+});
+
+t.test('a review is answered for the request that it is about, whatever namespace it names', async (t) => {
+  const base = { apiGroup: '', subresource: '', tenant: HOME, verb: 'get' };
+  const may = (scopes: string, resource: string, namespace: string, name: string) =>
+    allows({ scopes: [scopes] }, { ...base, resource, namespace, name });
+  t.ok(may('namespace/web/read', 'namespaces', 'default', 'web'));
+  t.notOk(may('namespace/web/read', 'namespaces', 'web', 'lab'));
+  t.notOk(may('namespace/web/read', 'nodes', 'web', 'one'));
+  t.ok(may('tenant/read', 'nodes', 'web', 'one'));
 });
 
 t.test('text that is not a valid scope makes the token unusable, and allows nothing by itself', async () => {

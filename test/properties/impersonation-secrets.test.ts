@@ -68,7 +68,7 @@ for (const mode of [
       const pipeline = fakePipeline({
         mode,
         authenticators: [{ name: 'fake', authenticate: async () => keystoneIdentity('alice') }],
-        observer: observeAll([audit, createRequestLog(logger)], logger),
+        observer: observeAll([audit, createRequestLog(logger, systemClock)], logger),
         impersonation: {
           reviewer: { review, reviewSelf: review },
           extraKeys: new Set(['scopes']),

@@ -49,7 +49,7 @@ t.test('a user who may not get a namespace cannot tell it from one that does not
       subjects,
       fc.constantFrom('a', 'b', 'c'),
       async (objects, subject, namespace) => {
-        const { access, index } = accessIndexOf(...objects);
+        const { access, index, clock } = accessIndexOf(...objects);
         const requests = {
           subjectOf: async () => subject,
           send: () => Promise.reject(new Error('was sent')),
@@ -60,6 +60,7 @@ t.test('a user who may not get a namespace cannot tell it from one that does not
           requests,
           teams,
           keystone: undefined,
+          clock,
         });
         const listed = (name: string) =>
           service.list(keystoneIdentity('u1'), name).then(

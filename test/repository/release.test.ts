@@ -13,6 +13,7 @@ interface Workflow {
 
 interface Job {
   readonly permissions?: object;
+  readonly environment?: string;
   readonly uses?: string;
   readonly steps?: readonly { readonly uses?: string; readonly run?: string }[];
 }
@@ -40,6 +41,20 @@ t.test('every job declares its permissions, and every action is pinned by commit
     [],
   );
 });
+
+t.test(
+  'what publishes waits for the environment, and no package runs a script where a release is built',
+  async (t) => {
+    const release = jobs.filter(({ name }) => name.startsWith('.github/workflows/release.yml'));
+    const publishing = release.filter(({ job }) => Object.values(job.permissions ?? {}).includes('write'));
+    t.ok(publishing.length > 3);
+    for (const { name, job } of publishing) t.equal(job.environment, 'release', name);
+    const installs = release.flatMap(
+      ({ job }) => job.steps?.flatMap(({ run }) => run?.match(/^npm (?:ci|install)\b.*/) ?? []) ?? [],
+    );
+    t.same(installs, ['npm ci --ignore-scripts']);
+  },
+);
 
 t.test('each step is one line, and every release script is called', async (t) => {
   const steps = jobs.flatMap(({ job }) => job.steps?.flatMap(({ run }) => run ?? []) ?? []);

@@ -67,6 +67,7 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
       },
     },
     isConfigured: () => true,
+    presentOf: () => undefined,
     signInMaxAge: 30 * 24 * 3_600_000,
     clock,
   });

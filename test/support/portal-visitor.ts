@@ -10,7 +10,7 @@ export interface PortalPage {
 
 export interface PortalVisitor {
   get(path: string): Promise<PortalPage>;
-  /** Posts the form of the last page that had one, with its hidden token. */
+  /** Posts the form with this target of the last page that had one, with its hidden token. */
   post(path: string, fields?: Readonly<Record<string, string>>): Promise<PortalPage>;
   /** Signs in as alice with Keystone. */
   signIn(): Promise<PortalPage>;
@@ -27,9 +27,12 @@ export interface PortalVisitorOptions {
 
 const ALICE = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web', next: '/' };
 
+/** The action and the hidden token of a form. */
+const FORM = /<form method="post" action="([^"]+)">\s*<input type="hidden" name="token" value="([^"]+)"/g;
+
 export function createPortalVisitor({ ca, publicPort }: PortalVisitorOptions): PortalVisitor {
   const cookies = new Map<string, string>();
-  let formToken = '';
+  const formTokens = new Map<string, string>();
 
   function receive({ headers }: IncomingMessage, body: string): void {
     for (const line of headers['set-cookie'] ?? []) {
@@ -37,7 +40,7 @@ export function createPortalVisitor({ ca, publicPort }: PortalVisitorOptions): P
       if (line.includes('Max-Age=0')) cookies.delete(name);
       else cookies.set(name, value);
     }
-    formToken = /name="token" value="([^"]+)"/.exec(body)?.[1] ?? formToken;
+    for (const [, action = '', token = ''] of body.matchAll(FORM)) formTokens.set(action, token);
   }
 
   function visit(port: number): PortalVisitor {
@@ -60,7 +63,7 @@ export function createPortalVisitor({ ca, publicPort }: PortalVisitorOptions): P
         sent.end(form && new URLSearchParams(form).toString());
       });
     const post: PortalVisitor['post'] = (path, fields = {}) =>
-      ask('POST', path, { ...fields, token: formToken });
+      ask('POST', path, { ...fields, token: formTokens.get(path) ?? '' });
     return {
       get: (path) => ask('GET', path),
       post,

@@ -11,6 +11,8 @@ import type { PasswordResult, PasswordSignIn } from '../../src/features/portal/p
 import { createMemorySessions, createPortalSealer } from '../../src/features/portal/portal-storage.ts';
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { ResponseMemory } from '../../src/limits/response-memory.ts';
+import type { ObservedRequest } from '../../src/observability/request-observer.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -42,6 +44,8 @@ export interface FakeBrowser {
 export interface FakePortal {
   readonly clock: FakeClock;
   readonly logged: { readonly message: string; readonly fields: LogFields }[];
+  /** The requests that have ended, as the observers see them. */
+  readonly observed: ObservedRequest[];
   /** The sign-ins that Keystone received. */
   readonly asked: PasswordSignIn[];
   /** The exchanges of tokens that Keystone received. */
@@ -80,6 +84,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
   const logged: FakePortal['logged'] = [];
   const log = (fields: LogFields, message: string) => void logged.push({ message, fields });
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const observed: ObservedRequest[] = [];
   const asked: PasswordSignIn[] = [];
   const exchanged: FakePortal['exchanged'] = [];
   const world: FakePortal['world'] = {
@@ -134,7 +139,14 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     },
     namespaceOf: ({ name }) => (name === 'web' ? 'acme-web' : undefined),
     sessions,
-    limit: { admit: () => world.limited },
+    limit: { admit: () => world.limited, succeeded() {} },
+    observer: {
+      requestReceived() {},
+      responseStarted() {},
+      responseComplete: (request) => void observed.push(request),
+    },
+    responseMemory: new ResponseMemory(),
+    limiter: undefined,
     sealer: createPortalSealer([], systemRandom),
     sessionLifetime: 8 * HOUR,
     clock,
@@ -142,7 +154,17 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     logger,
     ...changes,
   });
-  return { clock, logged, asked, exchanged, world, sessions, serve, browser: () => createBrowser(serve) };
+  return {
+    clock,
+    logged,
+    observed,
+    asked,
+    exchanged,
+    world,
+    sessions,
+    serve,
+    browser: () => createBrowser(serve),
+  };
 }
 
 /** An issuer that redirects browsers back with the state `the-state`. */

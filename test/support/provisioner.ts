@@ -17,8 +17,8 @@ export interface Provisioner {
   sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
   /** Runs `stonegate check`. */
   check(): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Replaces the section `bindings`. */
-  configureBindings(bindings: object): Promise<void>;
+  /** Replaces the section `bindings`, and gives the configuration further ones. */
+  configureBindings(bindings: object, sections?: Record<string, object>): Promise<void>;
 }
 
 const TOKEN = 'provisioner-token';
@@ -37,7 +37,8 @@ export async function admitProvisioner(
   { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
-  const needs = { mode, createRoles: true, targets, projectQuotas: withQuotas !== undefined };
+  const quotas = withQuotas && { projectQuotas: true, countedKinds: [] };
+  const needs = { mode, createRoles: true, targets, ...quotas };
   const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
   seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');
@@ -51,9 +52,9 @@ export async function admitProvisioner(
     password: { fromFile: 'bridge-password' },
     scope: { system: true },
   };
-  const configureBindings = (given: object) =>
+  const configureBindings = (given: object, sections: Record<string, object> = {}) =>
     configure({
-      ...withQuotas,
+      ...{ ...withQuotas, ...sections },
       authentication: {
         keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
       },

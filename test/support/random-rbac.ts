@@ -3,6 +3,7 @@
  * match.
  */
 import fc from 'fast-check';
+import type { ScopeSpec } from '../../src/features/tokens/scope.ts';
 import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { StoredBinding, StoredRole, StoredSubject } from '../../src/kubernetes/rbac-v1.ts';
@@ -20,7 +21,6 @@ import {
   serviceAccount,
   user,
 } from './rbac-objects.ts';
-import { tokenScope } from './token-scope.ts';
 
 const NAMESPACES = ['a', 'b', 'c'];
 const GROUPS = ['g1', 'g2', 'g3'];
@@ -59,7 +59,7 @@ const boundSubjects: fc.Arbitrary<StoredSubject[]> = fc.array(
 
 const place = fc.constantFrom(...NAMESPACES);
 const roleName = fc.constantFrom(...ROLES);
-const rules = fc.array(rule, { maxLength: 3 });
+export const rules = fc.array(rule, { maxLength: 3 });
 const bindingName = fc.constantFrom('b1', 'b2', 'b3', 'b4');
 
 const roleObject: fc.Arbitrary<StoredRole> = fc.oneof(
@@ -139,13 +139,13 @@ const scopeRule = fc
   }));
 
 /** Scopes of access tokens: levels in some places, rules, and words for escalating rights. */
-export const scopes: fc.Arbitrary<TokenScope> = fc
+export const scopeSpecs: fc.Arbitrary<ScopeSpec> = fc
   .tuple(
     fc.array(scopeText, { maxLength: 2 }),
     fc.array(scopeWord, { maxLength: 5 }),
     fc.array(scopeRule, { maxLength: 2 }),
   )
-  .map(([texts, words, rules]) => tokenScope([...texts, ...words].join(' '), rules));
+  .map(([texts, words, rules]) => ({ scopes: [...texts, ...words], rules }));
 
 export function withScope(subject: SubjectByNamespace, scope: TokenScope): SubjectByNamespace {
   const limited = (of: RBACUser): RBACUser => ({ ...of, scope });

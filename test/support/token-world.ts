@@ -15,6 +15,7 @@ import type { Question } from '../../src/kubernetes/authorizer-attributes.ts';
 import { timestamp } from '../../src/lib/go-time.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
+import { createTenantNamespaces } from '../../src/rbac/tenant-namespaces.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { UserReference } from '../../src/tenancy/keystone-v3.ts';
@@ -99,6 +100,7 @@ export function createTokenWorld() {
       createOwners({
         keystone,
         isConfigured: (source) => source === 'keystone' || carol.issuers.has(source),
+        presentOf: () => undefined,
         signInMaxAge: SIGN_IN_MAX_AGE,
         clock,
       });
@@ -116,10 +118,14 @@ export function createTokenWorld() {
         authenticator: createTokenAuthenticator({
           ...checks,
           mode,
+          namespacesOf: createTenantNamespaces(undefined),
           informer: news,
           used: (token) => used(token),
         }),
-        tokens: createAccessTokens({ ...checks, objects, place: PLACE, mode, random: systemRandom }),
+        tokens: createAccessTokens({
+          ...{ ...checks, place: PLACE, mode, random: systemRandom },
+          objectsOf: () => objects,
+        }),
       };
     };
     const { upkeep: running, used } = upkeep();
@@ -156,7 +162,7 @@ export function createTokenWorld() {
     clock.advance(1_000);
     if (owner === 'carol') replica(at).deliver();
     const identity = signedInNow(owner);
-    replica(at).upkeep.signedIn(identity);
+    replica(at).upkeep.signedIn(identity, domains.acme ?? 'acme');
     return identity;
   }
 

@@ -22,10 +22,11 @@ import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
-import { KINDS } from '../../kubernetes/kubernetes-object.ts';
-import { createObjects } from '../../kubernetes/objects.ts';
+import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import {
   mayImpersonateUsers,
   missingRights,
@@ -143,7 +144,9 @@ async function unjudgedWarnings(
   const missing = await missingRights(fetcher, LIST_ROLE_BINDINGS, signal);
   if (missing.length === 0)
     return whenAsked(SERVER, 'its role bindings', async () =>
-      (await unjudgedTenantWarnings(createObjects(fetcher), signal)).map((line) => warning(SERVER, line)),
+      (await unjudgedTenantWarnings(createObjects(fetcher, STONEGATE_ACCOUNT), signal)).map((line) =>
+        warning(SERVER, line),
+      ),
     );
   if (admission === undefined) return [];
   return [
@@ -215,9 +218,13 @@ async function checkProvisioner(
         )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (await systemBindingWarnings(createObjects(fetcher), tenancy.systemTenant, signal)).map(
-                (line) => warning(SERVER, line),
-              ),
+              (
+                await systemBindingWarnings(
+                  createObjects(fetcher, STONEGATE_ACCOUNT),
+                  tenancy.systemTenant,
+                  signal,
+                )
+              ).map((line) => warning(SERVER, line)),
             )
           : []),
       ])(),
@@ -237,7 +244,7 @@ async function missingObjects(
   { tokens, members, quota, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const objects = createObjects(fetcher);
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const isArktos = tenancy.mode === 'arktos';
   const place = isArktos ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
@@ -251,20 +258,42 @@ async function missingObjects(
         `there is no ValidatingWebhookConfiguration ${QUOTA_REGISTRATION}, so the API server asks no webhook about quotas and they limit nothing: apply the output of \`stonegate manifests admission\``,
       ),
     );
-  const [role = ''] = GIVEN_BY_MANAGE;
-  // On Arktos each tenant has roles of its own.
-  if (!isArktos && members && (await objects.get(KINDS.ClusterRole, {}, role, signal)) === undefined)
-    found.push(
-      warning(
-        'members',
-        `there is no ClusterRole ${role}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\``,
-      ),
-    );
-  return found;
+  return members === undefined ? found : [...found, ...(await missingRoles(tenancy, objects))];
 }
 
-/** How many missing rights are named. */
+/** Looks for the roles that members are given: on Arktos each tenant has its own. */
+async function missingRoles(
+  { mode, systemTenant }: StonegateConfiguration['tenancy'],
+  objects: Objects,
+): Promise<CheckResult[]> {
+  const isArktos = mode === 'arktos';
+  const everywhere = isArktos ? { tenant: 'all' } : {};
+  const pathOf = ({ metadata: { tenant = '', name } }: StoredObject) => `${tenant}/${name}`;
+  const made = new Set(await objects.list(KINDS.ClusterRole, everywhere, '', signal, pathOf));
+  const tenants = isArktos
+    ? await objects.list(KINDS.Tenant, {}, '', signal, ({ metadata }) => metadata.name)
+    : [''];
+  return GIVEN_BY_MANAGE.flatMap((role) => {
+    const lacking = tenants.filter((tenant) => tenant !== systemTenant && !made.has(`${tenant}/${role}`));
+    if (lacking.length === 0) return [];
+    const place = isArktos ? ` in ${someOf(lacking)}` : '';
+    const who = isArktos ? ' as an administrator of the tenant' : '';
+    return [
+      warning(
+        'members',
+        `there is no ClusterRole ${role}${place}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\`${who}`,
+      ),
+    ];
+  });
+}
+
+/** How many of what is missing are named. */
 const NAMED = 5;
+
+function someOf(missing: readonly string[]): string {
+  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
+  return `${missing.slice(0, NAMED).join(', ')}${more}`;
+}
 
 async function missingProvisionerRights(
   configuration: StonegateConfiguration,
@@ -274,12 +303,10 @@ async function missingProvisionerRights(
   for (const each of provisionerRules(needsOf(configuration)))
     for (const right of await missingRights(fetcher, each, signal)) missing.add(right);
   if (missing.size === 0) return [];
-  const named = [...missing].slice(0, NAMED).join(', ');
-  const more = missing.size > NAMED ? ` and ${missing.size - NAMED} more` : '';
   return [
     warning(
       PROVISIONER,
-      `may not ${named}${more}, so what needs them is not provisioned: ${APPLY_PROVISIONER}`,
+      `may not ${someOf([...missing])}, so what needs them is not provisioned: ${APPLY_PROVISIONER}`,
     ),
   ];
 }

@@ -10,6 +10,7 @@ import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
 import { readQuota } from '../../features/keystone-limits/feature.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
@@ -63,6 +64,7 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
       fetcher: upstream,
       mode,
       readLimits: limits && (() => readQuota(keystone.client, limits)),
+      account: STONEGATE_ACCOUNT,
     });
     const { signal } = new AbortController();
     const warnings = [

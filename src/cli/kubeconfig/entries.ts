@@ -9,6 +9,8 @@ import {
   type KubeconfigEntries,
   type KubeconfigEntry,
 } from '../../kubernetes/kubeconfig-v1.ts';
+import { withEscapedControls } from '../../lib/untrusted-text.ts';
+import { quoteControls } from '../command.ts';
 import { readYAML } from '../read-yaml.ts';
 
 /** The lists of a kubeconfig, and the member of an entry that has its content. */
@@ -45,7 +47,7 @@ export function mergeEntries(
     if (current !== undefined) choose(target, current);
     return target.toString({ lineWidth: 0 });
   });
-  return { merged: merged ?? '', added: added ?? '' };
+  return { merged: merged ?? '', added: withEscapedControls(added ?? '', 'yaml') };
 }
 
 function read(text: string | undefined, file: string): Document {
@@ -108,6 +110,7 @@ function put(document: Document, sequence: YAMLSeq, entry: KubeconfigEntry): voi
 function quoteForOlder<T extends Node>(node: T): T {
   visit(node, {
     Scalar(_key, scalar) {
+      quoteControls(scalar);
       const { value } = scalar;
       if (typeof value === 'string' && stringify(value, { compat: 'yaml-1.1' }).startsWith('"'))
         scalar.type = 'QUOTE_DOUBLE';

@@ -3,11 +3,12 @@
  * rename.
  * https://pkg.go.dev/k8s.io/client-go/tools/clientcmd#ModifyConfig
  */
-import { mkdir, open, realpath, rm } from 'node:fs/promises';
+import { open, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../lib/error-code.ts';
 import { readIfThere, reasonOf } from '../../lib/file-errors.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { replaceFile } from '../replace-file.ts';
 
 /**
@@ -44,7 +45,7 @@ export async function fileToChange(files: readonly [string, ...string[]]): Promi
  * @throws Error if another process is changing it
  */
 export async function changeFile(file: string, change: (text: string | undefined) => string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(file), 0o700);
   const target = await realpath(file).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return file;
     throw error;

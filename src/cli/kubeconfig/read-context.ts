@@ -69,6 +69,10 @@ const userSchema = z.object({
     })
     .optional()
     .catch(undefined),
+  'auth-provider': z
+    .object({ name: text, config: z.object({ 'id-token': text }).catch({}) })
+    .optional()
+    .catch(undefined),
 });
 const variableSchema = z.object({ name: z.string(), value: z.string() });
 
@@ -141,9 +145,11 @@ async function userOf(fields: UserFields, folder: string) {
   ]);
   if ((cert === undefined) !== (key === undefined))
     throw new Error('client-certificate and client-key go together, and the user has one of them');
-  const { tokenFile, token, username, exec } = fields;
-  if (cert === undefined && (tokenFile ?? token ?? username ?? exec) === undefined)
-    throw new Error('the user of the context has no token, tokenFile, exec, client-certificate or username');
+  const { tokenFile, token, username, exec, 'auth-provider': provider } = fields;
+  if (cert === undefined && (tokenFile ?? token ?? username ?? exec ?? provider) === undefined)
+    throw new Error(
+      'the user of the context has no token, tokenFile, exec, auth-provider, client-certificate or username',
+    );
   return {
     certificate: cert === undefined || key === undefined ? undefined : { cert, key },
     impersonated: {
@@ -162,9 +168,26 @@ async function credentialOf(fields: UserFields, folder: string): Promise<HeaderC
   if (token !== undefined) return { authorization: `Bearer ${token}` };
   if (username !== undefined)
     return { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
-  if (exec === undefined) return { authorization: undefined };
+  if (exec === undefined) return { authorization: tokenOfProvider(fields['auth-provider']) };
   const { token: obtained, expiresAt } = await runPlugin(exec, folder);
   return { authorization: `Bearer ${obtained}`, tokenExpiresAt: expiresAt };
+}
+
+/**
+ * kubectl's provider `oidc` renews its ID token and writes it into the kubeconfig; here it is only read.
+ *
+ * @returns undefined without a provider
+ */
+function tokenOfProvider(provider: UserFields['auth-provider']): string | undefined {
+  if (provider === undefined) return undefined;
+  const { name, config } = provider;
+  const { 'id-token': token } = config;
+  if (name === 'oidc' && token !== undefined) return `Bearer ${token}`;
+  throw new Error(
+    name === 'oidc'
+      ? 'the auth-provider of the user has no id-token yet: run a kubectl command first, which writes it'
+      : `the auth-provider ${JSON.stringify(name)} of the user is not read here, only oidc: use --token-file`,
+  );
 }
 
 /** @param folder of the kubeconfig, the base of a command with a slash */

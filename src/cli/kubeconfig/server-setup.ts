@@ -11,7 +11,6 @@ import {
   oidcLoginArguments,
 } from '../../features/client-setup/client-setup-v1alpha1.ts';
 import { hasCode } from '../../lib/error-code.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
 import { certificateBlocks } from '../../lib/transport-security.ts';
 import { ConfigurationError, columns, UsageError } from '../command.ts';
 import { readClouds } from '../login/clouds-yaml.ts';
@@ -163,10 +162,9 @@ async function keystoneChoices(
 ): Promise<Choice[]> {
   // As kubectl's login will look for it.
   const { clouds } = await readClouds({ env: { ...env, KUBERNETES_EXEC_INFO: '{}' }, folder });
-  const here = Object.entries(clouds).flatMap(([name, cloud]) => {
-    const auth = isJSONObject(cloud) && isJSONObject(cloud.auth) ? cloud.auth : {};
-    return typeof auth.auth_url === 'string' && isSameKeystone(auth.auth_url, url) ? [name] : [];
-  });
+  const here = Object.entries(clouds).flatMap(([name, { settings }]) =>
+    settings.auth_url !== undefined && isSameKeystone(settings.auth_url, url) ? [name] : [],
+  );
   const named = here.filter((name) => name === env.OS_CLOUD);
   const chosen = named.length > 0 ? named : here;
   if (chosen.length > 0)

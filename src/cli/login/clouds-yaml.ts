@@ -1,6 +1,6 @@
 /**
- * Reads `clouds.yaml`, and `secure.yaml`, which is merged over it. As in the `openstack` command the first
- * file found counts.
+ * Reads `clouds.yaml`, `secure.yaml`, which is merged over it, and `clouds-public.yaml`, which has profiles.
+ * As in the `openstack` command the first file found counts.
  * https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
  */
 import { readFile } from 'node:fs/promises';
@@ -11,6 +11,7 @@ import { reasonOf } from '../../lib/file-errors.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { readYAML } from '../read-yaml.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
+import type { Settings } from './keystone-settings.ts';
 
 export interface CloudsOptions {
   readonly env: Terminal['env'];
@@ -24,7 +25,8 @@ const SUFFIXES = ['yaml', 'yml', 'json'];
 const SITE_FOLDERS = ['/etc/xdg/openstack', '/etc/openstack'];
 
 /**
- * The settings of a cloud with those of `auth`, in one level; hyphens become underscores.
+ * The settings of a cloud with those of its profile, of its region (`OS_REGION_NAME`, else the first) and of
+ * `auth`, in one level; hyphens become underscores.
  *
  * @param name default: the only cloud, if there is exactly one
  * @returns undefined if no cloud is named and there is no file
@@ -33,7 +35,7 @@ const SITE_FOLDERS = ['/etc/xdg/openstack', '/etc/openstack'];
 export async function readCloud(
   name: string | undefined,
   options: CloudsOptions,
-): Promise<Readonly<Record<string, string>> | undefined> {
+): Promise<Settings | undefined> {
   const { clouds, place } = await readClouds(options);
   const names = Object.keys(clouds);
   if (name === undefined && names.length === 0) return undefined;
@@ -41,14 +43,23 @@ export async function readCloud(
   const there = names.length === 0 ? 'none' : names.join(', ');
   if (chosen === undefined)
     throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
-  if (!Object.hasOwn(clouds, chosen))
+  const cloud = Object.hasOwn(clouds, chosen) ? clouds[chosen] : undefined;
+  if (cloud === undefined)
     throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
-  return flatten(section(clouds, chosen));
+  if (cloud.problem !== undefined)
+    throw new LoginError(`the cloud ${JSON.stringify(chosen)} ${cloud.problem}`);
+  return cloud.settings;
+}
+
+interface Cloud {
+  readonly settings: Settings;
+  /** Why it cannot be used. */
+  readonly problem: string | undefined;
 }
 
 interface Clouds {
   /** The clouds by their names. */
-  readonly clouds: JSONObject;
+  readonly clouds: Readonly<Record<string, Cloud>>;
   /** Whether a file was found. */
   readonly found: boolean;
   /** The file, or the folders that were searched, for messages. */
@@ -66,8 +77,16 @@ export async function readClouds(options: CloudsOptions): Promise<Clouds> {
   const siblings =
     file !== undefined && dirname(file.path) === folder && !env.OS_CLIENT_CONFIG_FILE ? [folder] : own;
   const secure = await readFirst('secure', env.OS_CLIENT_SECURE_FILE, folder, siblings);
+  const vendors = await readFirst('clouds-public', undefined, folder, siblings);
+  const profiles = section(vendors?.content, 'public-clouds');
+  const clouds = merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds'));
   return {
-    clouds: merge(section(file?.content, 'clouds'), section(secure?.content, 'clouds')),
+    clouds: Object.fromEntries(
+      Object.keys(clouds).map((name) => [
+        name,
+        resolveCloud(section(clouds, name), profiles, env.OS_REGION_NAME || undefined),
+      ]),
+    ),
     found: (file ?? secure) !== undefined,
     place: file?.path ?? `clouds.yaml (looked in ${folders.join(', ')})`,
   };
@@ -124,7 +143,30 @@ function merge(under: JSONObject, over: JSONObject): JSONObject {
   return Object.fromEntries(merged);
 }
 
-function flatten({ auth, ...cloud }: JSONObject): Readonly<Record<string, string>> {
+/**
+ * What is nearer to the cloud counts first: the values of its region, its own, those of its profile. A profile
+ * of another file stays a setting.
+ */
+function resolveCloud(cloud: JSONObject, profiles: JSONObject, wanted: string | undefined): Cloud {
+  const { cloud: olderWord, profile = olderWord, ...own } = cloud;
+  const isKnown = typeof profile === 'string' && Object.hasOwn(profiles, profile);
+  const base = isKnown ? section(profiles, profile) : {};
+  const { regions: listed = own.region_name === undefined ? base.regions : undefined } = own;
+  const regions = (Array.isArray(listed) ? listed : []).map((each: unknown) =>
+    isJSONObject(each) ? each : { name: each },
+  );
+  const region = regions.find(({ name }) => wanted === undefined || name === wanted);
+  const values = region === undefined ? {} : section(region, 'values');
+  return {
+    settings: flatten(merge(merge({ ...base, ...(!isKnown && { profile }) }, own), values)),
+    problem:
+      region === undefined && regions.length > 0
+        ? `has no region ${JSON.stringify(wanted)}; it has ${regions.map(({ name }) => name).join(', ')}`
+        : undefined,
+  };
+}
+
+function flatten({ auth, ...cloud }: JSONObject): Settings {
   const all = [...Object.entries(cloud), ...Object.entries(isJSONObject(auth) ? auth : {})];
   return Object.fromEntries(
     all.flatMap(([key, value]) => (typeof value === 'string' ? [[key.replaceAll('-', '_'), value]] : [])),

@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
+import { withEscapedControls } from '../../lib/untrusted-text.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
 
 const EXEC_CREDENTIAL_VERSIONS = [
@@ -47,5 +48,5 @@ export function writeExecCredential(
     apiVersion,
     status: { token, expirationTimestamp: new Date(expiresAt).toISOString() },
   };
-  return `${JSON.stringify(credential)}\n`;
+  return withEscapedControls(`${JSON.stringify(credential)}\n`, 'json');
 }

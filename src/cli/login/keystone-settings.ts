@@ -102,8 +102,12 @@ export function assertUsable(settings: Settings): void {
   scopeOf(settings);
 }
 
-function urlOf({ auth_url: given }: Settings): string {
+function urlOf({ auth_url: given, profile }: Settings): string {
   if (given === undefined) {
+    if (profile !== undefined)
+      throw new LoginError(
+        `the profile ${JSON.stringify(profile)} is in no clouds-public.yaml beside clouds.yaml, and the vendors that are built into openstacksdk are not read: write the vendor's auth_url into the cloud`,
+      );
     throw new LoginError(
       'which Keystone? Name a cloud of clouds.yaml with --os-cloud or OS_CLOUD, or give an address with --os-auth-url or OS_AUTH_URL',
     );

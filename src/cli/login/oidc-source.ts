@@ -61,6 +61,9 @@ async function withProvider<T>(
   }
 }
 
+const GROUPS_LOST =
+  'The renewed token has no "groups", which the last one had: what they permit is refused. If the provider leaves them out of renewed tokens, only a new login brings them back: stonegate logout, then log in.';
+
 /** Includes the extra parameters, which may select the user. */
 function identityOf({ issuer, clientID, scopes, extraParameters }: OidcSettings): readonly string[] {
   const parameters = Object.entries(extraParameters).map(([name, value]) => `${name}=${value}`);
@@ -76,7 +79,12 @@ async function renewed(
   if (previous?.refreshToken === undefined) return undefined;
   const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
   try {
-    return await provider.refresh(previous.refreshToken, previous.token);
+    const tokens = await provider.refresh(previous.refreshToken, previous.token);
+    const { claimOfIDToken } = await import('../../identity/oidc/oidc-provider.ts');
+    const [before, after] = [previous.token, tokens.idToken].map((each) => claimOfIDToken(each, 'groups'));
+    // OpenID Connect Core 1.0 §12.2 lets a renewed token lack claims of the first one.
+    if (before !== undefined && after === undefined) terminal.say(GROUPS_LOST);
+    return tokens;
   } catch (error) {
     if (!(error instanceof OidcLoginError) || terminal.signal.aborted) throw error;
     // The user could not fix these in a browser either.

@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { withoutControls } from '../command.ts';
+import { linesWithoutControls, withoutControls } from '../../lib/untrusted-text.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 
 /** `mayAsk`: whether kubectl allows questions. */
@@ -23,7 +23,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     signal.throwIfAborted();
     const answer = askLine(stdin, silence(), '', signal);
     // After readline has turned the terminal's echo off.
-    stderr.write(question);
+    stderr.write(linesWithoutControls(question));
     // The user's Enter was not echoed.
     return answer.finally(() => stderr.write('\n'));
   }
@@ -34,7 +34,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     env,
     clock,
     signal,
-    say: (line) => void stderr.write(`${line}\n`),
+    say: (line) => void stderr.write(`${withoutControls(line)}\n`),
     askHidden,
     async openBrowser(url) {
       const { openBrowser } = await import('./oidc-browser.ts');
@@ -49,7 +49,7 @@ export type Question = ((question: string) => Promise<string>) | undefined;
 export function createQuestion({ stdin, stderr }: Pick<TerminalOptions, 'stdin' | 'stderr'>): Question {
   if (stdin.isTTY !== true || stderr.isTTY !== true) return undefined;
   return (question) => {
-    const lines = question.split('\n').map(withoutControls);
+    const lines = linesWithoutControls(question).split('\n');
     // Readline counts the columns of what it prompts with.
     const prompt = lines.pop() ?? '';
     for (const line of lines) stderr.write(`${line}\n`);
@@ -94,5 +94,5 @@ export function typed(argv: readonly string[]): string {
 
 function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  return `'${word.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd').replaceAll("'", "'\\''")}'`;
+  return `'${withoutControls(word).replaceAll("'", "'\\''")}'`;
 }

@@ -6,11 +6,12 @@
  */
 import { hash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { hasCode, messageOf } from '../../lib/error-code.ts';
 import { readJSONObject } from '../../lib/json-object.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import { absoluteName } from '../given-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { LoginError, type ObtainedCredential } from './credential-source.ts';
@@ -63,7 +64,7 @@ export function cacheFolder(given: string | undefined, env: NodeJS.ProcessEnv): 
  * @throws LoginError if the folder cannot be used, or others can write to it
  */
 export async function openTokenCache(folder: string, identity: readonly string[]): Promise<TokenCache> {
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(failed(`cannot make the folder ${folder}`));
+  await makeFolder(folder, 0o700).catch(failed(`cannot make the folder ${folder}`));
   const reason = accessibleToOthers(await stat(folder), OTHERS_MAY_WRITE);
   if (reason !== undefined) throw new LoginError(`the folder ${folder} ${reason}: not used for tokens`);
   const name = hash('sha256', JSON.stringify(identity)).slice(0, 32);

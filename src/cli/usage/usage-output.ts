@@ -3,7 +3,7 @@
  * programs.
  */
 import { MEASURES, type Usage } from '../../features/usage/usage-v1alpha1.ts';
-import { columns } from '../command.ts';
+import { columns, jsonOf } from '../command.ts';
 import type { Grouping, UsageGap, UsageRow } from './usage-sums.ts';
 
 const KEYS: Readonly<Record<Grouping, readonly string[]>> = {
@@ -57,7 +57,7 @@ function csvCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export function jsonOf(rows: readonly UsageRow[], gaps: readonly UsageGap[], by: Grouping): string {
+export function reportOf(rows: readonly UsageRow[], gaps: readonly UsageGap[], by: Grouping): string {
   const report = {
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'UsageReport',
@@ -71,7 +71,7 @@ export function jsonOf(rows: readonly UsageRow[], gaps: readonly UsageGap[], by:
       to: new Date(to),
     })),
   };
-  return `${JSON.stringify(report, undefined, 2)}\n`;
+  return jsonOf(report);
 }
 
 /** Sums of thousandths are not exact in binary. */

@@ -8,7 +8,7 @@ import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { createCommand, UsageError } from '../command.ts';
-import { csvOf, gapText, jsonOf, tableOf } from './usage-output.ts';
+import { csvOf, gapText, reportOf, tableOf } from './usage-output.ts';
 import { GROUPINGS, type Grouping, UsageSums } from './usage-sums.ts';
 
 const USAGE = `Usage: stonegate usage FILE… [--from TIME] [--to TIME]
@@ -50,7 +50,11 @@ export const usage = createCommand(COMMAND, async ({ values, words: files, note,
   const to = timeOf('--to', values.to) ?? Number.POSITIVE_INFINITY;
   if (from >= to) throw new UsageError('--from is before --to');
   const sums = new UsageSums({ from, to, by });
-  const unreadable = await readFiles(files, sums, process.stderr.isTTY ? io.stderr : () => {});
+  const unreadable = await readFiles(
+    files,
+    sums,
+    process.stderr.isTTY ? (text) => process.stderr.write(text) : () => {},
+  );
   io.stdout(outputOf(sums, by, values.output));
   if (sums.isEmpty) note('there are no usage records in what was read');
   if (unreadable > 0) note(`${unreadable} lines are no whole records`);
@@ -58,7 +62,7 @@ export const usage = createCommand(COMMAND, async ({ values, words: files, note,
 });
 
 function outputOf(sums: UsageSums, by: Grouping, format: string | undefined): string {
-  if (format === 'json') return jsonOf(sums.rows(), sums.gaps(), by);
+  if (format === 'json') return reportOf(sums.rows(), sums.gaps(), by);
   return format === 'csv' ? csvOf(sums.rows(), by) : tableOf(sums.rows(), by);
 }
 

@@ -38,7 +38,7 @@ export interface AccessMatrix {
 /** A row for each kind would repeat the names and verbs of a wildcard. */
 export interface MatrixLimits {
   readonly groups: number;
-  /** Rows of one group. */
+  /** Rows of all groups. */
   readonly rows: number;
   /** Names, and verbs without a column, in one row; `…` stands for the others. */
   readonly names: number;
@@ -50,22 +50,31 @@ export interface MatrixLimits {
  * A kind of a namespace has the verbs that are allowed everywhere too. Groups without rows are left out.
  *
  * @param rules for all verbs
+ * @param filter what the names of namespaces contain; if it is empty, every group counts
  */
-export function accessMatrix(rules: AccessRules, limits: MatrixLimits): AccessMatrix {
+export function accessMatrix(rules: AccessRules, limits: MatrixLimits, filter = ''): AccessMatrix {
   const { everywhere, cluster, namespaces, otherNamespaces } = rules;
   const common = new RulesByKind(everywhere, limits);
   const all = [
     { scope: 'everywhere' as const, names: [], rules: everywhere },
     { scope: 'cluster' as const, names: [], rules: cluster },
-    ...namespaces.map((entry) => ({ scope: 'namespaces' as const, ...entry })),
+    ...namespaces.map(({ names, rules: own }) => ({
+      scope: 'namespaces' as const,
+      names: names.filter((name) => name.includes(filter)),
+      rules: own,
+    })),
     { scope: 'otherNamespaces' as const, names: [], rules: otherNamespaces },
-  ].filter(({ rules: own }) => own.length > 0);
-  const groups = all.slice(0, limits.groups).map(({ scope, names, rules: own }) => {
+  ].filter(({ names, rules: own }) => own.length > 0 && (filter === '' || names.length > 0));
+  const groups: MatrixGroup[] = [];
+  let room = limits.rows;
+  for (const { scope, names, rules: own } of all.slice(0, limits.groups)) {
+    if (room === 0) break;
     const counted = own === everywhere ? [common] : [new RulesByKind(own, limits), common];
     const kinds = kindsOf(own);
-    const rows = kinds.slice(0, limits.rows).map((kind) => rowOf(kind, counted, limits));
-    return { scope, names, rows, moreRows: kinds.length - rows.length };
-  });
+    const rows = kinds.slice(0, room).map((kind) => rowOf(kind, counted, limits));
+    room -= rows.length;
+    groups.push({ scope, names, rows, moreRows: kinds.length - rows.length });
+  }
   return { groups, moreGroups: all.length - groups.length };
 }
 

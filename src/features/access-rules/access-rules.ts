@@ -9,7 +9,7 @@ import { memoizeByReference } from '../../lib/memoize.ts';
 import type { RBACUser, SubjectByNamespace } from '../../rbac/attributes.ts';
 import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
-import { createRulesBudget, createScopeCut, type RulesBudget } from '../../rbac/scoped-rules.ts';
+import { createRulesBudget, createScopeCut, type RulesBudget, take } from '../../rbac/scoped-rules.ts';
 import { inNamespace, type SortedBindings } from '../../rbac/sorted-bindings.ts';
 import { keysOfUser } from '../../rbac/subject-key.ts';
 import type { AccessRule, AccessRules, NamespaceRules, RulesSelection } from './access-rules-v1alpha1.ts';
@@ -19,6 +19,8 @@ import { chosenOf, RuleSet } from './rule-set.ts';
 const MAX_DOCUMENT = 1024 * 1024;
 /** Reserved for the document's other fields. */
 const FRAME = 1024;
+/** What it costs to compile the rules of namespaces beside the rules themselves. */
+const PLACE_COST = 256;
 
 export interface CompiledAccessRules {
   readonly rules: AccessRules;
@@ -43,13 +45,15 @@ export function compileAccessRules(
   const common = commonRoles(index, subject);
   const everywhere = compile(common, selection, budget);
   const rulesOf = (roles: Roles, namespace = '') =>
-    compile(without(roles, common), selection, budget, cutIn(namespace))
-      .without(everywhere)
-      .rules(selection.verb === '*');
+    take(budget, PLACE_COST)
+      ? compile(without(roles, common), selection, budget, cutIn(namespace))
+          .without(everywhere)
+          .rules(selection.verb === '*')
+      : [];
   const ofEverywhere = room.rules(everywhere.without(new RuleSet()).rules(selection.verb === '*'));
   const isAboutCluster = selection.namespace === undefined;
   const cluster = isAboutCluster ? room.rules(rulesOf(clusterRoles(index, subject.cluster))) : [];
-  const ofOthers = rulesOf(clusterRoles(index, subject.other));
+  const ofOthers = rulesOf(clusterRoles(index, subject.other), NOWHERE);
   const otherNamespaces = room.rules(ofOthers);
   const places = placesOf(index, subject, selection.namespace).map(({ roles, names }) => ({
     names,
@@ -124,6 +128,8 @@ function bytesOfRules(rules: readonly PolicyRule[]): number {
   return contentOf(rules).bytes;
 }
 
+/** No namespace has this name. */
+const NOWHERE = '*';
 const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
 
 /** @param cut reduces a rule to the scope of an access token */
@@ -175,12 +181,14 @@ interface Place {
  */
 function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | undefined): readonly Place[] {
   const { other, namespaces } = subject;
-  const named: ReadonlySet<string> = other.scope?.namespaces ?? new Set();
+  const { scope } = other;
   const alike = new Map<string, Place & { readonly bytes: number }>();
   const add = (name: string, ofUser: Roles, ofNamespace: Roles | undefined) => {
     if (only !== undefined && name !== only) return;
     const roles = new Map([...ofUser, ...(ofNamespace ?? [])]);
-    const key = [...roles.keys(), ...(named.has(name) ? [name] : [])].sort().join();
+    const key = [...roles.keys(), ...(scope ? [`scope ${contentOf(scope.rulesIn(name)).digest}`] : [])]
+      .sort()
+      .join();
     const known = alike.get(key);
     if (known !== undefined) known.names.push(name);
     else {
@@ -190,7 +198,7 @@ function placesOf(index: RBACIndex, subject: SubjectByNamespace, only: string | 
   };
   const ofOther = clusterRoles(index, other);
   const rolesOfOther = rolesByNamespace(index, other);
-  for (const name of new Set([...rolesOfOther.keys(), ...named]))
+  for (const name of new Set([...rolesOfOther.keys(), ...(scope?.namespaces() ?? [])]))
     if (name !== '' && !namespaces.has(name)) add(name, ofOther, rolesOfOther.get(name));
   for (const [name, user] of namespaces) {
     const roles = rolesByNamespace(index, user, (all) => inNamespace(all, name));

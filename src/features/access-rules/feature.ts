@@ -18,7 +18,7 @@ import { createRulesDocuments } from './rules-document.ts';
 const NEVER = new AbortController().signal;
 
 /** Bounds of what the portal's page shows. */
-const PAGE = { groups: 20, rows: 100, names: 5, characters: 80 };
+const PAGE = { groups: 20, rows: 200, names: 5, characters: 80 };
 
 export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
 
@@ -36,14 +36,18 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
   };
   return {
     ...feature,
-    /** Computes the access that the portal shows as if the user had requested it. */
-    async accessOf(identity: Identity) {
+    /**
+     * Computes the access that the portal shows as if the user had requested it.
+     *
+     * @param filter what names of namespaces contain; empty for all rights
+     */
+    async accessOf(identity: Identity, filter: string) {
       const subject = await parts.asIdentity.subjectOf(identity);
       const { expiresAt } = identity;
       const selection = { verb: '*' };
       const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
       return {
-        matrix: accessMatrix(status, PAGE),
+        matrix: accessMatrix(status, PAGE, filter),
         ...heldRoles(access.index, subject),
         incompleteReason: status.incompleteReason,
       };

@@ -11,7 +11,6 @@ import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { firstProblem } from '../../lib/parse-json.ts';
 import { type JSONLimits, parseStrictJSON } from '../../lib/strict-json.ts';
 import { isDefinition } from './definition-scope.ts';
-import { isWithinNodes } from './pod-part.ts';
 
 export interface AdmissionReview {
   readonly apiVersion: 'admission.k8s.io/v1' | 'admission.k8s.io/v1beta1';
@@ -19,8 +18,8 @@ export interface AdmissionReview {
 }
 
 const LIMITS: JSONLimits = { depth: 256, nodes: 20_000 };
-/** Two large definitions with their managed fields have a quarter of it. */
-const DEFINITION_LIMITS: JSONLimits = { depth: 256, nodes: 400_000 };
+/** The schemas of custom resources, which no rule reads, have up to a hundred thousand values. */
+const DEFINITION_LIMITS: JSONLimits = { depth: 5, deeper: 'digest', nodes: 20_000 };
 const HEAD_BYTES = 4 * 1024;
 /** A UID is shorter. It is repeated in the response and the log. */
 const UID = /^[\w-]{1,128}$/;
@@ -64,13 +63,17 @@ const reviewSchema = z.object({
 
 /** @throws StatusError BodyMalformed; its message never quotes the body, which may hold a Secret */
 export function readAdmissionReview(body: Uint8Array): AdmissionReview {
-  const document = parse(body);
+  if (!mayBeOfDefinition(body)) return readWithin(LIMITS, body);
+  const review = readWithin(DEFINITION_LIMITS, body);
+  return isDefinition(review.request.group, review.request.resource) ? review : readWithin(LIMITS, body);
+}
+
+function readWithin(limits: JSONLimits, body: Uint8Array): AdmissionReview {
+  const document = parse(body, limits);
   const { data, success } = reviewSchema.safeParse(document);
   if (!success) throw malformed(firstProblem(reviewSchema, document, 'the review') ?? '');
   const { apiVersion, request } = data;
   const { resource, userInfo: user, subResource: subresource, operation, object } = request;
-  if (!isWithinNodes(document, LIMITS.nodes) && !isDefinition(resource.group, resource.resource))
-    throw malformed('it holds too many values');
   // Without the new object nothing could be judged.
   if (object === undefined && (operation === 'CREATE' || operation === 'UPDATE'))
     throw malformed('request.object is missing');
@@ -87,9 +90,9 @@ export function encodeAdmissionReview(
   return `${JSON.stringify({ apiVersion, kind: 'AdmissionReview', response })}\n`;
 }
 
-function parse(body: Uint8Array): unknown {
+function parse(body: Uint8Array, limits: JSONLimits): unknown {
   try {
-    return parseStrictJSON(body, mayBeOfDefinition(body) ? DEFINITION_LIMITS : LIMITS);
+    return parseStrictJSON(body, limits);
   } catch (error) {
     if (error instanceof SyntaxError) throw malformed(error.message, error);
     throw error;

@@ -22,6 +22,8 @@ const GROUP = 'apiextensions.k8s.io';
 const RESOURCE = 'customresourcedefinitions';
 /** The API server takes no larger object. */
 const MAX_BYTES = 3 * 1024 * 1024;
+/** `spec.scope` of an object or a merge patch; each operation of a JSON patch. */
+const DEPTH = 2;
 /** Characters of a JSON pointer; none in a definition comes near. */
 const MAX_POINTER = 4_096;
 const SCOPE_RULE =
@@ -33,6 +35,7 @@ const LIST_DIRECTIVES = /^\$(?:setElementOrder|deleteFromPrimitiveList)\//;
 export function createDefinitionScopeRule({ isSystem }: DefinitionScopeOptions): BodyRule {
   return {
     maxBytes: MAX_BYTES,
+    depth: DEPTH,
     formats: new Set(['object', 'json-patch', 'merge-patch', 'strategic-merge-patch']),
     appliesTo: (info, tenant) => isDefinition(info.apiGroup, info.resource) && !isSystem(tenant),
     admit(body, { info }) {

@@ -25,6 +25,7 @@ import { podSecurityRuleOf } from './pod-security.ts';
 import { createReviewDecision } from './review-decision.ts';
 import { createRightsReview, type IsAllowed } from './rights-review.ts';
 import { createRoleBindingsRule } from './role-bindings.ts';
+import { scaleTenantRule } from './scales.ts';
 import { watchListAdmission } from './watch-list.ts';
 
 export { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
@@ -39,7 +40,7 @@ export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'r
     admission: mode.watchLists === 'refused' ? [watchListAdmission] : [],
     bodyRules: [
       createAccessReviewsRule({ isConfined }),
-      ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode)] : []),
+      ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode), scaleTenantRule] : []),
       createRoleBindingsRule({
         isConfined,
         review({ user, sender, tenant, account, signal }, right) {

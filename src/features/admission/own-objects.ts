@@ -4,9 +4,11 @@
  * of published objects, and the labels and annotations by which it recognizes its objects.
  */
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
+import { MANAGED_BY, STONEGATE } from '../../kubernetes/managed-labels.ts';
 import { OWN_RBAC_NAME, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
+import { TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
 import { type ObjectReader, readerOf } from './object-reader.ts';
 import { keyPath, type Violation, violation } from './violation.ts';
@@ -99,6 +101,25 @@ export function ownObjectViolations(
   if (kind === NAMESPACES || changes.length > 0) return changes;
   if (operation === 'CREATE') return group === RBAC ? reservedNames(after) : [];
   return isOwn(before, group) ? firstChange(before, after, isStatusOfController(request)) : [];
+}
+
+/**
+ * Whether the request stores a role of Stonegate exactly as `stonegate manifests roles` prints it for a tenant
+ * of Arktos.
+ */
+export function storesPrintedRole({ group, resource, operation, object }: AdmissionRequest): boolean {
+  if (`${group}/${resource}` !== `${RBAC}/clusterroles`) return false;
+  if (operation !== 'CREATE' && operation !== 'UPDATE') return false;
+  const role = readerOf(object);
+  const metadata = role.object('metadata');
+  const rules = TENANT_CLUSTER_ROLES.get(metadata.text('name') ?? '');
+  return (
+    rules !== undefined &&
+    isEqual(role.value('rules'), rules) &&
+    !role.has('aggregationRule') &&
+    isEqual(metadata.value('labels'), { [MANAGED_BY]: STONEGATE }) &&
+    ![...metadata.textMap('annotations').keys()].some((key) => key.startsWith(OWN_KEY))
+  );
 }
 
 /** The API server leaves the name out of a request that creates. Before it makes one, its prefix is there. */

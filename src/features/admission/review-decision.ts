@@ -9,7 +9,7 @@ import { arktosFieldViolations, persistentVolumeViolations } from './arktos-pod-
 import { isCrossTenantPolicy, judgePolicy, type PolicyProblem } from './cross-tenant-policies.ts';
 import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
 import { nodeSelectionViolations } from './node-selection.ts';
-import { createSystemKinds, ownObjectViolations } from './own-objects.ts';
+import { createSystemKinds, ownObjectViolations, storesPrintedRole } from './own-objects.ts';
 import { type PodPart, podPartOf, sizeProblem } from './pod-part.ts';
 import { type PodSecurityRule, podSecurityViolations } from './pod-security.ts';
 import { type Judgement, NO_OBJECTION, requiredToPublish } from './required-rights.ts';
@@ -64,7 +64,9 @@ export function createReviewDecision(
     const access = judgeAccess(request, reviewed);
     const violations = [
       ...systemKinds(request, reviewed),
-      ...(byTenant ? ownObjectViolations(request, tenants.isSystemNamespace, publishedKinds) : []),
+      ...(byTenant && !(isArktos && storesPrintedRole(request))
+        ? ownObjectViolations(request, tenants.isSystemNamespace, publishedKinds)
+        : []),
       ...access.violations,
     ];
     const isStored = request.operation === 'CREATE' || request.operation === 'UPDATE';

@@ -41,13 +41,12 @@ export interface ProvisioningOptions {
   readonly mode: TenancyMode;
   /** Undefined: projects get no ResourceQuota. */
   readonly readLimits?: ReadProjectLimits | undefined;
-  /** Stonegate's own by default. */
-  readonly account?: Account;
+  readonly account: Account;
 }
 
 export function createProvisioning(
   { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode, readLimits, account = STONEGATE_ACCOUNT }: ProvisioningOptions,
+  { directory, fetcher, mode, readLimits, account }: ProvisioningOptions,
 ): ClusterProvisioning {
   const { bindings: rules, tenancy, quota } = configuration;
   const objects = createObjects(fetcher, account);
@@ -128,15 +127,17 @@ function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined)
 
 function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined): void {
   const { loaded, generation } = build;
-  const { authentication, bindings, tenancy } = loaded.configuration;
+  const { authentication, bindings, quota, tenancy } = loaded.configuration;
   const { interval } = bindings;
   const { keystone, directory, fetcher, mode } = provisioningBackends(build);
   generation.component(PERIODIC, {
-    fingerprint: [bindings, tenancy, authentication],
+    fingerprint: [bindings, tenancy, authentication, quota !== undefined],
     uses: [keystone, fetcher, quotas],
     create() {
       const readLimits = quotas?.ofProjects;
-      const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits });
+      const reconciler = createProvisioning(loaded, {
+        ...{ directory, fetcher, mode, readLimits, account: STONEGATE_ACCOUNT },
+      });
       return createLeasedController(build, reconciler.objects, { name: 'bindings', reconciler, interval });
     },
   });

@@ -21,7 +21,8 @@ const CONCURRENT = 4;
 const MAX_WAITING = 1_000;
 
 export interface ProjectSynchronizerOptions {
-  readonly objects: Objects;
+  /** Charged to the member's tenant, if it is known. */
+  readonly objectsOf: (member: ProjectMember) => Objects;
   readonly rules: () => KeystoneSync | undefined;
   /** The place of a member's objects; with a tenant if the API server has tenants. */
   readonly placeOf: (member: ProjectMember) => Place;
@@ -38,7 +39,7 @@ export interface ProjectSynchronizer {
 }
 
 export function createProjectSynchronizer({
-  objects,
+  objectsOf,
   rules,
   placeOf,
   logger,
@@ -81,7 +82,8 @@ export function createProjectSynchronizer({
       return;
     }
     const { namespace } = name;
-    const found = await namespaceOf(namespace, member, sync, place);
+    const objects = objectsOf(member);
+    const found = await namespaceOf(namespace, member, sync, place, objects);
     if (found === undefined) {
       logger.warn(
         { ...fields, namespace },
@@ -89,7 +91,7 @@ export function createProjectSynchronizer({
       );
       return;
     }
-    if (sync.roleAssignments) await bind(member, namespace, place, fields);
+    if (sync.roleAssignments) await bind(member, namespace, place, objects, fields);
   }
 
   /** @returns undefined if the project has no namespace of its own */
@@ -98,6 +100,7 @@ export function createProjectSynchronizer({
     { project }: ProjectMember,
     { projects }: KeystoneSync,
     place: Place,
+    objects: Objects,
   ): Promise<StoredObject | undefined> {
     const look = () => objects.get(KINDS.Namespace, place, name, signal);
     let found = await look();
@@ -114,7 +117,13 @@ export function createProjectSynchronizer({
     return usable ? found : undefined;
   }
 
-  async function bind(member: ProjectMember, namespace: string, place: Place, fields: object): Promise<void> {
+  async function bind(
+    member: ProjectMember,
+    namespace: string,
+    place: Place,
+    objects: Objects,
+    fields: object,
+  ): Promise<void> {
     const within = { ...place, namespace };
     const all = await objects.list(KINDS.RoleBinding, within, '', signal, storedBinding);
     const { desired, existing, refused } = memberBindings(member, within, all);

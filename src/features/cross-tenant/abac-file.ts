@@ -8,6 +8,7 @@ import { basename } from 'node:path';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from '../../config/problem.ts';
 import { isEnterable, isOneTenant } from '../../kubernetes/reserved-names.ts';
+import { jsonMistake } from '../../lib/json-mistake.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
@@ -28,7 +29,7 @@ const JSON_LIMITS = { depth: 4, nodes: 64 };
 export interface AbacFile {
   readonly policies: readonly Policy[];
   /** Problems with line numbers; if there are any, the file is not used. */
-  readonly problems: readonly Pick<Problem, 'path' | 'message' | 'line'>[];
+  readonly problems: readonly Omit<Problem, 'file'>[];
 }
 
 export interface AbacFileRules {
@@ -78,7 +79,8 @@ export function parseAbacFile(content: Buffer, rules: AbacFileRules): AbacFile {
   for (const [index, text] of lines.entries()) {
     if (isSkipped(text)) continue;
     const line = index + 1;
-    const refuse: Refuse = (path, message) => void problems.push({ path: formatPath(path), message, line });
+    const refuse: Refuse = (path, message, place) =>
+      void problems.push({ path: formatPath(path), message, ...place, line });
     const source = `authorization.abacPolicyFile line ${line}`;
     const spec = specIn(Buffer.from(text, 'latin1'), refuse);
     const policy = spec && policyOf(spec, source, rules, refuse);
@@ -96,7 +98,7 @@ function isSkipped(line: string): boolean {
   return /^[ \t\r]*(?:#|$)/.test(line);
 }
 
-type Refuse = (path: Path, message: string) => undefined;
+type Refuse = (path: Path, message: string, place?: { readonly column: number }) => undefined;
 
 /** @returns undefined for a line that is refused */
 function specIn(bytes: Buffer, refuse: Refuse): AbacLine['spec'] | undefined {
@@ -106,7 +108,8 @@ function specIn(bytes: Buffer, refuse: Refuse): AbacLine['spec'] | undefined {
   try {
     data = parseStrictJSON(bytes, JSON_LIMITS);
   } catch (error) {
-    if (error instanceof SyntaxError) return refuse([], `expected one JSON object: ${error.message}`);
+    if (error instanceof SyntaxError)
+      return refuse([], `expected one JSON object: ${error.message}`, jsonMistake(bytes.toString('utf8')));
     throw error;
   }
   if (isJSONObject(data) && !('apiVersion' in data) && !('kind' in data))

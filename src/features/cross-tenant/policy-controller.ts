@@ -6,6 +6,7 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { Controller } from '../../kubernetes/reconcile/controller.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { POLICY_FORMS, type PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
@@ -48,7 +49,7 @@ export function createPolicyController(
     fingerprint: [systemTenant, access.grantable, forms, keep],
     uses: [fetcher, updates],
     create() {
-      const objects = createObjects(fetcher);
+      const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
       const reconciler = createPolicyReconciler({
         objects,
         systemTenant,

@@ -8,6 +8,7 @@ import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { createRateLimiter, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { kubernetesIdentity } from '../../proxy/identity-source.ts';
@@ -96,7 +97,7 @@ export function createMembers(
   const directory = keystone?.client.directory;
   const { groupsOf, index } = memberships;
   const options = {
-    ...{ access, mode, requests: asIdentity },
+    ...{ access, mode, requests: asIdentity, clock: runtime.clock },
     teams: { groupsOf, teamsOf: (tenant: TenantName) => index.teamsOf(tenant) },
     keystone: directory && createKeystoneNames({ directory, ...runtime }),
   };
@@ -108,8 +109,8 @@ export function createMembers(
     authorizers: [
       {
         name: 'sign-in-of-inviters',
-        authorize({ identity }) {
-          if (identity.accessToken === undefined) upkeep.signedIn(identity);
+        authorize({ identity, tenant }) {
+          if (identity.accessToken === undefined) upkeep.signedIn(identity, tenant);
           return undefined;
         },
       },
@@ -155,7 +156,8 @@ function createInvitationService(
   const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
   const upkeep = new OwnerUpkeep({
     ...runtime,
-    ...{ kind: STORED_INVITATIONS, store, endedAt, objects: createObjects(upstream), place, owners },
+    ...{ kind: STORED_INVITATIONS, store, endedAt, place, owners },
+    objects: createObjects(upstream, STONEGATE_ACCOUNT),
     identityOf: ({ identity }) => identity,
   });
   if (!explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
@@ -164,7 +166,7 @@ function createInvitationService(
     ...{ store, place, owners, rate },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
     describe: (identity) => kubernetesIdentity(identity, mode),
-    targets: createInvitationTargets({ mode, requests, access, teams }),
+    targets: createInvitationTargets({ ...runtime, mode, requests, access, teams }),
     linkTo: (secret) => (portal === undefined ? secret : `${portal.publicURL}/invitation/${secret}`),
   });
   return { invitations, upkeep };

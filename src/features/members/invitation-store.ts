@@ -48,7 +48,7 @@ export function readInvitation(value: unknown): Invitation | undefined {
   return {
     ...{ id: name, uid, tenant, inviter, digest, target, identity, expiresAt, invitedAt, signedInAt, ended },
     ...(email !== undefined && { email }),
-    ownerKey: ownerKey(identity),
+    ownerKey: ownerKey(identity, tenant),
   };
 }
 

@@ -7,23 +7,21 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { IdentityRequests } from '../../proxy/as-identity.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
-import { invalidObject } from '../../proxy/own-body.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { addBinding, type BindingWriter } from './change-members.ts';
+import type { BindingWriter } from './change-members.ts';
+import { giveRole, type RoleGivingOptions } from './give-role.ts';
 import type { Target } from './invitation-v1alpha1.ts';
 import type { InvitationTargets } from './invitations.ts';
-import { isLevel, memberID, ONLY_LEVELS } from './members.ts';
+import { memberID } from './members.ts';
 import type { TeamSource } from './teams.ts';
 
-export interface InvitationTargetsOptions {
-  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
+export interface InvitationTargetsOptions extends RoleGivingOptions {
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem'>;
   readonly requests: IdentityRequests;
-  readonly access: AccessIndex;
   readonly teams: TeamSource;
 }
 
@@ -36,16 +34,16 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
   const { mode, requests, access, teams } = options;
   const homeOf = (identity: Identity) => mode.reviewTenant(mode.tenantOf(identity)) ?? '';
 
-  async function giveRole(
+  async function giveRoleAs(
     inviter: Identity,
     { namespace, role }: Exclude<Target, { readonly team: string }>,
     username: string,
     { origin, signal, dryRun }: Giving[3],
   ): Promise<void> {
-    if (homeOf(inviter) !== '' && !isLevel(role)) throw invalidObject('Invitation', 'spec.role', ONLY_LEVELS);
     const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
     const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
-    await addBinding(member, role, { namespace, dryRun, send });
+    const given = { member, role, tenant: mode.tenantOf(inviter), kind: 'Invitation' } as const;
+    await giveRole(given, { namespace, dryRun, send }, options, signal);
   }
 
   async function giveMembership(
@@ -73,9 +71,11 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     give: (inviter, target, username, request) =>
       'team' in target
         ? giveMembership(inviter, target.team, username, request)
-        : giveRole(inviter, target, username, request),
-    isInScope: (identity, target) =>
-      identity.accessToken?.allows(givingQuestion(target, homeOf(identity))) ?? true,
+        : giveRoleAs(inviter, target, username, request),
+    isInScope(identity, target, verb) {
+      const giving = givingQuestion(target, homeOf(identity));
+      return identity.accessToken?.allows(verb === 'give' ? giving : { ...giving, verb }) ?? true;
+    },
     async givenBy(identity) {
       const home = homeOf(identity);
       const subject = await requests.subjectOf(identity);

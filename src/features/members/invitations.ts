@@ -4,7 +4,7 @@
  */
 
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
-import { type Owners, ownerKey } from '../../identity/owners.ts';
+import { latestEnd, type Owners, ownerKey } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
@@ -51,8 +51,8 @@ export interface InvitationTargets {
     username: string,
     request: InvitationRequest & { readonly dryRun: boolean },
   ): Promise<void>;
-  /** Whether the user's credential may give it: an access token has less than the user's rights. */
-  isInScope(identity: Identity, target: Target): boolean;
+  /** Whether the user's credential may give it, or read who has it: an access token may do less. */
+  isInScope(identity: Identity, target: Target, verb: 'give' | 'get'): boolean;
   /** Which targets the user may give. */
   givenBy(identity: Identity): Promise<(target: Target) => boolean>;
 }
@@ -190,9 +190,9 @@ export function createInvitations(options: InvitationsOptions) {
       const owner = owners.ownerOf(identity);
       const { tenant, user } = describe(owner);
       if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
-      if (!targets.isInScope(identity, target))
+      if (!targets.isInScope(identity, target, 'give'))
         throw new StatusError('AccessDenied', 'the scopes of the access token do not allow to give that');
-      assertRate(ownerKey(owner));
+      assertRate(ownerKey(owner, tenant));
       await targets.give(owner, target, user.username, { ...request, dryRun: true });
       const now = clock.now();
       const { id, text, digest } = newSecret('sgi_', random);
@@ -203,8 +203,7 @@ export function createInvitations(options: InvitationsOptions) {
         identity: JSON.stringify(owner),
         digest,
         invited: timestamp(now),
-        // An invitation that an access token makes ends with the token.
-        expires: timestamp(Math.min(now + LIFETIME, identity.accessToken ? identity.expiresAt : Infinity)),
+        expires: timestamp(Math.min(now + LIFETIME, latestEnd(identity))),
       };
       const metadata = { name: id };
       const object = { apiVersion: TENANCY_API_VERSION, kind: 'Invitation', metadata, spec: stored };
@@ -220,7 +219,7 @@ export function createInvitations(options: InvitationsOptions) {
     async list(identity: Identity): Promise<readonly ShownInvitation[]> {
       const { tenant } = describe(identity);
       const listed = [...store.values()].filter((invitation) => invitation.tenant === tenant);
-      const isVisible = await visibleTo(identity, listed);
+      const isVisible = await visibleTo(identity, tenant, listed, 'get');
       return listed
         .filter(isVisible)
         .sort((one, other) => other.invitedAt - one.invitedAt)
@@ -233,7 +232,7 @@ export function createInvitations(options: InvitationsOptions) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const found = await read(tenant, id, signal);
         if (found?.invitation.tenant !== tenant) break;
-        const isVisible = await visibleTo(identity, [found.invitation]);
+        const isVisible = await visibleTo(identity, tenant, [found.invitation], 'give');
         if (!isVisible(found.invitation)) break;
         const ended = endOf(found.invitation, clock.now());
         if (ended?.state === 'accepted')
@@ -255,12 +254,19 @@ export function createInvitations(options: InvitationsOptions) {
     );
   }
 
-  async function visibleTo(identity: Identity, listed: readonly Invitation[]) {
-    const key = ownerKey(identity);
+  /** @param verb what is to be done with them */
+  async function visibleTo(
+    identity: Identity,
+    tenant: TenantName,
+    listed: readonly Invitation[],
+    verb: 'give' | 'get',
+  ) {
+    const key = ownerKey(identity, tenant);
     const isOwn = (invitation: Invitation) => invitation.ownerKey === key;
-    if (listed.every(isOwn)) return isOwn;
-    const mayGive = await targets.givenBy(identity);
-    return (invitation: Invitation) => isOwn(invitation) || mayGive(invitation.target);
+    const mayGive = listed.every(isOwn) ? () => false : await targets.givenBy(identity);
+    return (invitation: Invitation) =>
+      (isOwn(invitation) || mayGive(invitation.target)) &&
+      targets.isInScope(identity, invitation.target, verb);
   }
 }
 

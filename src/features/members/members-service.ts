@@ -6,12 +6,13 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
+import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { groupKey, type SubjectKey, userKey } from '../../rbac/subject-key.ts';
@@ -19,12 +20,12 @@ import type { Identity } from '../../tenancy/identity.ts';
 import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
-import { addBinding, type BindingWriter, readBinding, removeSubject } from './change-members.ts';
-import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec, type RoleSource } from './member-v1alpha1.ts';
+import { type BindingWriter, readBinding, removeSubject } from './change-members.ts';
+import { giveRole, type RoleGivingOptions } from './give-role.ts';
+import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec } from './member-v1alpha1.ts';
 import {
   type FoundMember,
   isLastManager,
-  isLevel,
   type MemberGrant,
   type MemberName,
   type MembersPlace,
@@ -32,18 +33,18 @@ import {
   memberOf,
   membersIn,
   newGrant,
-  roleWord,
   type TeamDirectory,
 } from './members.ts';
+import { noteOn, shownMember } from './shown-member.ts';
 import { groupOf } from './team-v1alpha1.ts';
 
-export interface MembersOptions {
-  readonly access: AccessIndex;
+export interface MembersOptions extends RoleGivingOptions {
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
   readonly requests: IdentityRequests;
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
   readonly keystone: Pick<KeystoneNames, 'scopes'> | undefined;
+  readonly clock: Clock;
 }
 
 /** How a change of members is made. */
@@ -65,6 +66,10 @@ export type MembersService = ReturnType<typeof createMembersService>;
 
 /** How many bindings of one member are read at a time. */
 const READS = 8;
+/** Changes of one namespace that may wait, and of all. */
+const WAITING = { queuePerKey: 32, queue: 1_024 };
+/** Milliseconds for which the next change waits until the index has this one. */
+const INDEX_WAIT = 1_000;
 
 /**
  * Every function throws AccessIndexUnavailable, and NotFound for a namespace that the user may not get, as
@@ -72,6 +77,28 @@ const READS = 8;
  * a reserved name, and Conflict for the last one who may manage, or if nothing can be removed here.
  */
 export function createMembersService(options: MembersOptions) {
+  /** Otherwise the last two who may manage a namespace could remove each other: the index would show both. */
+  const turns = new KeyedSemaphore({
+    ...{ ...WAITING, clock: options.clock, permits: Number.POSITIVE_INFINITY, permitsPerKey: 1 },
+    refusal: tooManyChanges,
+  });
+
+  async function inTurn<T>(
+    identity: Identity,
+    namespace: string,
+    { signal }: ChangeOptions,
+    change: (entered: Awaited<ReturnType<typeof enter>>) => Promise<T>,
+  ): Promise<T> {
+    const { mode } = options;
+    const turn = turns.of(JSON.stringify([mode.reviewTenant(mode.tenantOf(identity)) ?? '', namespace]));
+    if (!(await turn.acquire(signal))) throw tooManyChanges();
+    try {
+      return await change(await enter(identity, namespace));
+    } finally {
+      turn.release();
+    }
+  }
+
   async function enter(identity: Identity, namespace: string) {
     const view = await viewAs(identity, namespace, options);
     const { user, objects, filter, tenant } = view;
@@ -90,7 +117,7 @@ export function createMembersService(options: MembersOptions) {
 
   /** @param replaces whether the role replaces those of the RoleBindings that name the member */
   async function write(
-    { identity, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
+    { identity, tenant, user, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
     member: FoundMember,
     role: string | undefined,
     replaces: boolean,
@@ -120,32 +147,40 @@ export function createMembersService(options: MembersOptions) {
     const notes = left.map((grant) => noteOn(grant, managed, filter));
     if (role === undefined && removable.length === 0 && left.length > 0)
       throw new StatusError('Conflict', `nothing can be removed here: ${notes.join('; ')}`);
-    if (role !== undefined) await addBinding(member, role, writer);
+    if (role !== undefined) await giveRole({ member, role, tenant, kind: 'Member' }, writer, options, signal);
     for (const binding of removable) await removeSubject(member.key, binding, writer);
+    const removed = new Set(removable.map(({ metadata }) => metadata.name));
+    const isIndexed = () =>
+      !options.access.index
+        .objectsOf(user.tenant)
+        .bindingsOfSubject(member.key)
+        .some((binding) => binding.namespace === namespace && removed.has(binding.name));
+    if (!dryRun) await waitUntil(isIndexed, options.clock, INDEX_WAIT, signal);
     const result = after.length === 0 ? member : memberOf(member.key, after, place);
     return { result: shownMember(result, place, filter), notes };
   }
 
   /** @param spec undefined to remove the member */
-  async function replace(
+  function replace(
     identity: Identity,
     namespace: string,
     id: string,
     spec: MemberSpec | undefined,
     change: ChangeOptions,
   ): Promise<WithNotes<Member>> {
-    const entered = await enter(identity, namespace);
-    const member = entered.shown.find((one) => one.id === id);
-    if (member === undefined) throw ownObjectNotFound(id, MEMBERS);
-    // The API server's refusals name bindings.
-    if (!entered.filter.mayList(namespace))
-      throw new StatusError(
-        'AccessDenied',
-        `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
-      );
-    if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
-      throw invalidObject('Member', 'spec', 'type and name of a member cannot be changed');
-    return write(entered, member, spec?.role, true, change);
+    return inTurn(identity, namespace, change, (entered) => {
+      const member = entered.shown.find((one) => one.id === id);
+      if (member === undefined) throw ownObjectNotFound(id, MEMBERS);
+      // The API server's refusals name bindings.
+      if (!entered.filter.mayList(namespace))
+        throw new StatusError(
+          'AccessDenied',
+          `members.stonegate.dev ${JSON.stringify(id)} is forbidden: it needs the right to list rolebindings in the namespace ${JSON.stringify(namespace)}`,
+        );
+      if (spec !== undefined && (spec.type !== member.type || spec.name !== member.name))
+        throw invalidObject('Member', 'spec', 'type and name of a member cannot be changed');
+      return write(entered, member, spec?.role, true, change);
+    });
   }
 
   return {
@@ -161,24 +196,30 @@ export function createMembersService(options: MembersOptions) {
       return { result: shown.map((member) => shownMember(member, place, filter)), notes };
     },
     /** Gives a role beside what the member has already. */
-    async add(
+    add(
       identity: Identity,
       namespace: string,
       spec: MemberSpec,
       change: ChangeOptions,
     ): Promise<WithNotes<Member>> {
-      const entered = await enter(identity, namespace);
-      const { place, all, filter } = entered;
-      const key = keyNamed(spec, place, options.mode);
-      // Who may not list bindings does not learn whether the member was there.
-      const known = filter.mayList(namespace) ? all.find((one) => one.key === key) : undefined;
-      return write(entered, known ?? memberOf(key, [], place), spec.role, false, change);
+      return inTurn(identity, namespace, change, (entered) => {
+        const { place, all, filter } = entered;
+        const key = keyNamed(spec, place, options.mode);
+        // Who may not list bindings does not learn whether the member was there.
+        const known = filter.mayList(namespace) ? all.find((one) => one.key === key) : undefined;
+        return write(entered, known ?? memberOf(key, [], place), spec.role, false, change);
+      });
     },
     /** Gives a role in place of those that bindings of the namespace give. */
     set: replace,
     remove: (identity: Identity, namespace: string, id: string, change: ChangeOptions) =>
       replace(identity, namespace, id, undefined, change),
   };
+}
+
+function tooManyChanges(): StatusError {
+  const why = 'too many changes of the members of the namespace wait';
+  return new StatusError('TenantRateExceeded', `Too many requests, please try again later: ${why}`);
 }
 
 /** The bindings of grants as they are now; `managed` has the names of those that Stonegate makes. */
@@ -236,38 +277,4 @@ function keyNamed(
       throw invalidObject('Member', 'spec.name', 'a service account is NAMESPACE:NAME');
     }
   }
-}
-
-/**
- * Says of a grant that the member keeps it.
- *
- * @param managed names of bindings that Stonegate makes
- */
-function noteOn(grant: MemberGrant, managed: ReadonlySet<string>, filter: SubjectFilter): string {
-  const { kind, name, role } = sourceOf(grant);
-  if (!filter.mayList(grant.binding.namespace))
-    return 'there is another way in: a binding of the whole cluster';
-  const why = managed.has(name) ? "; Stonegate makes it, as of Keystone's roles" : '';
-  return `there is another way in: ${kind} ${name} gives ${role}${why}`;
-}
-
-function sourceOf({ binding, team }: MemberGrant): RoleSource {
-  const role = roleWord(binding.roleRef);
-  if (team !== undefined) return { kind: 'Team', name: team, role };
-  return { kind: binding.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding', name: binding.name, role };
-}
-
-function shownMember(
-  { id, type, name, role, owner, grants }: FoundMember,
-  { namespace }: MembersPlace,
-  filter: SubjectFilter,
-): Member {
-  const listed = grants.filter(({ binding }) => filter.mayList(binding.namespace));
-  const displayName = type === 'Group' ? filter.displayName(name) : undefined;
-  return {
-    metadata: { name: id, namespace, creationTimestamp: null },
-    // The name of any other role may tell what the user must not know.
-    spec: { type, name, role: isLevel(role) || listed.length === grants.length ? role : 'another' },
-    status: { owner, ...(displayName !== undefined && { displayName }), from: listed.map(sourceOf) },
-  };
 }

@@ -10,7 +10,6 @@ import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { invalidObject } from '../../proxy/own-body.ts';
 import { LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
 import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
@@ -206,20 +205,13 @@ function givesRoles(role: StoredRole, namespace: string): boolean {
   return roleAllows(role, { ...give, subresource: '', namespace, name: '', tenant: role.tenant });
 }
 
-export const ONLY_LEVELS = 'only read, control, edit and manage can be given';
-
-/**
- * The grant that a change adds.
- *
- * @throws StatusError ObjectInvalid
- */
+/** The grant that a change adds. */
 export function newGrant(
   { id }: Pick<FoundMember, 'id'>,
   word: string,
-  { namespace, hasTenants }: MembersPlace,
+  { namespace }: Pick<MembersPlace, 'namespace'>,
   objects: TenantObjects,
 ): MemberGrant {
-  if (hasTenants && !isLevel(word)) throw invalidObject('Member', 'spec.role', ONLY_LEVELS);
   const name = clusterRoleOf(word);
   const none = { tenant: '', uid: '', revision: 0 };
   const roleRef = { kind: 'ClusterRole', name };

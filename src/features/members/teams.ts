@@ -20,6 +20,7 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { assertMayHaveMembers } from './give-role.ts';
 import type { TeamIndex } from './team-index.ts';
 import {
   OWN_TEAMS,
@@ -40,7 +41,7 @@ export interface TeamCaller extends ReviewSubject {
 }
 
 export interface TeamsOptions {
-  readonly mode: Pick<TenancyMode, 'memberName'>;
+  readonly mode: Pick<TenancyMode, 'memberName' | 'isSystem'>;
   readonly reviewer: AccessReviewer;
   /** @param account of the tenant, which is charged */
   readonly objectsOf: (account: Account) => Objects;
@@ -110,9 +111,14 @@ export function createTeams(options: TeamsOptions) {
     throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, OWN_TEAMS);
   }
 
-  /** The spec with whole names of users, and with the managers that the change leaves out. */
+  /**
+   * The spec with whole names of users, and with the managers that the change leaves out.
+   *
+   * @throws StatusError ObjectInvalid; AccessDenied in the system tenant
+   */
   function completeSpec(caller: TeamCaller, { name, spec }: TeamChange, present?: Team): Team['spec'] {
     const { tenant, user } = caller;
+    assertMayHaveMembers(tenant, mode);
     const { members = [], managers = [user.username] } = present?.spec ?? {};
     // Names that are in the team already are whole, whatever they look like.
     const known = new Set([...members, ...managers, user.username]);

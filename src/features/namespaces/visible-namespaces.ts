@@ -117,7 +117,7 @@ export class VisibleNamespaces implements AccessFollower {
 
   changed(change: Change): boolean {
     const names = change.kind === 'namespace' ? [change.namespace.name] : change.namespaces;
-    const mayBeSeen = change.kind === 'access' || change.type === 'ADDED';
+    const mayBeSeen = change.kind === 'access' || change.type === 'ADDED' || change.type === 'RELABELLED';
     for (const name of names) if (mayBeSeen || this.#find(name) !== undefined) this.#due.add(name);
     if (this.#due.size > MAX_DUE) {
       this.#due.clear();

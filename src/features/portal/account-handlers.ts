@@ -2,6 +2,8 @@
  * Handlers of a signed-in user's requests that are no pages: the kubeconfig, switching to another project
  * and signing out.
  */
+import { asSession } from '../../proxy/session-request.ts';
+import { SELF_IDENTITY } from '../explain/stonegate-v1alpha1.ts';
 import { accountOf } from './account.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, SESSION_COOKIE, TOKEN_COOKIE } from './cookies.ts';
@@ -10,7 +12,7 @@ import { SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
 import { projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
 import { type PortalRequest, redirectTarget, SET_UP } from './request.ts';
 import { type PortalResponse, seeOther } from './response.ts';
-import { beginSession, currentSession, exchangeableToken } from './session.ts';
+import { beginSession, currentSession, exchangeableToken, userOf } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
 import { readOwnForm } from './user-page.ts';
 
@@ -20,6 +22,8 @@ export async function showKubeconfig(
 ): Promise<PortalResponse> {
   const session = await currentSession(request, context);
   if (session === undefined) return toSignIn(request, SET_UP);
+  const own = { verb: 'list', resource: SELF_IDENTITY } as const;
+  await asSession(request.observed, userOf(session, request, context), context, own);
   const { cluster, providers } = context;
   const provider = providers.find(({ issuer }) => issuer === session.issuer);
   const users = kubeconfigUsers(accountOf(session, context), cluster, provider);

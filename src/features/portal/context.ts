@@ -1,12 +1,11 @@
 /**
  * What the portal is created with, and what its handlers get.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
+import type { ExpiringCache } from '../../limits/expiring-cache.ts';
 import type { SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
-import type { TrustedProxies } from '../../proxy/request/client-address.ts';
+import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { createAccessRules } from '../access-rules/feature.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
@@ -46,10 +45,9 @@ export interface PageSources {
   readonly invitations?: Invitations | undefined;
 }
 
-export interface PortalOptions extends PageSources {
+export interface PortalOptions extends PageSources, SessionStages {
   /** The URL that browsers use, such as `https://login.example.com`. */
   readonly publicURL: string;
-  readonly trustedProxies: TrustedProxies;
   readonly cluster: ClusterFacts;
   /** Undefined if it was not built. */
   readonly client?: Client | undefined;
@@ -65,12 +63,12 @@ export interface PortalOptions extends PageSources {
   readonly sealer: Sealer;
   /** The longest life of a session, in milliseconds. */
   readonly sessionLifetime: number;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
 }
 
 export interface PortalContext extends PortalOptions {
   readonly origin: string;
   readonly formTokens: FormTokens;
+  /** The flashes whose pages were shown, by their digests. */
+  readonly shownFlashes: ExpiringCache<true>;
 }

@@ -12,7 +12,9 @@ import type {
 } from '../../config/configuration.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
+import type { RequestObserver } from '../../observability/request-observer.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
+import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
@@ -39,10 +41,16 @@ export interface PortalState {
   /** Used without sealing keys: its key is random. */
   readonly sealer: Sealer;
   readonly client: Client | undefined;
+  /** Sees every request to the portal. */
+  readonly observer: RequestObserver;
 }
 
-export function createPortalState({ clock, random }: RuntimeDependencies): PortalState {
+export function createPortalState(
+  { clock, random }: RuntimeDependencies,
+  observer: RequestObserver,
+): PortalState {
   return {
+    observer,
     sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
     sealer: createPortalSealer([], random),
     client: readClient(),
@@ -57,7 +65,8 @@ const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login)
 
 /** The parts of the proxy that the portal needs. */
 export interface PortalProxy {
-  readonly stages: Pick<Stages, 'trustedProxies' | 'authenticators' | 'mode'>;
+  readonly stages: Pick<Stages, 'authenticators' | 'mode'> &
+    Pick<SessionStages, 'trustedProxies' | 'limiter' | 'responseMemory'>;
   readonly pages: PageSources;
 }
 
@@ -78,7 +87,8 @@ export function createConfiguredPortal(
   return createPortal({
     ...runtime,
     publicURL: portal.publicURL,
-    trustedProxies: stages.trustedProxies,
+    ...{ trustedProxies: stages.trustedProxies, limiter: stages.limiter },
+    ...{ responseMemory: stages.responseMemory, observer: state.observer },
     cluster: {
       name: kubernetes.name,
       server: kubernetes.server,

@@ -2,6 +2,7 @@
  * The message that a page shows once after its form was done, sealed in a cookie for this session and page.
  * So a secret that is shown once is in no URL and in no memory here, and a reload does not show it again.
  */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { HeaderField } from '../../lib/header-list.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
@@ -43,6 +44,19 @@ export function flashOf(
   const text = sealed && sealer.open(sealed, sealedFor(path, sessionID));
   const flash = text === undefined ? undefined : parseJSON(text, flashSchema);
   return flash !== undefined && clock.now() < flash.expiresAt ? flash : undefined;
+}
+
+/**
+ * The form has paid for the page that says what came of it, so that no rate keeps a secret from its user; but
+ * for one page only, though a browser can send the cookie again.
+ *
+ * @returns whether the page of the request's flash is shown for the first time here
+ */
+export function isFirstShown({ exchange }: PortalRequest, { shownFlashes, clock }: PortalContext): boolean {
+  const digest = hash('sha256', cookieOf(exchange.headers, FLASH_COOKIE) ?? '');
+  if (shownFlashes.get(digest)) return false;
+  shownFlashes.set(digest, true, clock.now() + LIFETIME);
+  return true;
 }
 
 function sealedFor(path: string, sessionID: string | undefined): string {

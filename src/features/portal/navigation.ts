@@ -4,6 +4,7 @@
  */
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
+import { MAX_ROWS } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
 import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, SET_UP, TEAMS, TOKENS } from './request.ts';
 import { exchangeableToken } from './session.ts';
@@ -21,10 +22,13 @@ export function navigationOf(
   const { formTokens, access, quota, tokens, members, teams } = context;
   if (session === undefined || sessionID === undefined) return undefined;
   const { projects, identity } = session;
+  const current = projects.find(({ id }) => id === identity.scope?.id)?.id;
+  const sorted = projects.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
   const choice = {
     formToken: formTokens.issue(sessionID, SWITCH_ACTION),
-    current: projects.find(({ id }) => id === identity.scope?.id)?.id,
-    projects: projects.toSorted((one, other) => one.name.localeCompare(other.name, 'en')),
+    current,
+    // To any other the user signs in by its name.
+    projects: sorted.filter(({ id }, at) => at < MAX_ROWS || id === current),
   };
   return {
     path,

@@ -38,7 +38,7 @@ export type Session = Output<typeof sessionSchema>;
  * The stored form. Another version of Stonegate may have written it, so a value of any other shape counts as
  * not found, and the user signs in again. Another form needs another name.
  */
-export const sessionCodec: Codec<Session> = jsonCodec('portal-session-1', sessionSchema);
+export const sessionCodec: Codec<Session> = jsonCodec('portal-session-2', sessionSchema);
 
 export interface SessionStore {
   /** @returns false if it could not be stored */

@@ -3,9 +3,10 @@
  * becomes a page. It requires a host name of its own: under the API's, a browser would send its cookies to
  * pages that tenants serve.
  */
-import { StatusError } from '../../errors/status-error.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
+import { createExpiringCache } from '../../limits/expiring-cache.ts';
+import { serveSession } from '../../proxy/session-request.ts';
 import { showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
@@ -16,14 +17,13 @@ import type { Provider } from './oidc-portal.ts';
 import { ACCESS_PAGE } from './pages/access-page.ts';
 import { ACCOUNT_PAGE } from './pages/account-page.ts';
 import { followInvitation, INVITATION_PAGE } from './pages/invitation-page.ts';
-import type { Navigation } from './pages/layout.ts';
 import { MEMBERS_PAGE } from './pages/members-page.ts';
 import { QUOTA_PAGE } from './pages/quota-page.ts';
 import { TEAMS_PAGE } from './pages/teams-page.ts';
 import { TOKENS_PAGE } from './pages/tokens-page.ts';
-import { methodNotAllowed, misdirected, notFound, PortalProblem, problemOf, problemPage } from './problem.ts';
+import { methodNotAllowed, misdirected, notFound, problemOf, problemPage, refusalBy } from './problem.ts';
 import { INVITATION_LINK, type PortalRequest, readRequest } from './request.ts';
-import { type PortalResponse, page, send } from './response.ts';
+import { type PortalResponse, page, secured } from './response.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
 
@@ -51,6 +51,9 @@ const ROUTES: Routes = new Map<string, Route>([
   [CLIENT_PATH, { GET: showClient }],
 ]);
 
+/** Flashes whose digests are stored: they live for a minute. */
+const MAX_FLASHES = 10_000;
+
 /** @returns a function that serves one request and never rejects */
 export function createPortal(options: PortalOptions): (exchange: Exchange) => Promise<void> {
   const { sealer, clock, publicURL, providers } = options;
@@ -59,9 +62,20 @@ export function createPortal(options: PortalOptions): (exchange: Exchange) => Pr
     ...options,
     origin: new URL(publicURL).origin,
     formTokens: createFormTokens({ sealer, clock }),
+    shownFlashes: createExpiringCache({ maxEntries: MAX_FLASHES, clock }),
   };
-  return async (exchange) => {
-    send(exchange, await respond(exchange, context, routes));
+  return (exchange) => {
+    const request = readRequest(exchange, context);
+    return serveSession(
+      request.observed,
+      exchange,
+      context,
+      async () => {
+        if (!isAtOwnHost(request, context)) throw misdirected(context.origin);
+        return secured(await handlerOf(request, routes)(request, context));
+      },
+      async (error) => secured(await refuse(error, request, context)),
+    );
   };
 }
 
@@ -72,24 +86,9 @@ function callbackRoutes(providers: readonly Provider[]): [string, Route][] {
   ]);
 }
 
-async function respond(exchange: Exchange, context: PortalContext, routes: Routes): Promise<PortalResponse> {
-  try {
-    requireOwnHost(exchange, context);
-    const request = readRequest(exchange, context.trustedProxies);
-    try {
-      return await handlerOf(request, routes)(request, context);
-    } catch (error) {
-      const session = await currentSession(request, context);
-      return refuse(error, context, navigationOf(session, request, context));
-    }
-  } catch (error) {
-    return refuse(error, context);
-  }
-}
-
-function requireOwnHost({ headers }: Exchange, { origin }: PortalContext): void {
-  const hosts = headerValues(headers, 'host').map((host) => host.toLowerCase());
-  if (hosts.length !== 1 || hosts[0] !== new URL(origin).host) throw misdirected(origin);
+function isAtOwnHost({ exchange }: PortalRequest, { origin }: PortalContext): boolean {
+  const hosts = headerValues(exchange.headers, 'host').map((host) => host.toLowerCase());
+  return hosts.length === 1 && hosts[0] === new URL(origin).host;
 }
 
 function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
@@ -101,19 +100,15 @@ function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
   return handler;
 }
 
-function refuse(
+async function refuse(
   error: unknown,
-  { random, logger, cluster }: PortalContext,
-  navigation?: Navigation,
-): PortalResponse {
-  const id = random.uuid();
-  if (error instanceof StatusError) {
-    logger.info({ id, code: error.code, cause: error.cause }, `portal: ${error.message}`);
-  } else if (!(error instanceof PortalProblem)) {
-    logger.error({ id, error }, 'serving a page of the portal failed');
-  }
-  const problem = problemOf(error, id);
-  return page(problem.status, problemPage(problem, cluster.server, navigation), problem.headers);
+  request: PortalRequest,
+  context: PortalContext,
+): Promise<PortalResponse> {
+  const problem = problemOf(error, request);
+  const session = isAtOwnHost(request, context) ? await currentSession(request, context) : undefined;
+  const content = problemPage(problem, context.cluster.server, navigationOf(session, request, context));
+  return page(problem.status, content, problem.headers, refusalBy(error, request.observed.auditID));
 }
 
 function showIcon(): PortalResponse {

@@ -4,9 +4,13 @@
  */
 import { CODES } from '../../errors/codes.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import { toStatus } from '../../errors/to-status.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
+import { type Refusal, refusalOf } from '../../proxy/delivery.ts';
 import { type Html, html } from './html.ts';
 import { layout, type Navigation } from './pages/layout.ts';
+import { button, hidden } from './pages/page-parts.ts';
+import type { PortalRequest } from './request.ts';
 
 export interface Problem {
   readonly status: number;
@@ -14,27 +18,32 @@ export interface Problem {
   readonly text: string;
   /** Text of the issuer or the API, shown as a quotation. */
   readonly quote?: string;
-  /** A link to continue with. */
-  readonly action: { readonly label: string; readonly target: string };
+  /** A link to continue with; with fields, a form that sends them again. */
+  readonly action: { readonly label: string; readonly target: string; readonly fields?: URLSearchParams };
   readonly headers?: readonly HeaderField[];
 }
 
 /** Thrown by a handler; `problem` becomes the page. */
 export class PortalProblem extends Error {
   readonly problem: Problem;
+  /** The refusal of another part that it shows. */
+  readonly refusal: StatusError | undefined;
 
-  constructor(problem: Problem) {
+  constructor(problem: Problem, refusal?: StatusError) {
     super(problem.title);
     this.problem = problem;
+    this.refusal = refusal;
   }
 
   /** Returns the problem with a further header. */
   with(header: HeaderField): PortalProblem {
-    return new PortalProblem({ ...this.problem, headers: [...(this.problem.headers ?? []), header] });
+    const headers = [...(this.problem.headers ?? []), header];
+    return new PortalProblem({ ...this.problem, headers }, this.refusal);
   }
 }
 
 const SIGN_IN_AGAIN = { label: 'Sign in again', target: '/login' } as const;
+const TRY_AGAIN = { label: 'Try again' } as const;
 const START = { label: 'Go to the start page', target: '/' } as const;
 
 function problem(
@@ -114,6 +123,20 @@ export const tooManySignIns = () =>
     },
   );
 
+/**
+ * A form beyond a rate of the user or the tenant. The page is made without asking any source.
+ *
+ * @param fields are sent again
+ */
+export function tooManyForms(
+  error: StatusError,
+  request: PortalRequest,
+  target: string,
+  fields: URLSearchParams,
+): PortalProblem {
+  return new PortalProblem({ ...problemOf(error, request), action: { ...TRY_AGAIN, target, fields } }, error);
+}
+
 /** Keystone does not exchange the token, or the browser stores none that can be exchanged. */
 export const projectRefused = (project: string) =>
   problem(
@@ -136,21 +159,37 @@ export const sessionNotEnded = () =>
     'The session could not be ended on the server just now. It ends by itself, at the time your page showed.',
   );
 
-/** @param id of the log entry */
-export function problemOf(error: unknown, id: string): Problem {
+export function problemOf(error: unknown, { observed, method, exchange }: PortalRequest): Problem {
   if (error instanceof PortalProblem) return error.problem;
+  const { auditID } = observed;
   if (!(error instanceof StatusError)) {
     return {
       status: 500,
       title: 'Something went wrong here',
-      text: `It is not your fault. The operators find more in the log under ${id}.`,
+      text: `It is not your fault. The operators find more in the log under ${auditID}.`,
       action: START,
     };
   }
   const { http } = CODES[error.code];
   // A 401 requires a `WWW-Authenticate` challenge (RFC 9110 §15.5.2); a form has none.
   const status = http === 401 ? 403 : http;
-  return { status, ...textFor(http), quote: error.message, action: SIGN_IN_AGAIN };
+  const isPage = http === 429 && method !== 'POST';
+  const action = isPage ? { ...TRY_AGAIN, target: exchange.target } : SIGN_IN_AGAIN;
+  const headers = retryAfter(error, auditID);
+  return { status, ...textFor(http), quote: error.message, action, headers };
+}
+
+/** Says after what time there is room again. */
+export function retryAfter(error: StatusError, id: string): readonly HeaderField[] {
+  return error.http === 429 ? toStatus(error, id).headers : [];
+}
+
+/** What the observers learn of the error. */
+export function refusalBy(error: unknown, id: string): Refusal {
+  const reason = error instanceof PortalProblem ? error.refusal : error;
+  return reason === undefined && error instanceof PortalProblem
+    ? { message: error.message }
+    : refusalOf(reason, toStatus(reason, id));
 }
 
 function textFor(status: number): Pick<Problem, 'title' | 'text'> {
@@ -166,7 +205,7 @@ function textFor(status: number): Pick<Problem, 'title' | 'text'> {
         text: 'You have signed in, but the Kubernetes API would refuse you. It says:',
       };
     case 429:
-      return { title: 'Too many sign-ins at once', text: 'Wait a minute, then try again.' };
+      return { title: 'Too many requests', text: 'Nothing was done. Wait a moment, then try again:' };
     case 503:
       return {
         title: 'You cannot be signed in just now',
@@ -192,7 +231,13 @@ export function problemPage(
 <h1>${title}</h1>
 <p>${text}</p>
 ${quote !== undefined && html`<blockquote>${quote}</blockquote>`}
-<p><a class="button stretch" href="${action.target}">${action.label}</a></p>
+${continued(action)}
 </div>`,
   });
+}
+
+function continued({ label, target, fields }: Problem['action']): Html {
+  return fields === undefined
+    ? html`<p><a class="button stretch" href="${target}">${label}</a></p>`
+    : html`<form method="post" action="${target}">${Array.from(fields, ([name, value]) => hidden(name, value))}${button(label, undefined, 'stretch')}</form>`;
 }

@@ -6,8 +6,8 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValue } from '../../lib/header-list.ts';
-import { clientAddresses, type TrustedProxies } from '../../proxy/request/client-address.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
+import { SessionRequest, type SessionStages } from '../../proxy/session-request.ts';
 import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -16,6 +16,8 @@ const FORM_TIMEOUT = 10_000;
 
 export interface PortalRequest {
   readonly exchange: Exchange;
+  /** What the observers see of it. */
+  readonly observed: SessionRequest;
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -56,17 +58,18 @@ export function redirectTarget(next: string | null | undefined, otherwise = HOME
   return REDIRECT_TARGETS.find((target) => target === next) ?? otherwise;
 }
 
-export function readRequest(exchange: Exchange, trusted: TrustedProxies): PortalRequest {
-  const { target, headers, method, peerAddress } = exchange;
+export function readRequest(exchange: Exchange, stages: SessionStages): PortalRequest {
+  const { target, headers, method } = exchange;
   const end = target.indexOf('?');
+  const path = end === -1 ? target : target.slice(0, end);
+  const shownPath = path.startsWith(INVITATION_LINK) ? INVITATION_LINK : path;
+  const observed = new SessionRequest(exchange, shownPath, stages);
   const sessionID = cookieOf(headers, SESSION_COOKIE);
   const visitID = cookieOf(headers, VISIT_COOKIE);
   return {
-    exchange,
-    method,
-    path: end === -1 ? target : target.slice(0, end),
+    ...{ exchange, observed, method, path },
     query: new URLSearchParams(end === -1 ? '' : target.slice(end + 1)),
-    source: clientAddresses(peerAddress, headers, trusted)[0],
+    source: observed.sourceIPs[0],
     sessionID: isID(sessionID) ? sessionID : undefined,
     visitID: isID(visitID) ? visitID : undefined,
   };

@@ -4,14 +4,13 @@
  * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
  */
 
-import type { Exchange } from '../../lib/exchange.ts';
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import type { Refusal } from '../../proxy/delivery.ts';
+import type { SessionResponse } from '../../proxy/session-request.ts';
 import { STYLE_HASH } from './assets.ts';
 import type { Html } from './html.ts';
 
-export interface PortalResponse {
-  readonly status: number;
-  readonly headers: HeaderList;
+export interface PortalResponse extends Pick<SessionResponse, 'status' | 'headers' | 'refusal'> {
   readonly body: string | Buffer;
 }
 
@@ -36,11 +35,18 @@ const SECURITY_HEADERS: HeaderList = [
   ['Cache-Control', 'no-store'],
 ];
 
-export function page(status: number, content: Html, headers: readonly HeaderField[] = []): PortalResponse {
+/** @param refusal what the observers learn if the page refuses something */
+export function page(
+  status: number,
+  content: Html,
+  headers: readonly HeaderField[] = [],
+  refusal?: Refusal,
+): PortalResponse {
   return {
     status,
     headers: [['Content-Type', 'text/html; charset=utf-8'], ...headers],
     body: content.text,
+    ...(refusal && { refusal }),
   };
 }
 
@@ -49,10 +55,11 @@ export function seeOther(location: string, headers: readonly HeaderField[] = [])
   return { status: 303, headers: [['Location', location], ...headers], body: '' };
 }
 
-export function send({ method, response }: Exchange, { status, headers, body }: PortalResponse): void {
-  if (response.closed || response.headersSent) return;
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  response.writeHead(status, [...headers, ...SECURITY_HEADERS, ['Content-Length', String(bytes.length)]]);
-  if (method === 'HEAD') response.end();
-  else response.end(bytes);
+/** Every response passes it. */
+export function secured({ headers, body, ...rest }: PortalResponse): SessionResponse {
+  return {
+    ...rest,
+    headers: [...headers, ...SECURITY_HEADERS],
+    body: typeof body === 'string' ? Buffer.from(body) : body,
+  };
 }

@@ -3,6 +3,9 @@
  * tenancy mode, and the session holds the identity that it proved, never the credential. A Keystone token is
  * stored in the browser alone, sealed for this session. CWE-384 (session fixation).
  */
+import { hash } from 'node:crypto';
+import { signInOf } from '../../identity/owners.ts';
+import { asSession, type SessionUser } from '../../proxy/session-request.ts';
 import type { PortalContext } from './context.ts';
 import {
   clearCookie,
@@ -43,25 +46,24 @@ export interface SignIn {
  */
 export async function beginSession(
   { credential, issuer, projects, exchangeable, endsAt, next }: SignIn,
-  { source, sessionID }: PortalRequest,
-  { identities, sessions, sealer, clock, random, logger, sessionLifetime }: PortalContext,
+  { observed, source, sessionID }: PortalRequest,
+  context: PortalContext,
 ): Promise<PortalResponse> {
-  const identity = await identities.authenticate(credential, source);
+  const { identities, sessions, sealer, clock, random, sessionLifetime } = context;
+  const found = await identities.authenticate(credential, source);
+  const now = clock.now();
+  const identity = { ...found, signedInAt: signInOf(found, now) };
   const described = identities.describe(identity);
+  const id = newID(random);
+  await asSession(observed, { ...described, identity, session: nameOf(id) }, context);
   const session: Session = {
     identity,
     ...(issuer === undefined ? {} : { issuer }),
     projects,
-    expiresAt: Math.min(identity.expiresAt, endsAt ?? clock.now() + sessionLifetime),
+    expiresAt: Math.min(identity.expiresAt, endsAt ?? now + sessionLifetime),
   };
   if (sessionID !== undefined) await sessions.remove(sessionID);
-  const id = newID(random);
   if (!(await sessions.save(id, session, described))) throw sessionNotStored();
-  const { tenant, user } = described;
-  logger.info(
-    { user: user.username, tenant, source, issuer, project: identity.scope?.name },
-    endsAt === undefined ? 'signed in at the portal' : 'switched to another project at the portal',
-  );
   const canSwitch = exchangeable !== undefined && projects.some((other) => other.id !== identity.scope?.id);
   const sealed = canSwitch ? sealer.seal(exchangeable, sealedFor(id)) : '';
   return seeOther(redirectTarget(next), [
@@ -87,6 +89,21 @@ export function exchangeableToken(
 /** Sealed for one session, so that it is worthless after signing out. */
 function sealedFor(sessionID: string): string {
   return `keystone-token ${sessionID}`;
+}
+
+/** The user of a session, for the observers and the limiter. */
+export function userOf(
+  { identity }: Session,
+  { sessionID = '' }: PortalRequest,
+  { identities }: Pick<PortalContext, 'identities'>,
+): SessionUser {
+  const own = { ...identity, authenticator: 'portal' };
+  return { ...identities.describe(identity), identity: own, session: nameOf(sessionID) };
+}
+
+/** Names a session in the audit log. The id cannot be found from it: it has 256 random bits. */
+function nameOf(sessionID: string): string {
+  return hash('sha256', sessionID).slice(0, 16);
 }
 
 /** The session of the request's cookie. Its end is checked here as well as in the store. */

@@ -52,7 +52,7 @@ export async function signInWithPassword(
   const navigation = navigationOf(await currentSession(request, context), request, context);
   const showAgain = (status: number, message: string) => {
     const shown = { navigation, entered, next, flash: undefined, refusal: { message, details: undefined } };
-    return showForm(status, request, context, shown);
+    return { ...showForm(status, request, context, shown), refusal: { message } };
   };
 
   const field = (name: string) => entered.get(name) ?? '';
@@ -62,7 +62,8 @@ export async function signInWithPassword(
     return showAgain(422, 'Enter your user name, your password, and the domain your user belongs to.');
   if ([user, password, domain, project].some(({ length }) => length > MAX_LENGTH))
     return showAgain(422, `No value has more than ${MAX_LENGTH} characters.`);
-  const limited = limit.admit(source, JSON.stringify([domain, user].map(normalized)));
+  const tried = JSON.stringify([domain, user].map(normalized));
+  const limited = limit.admit(source, tried);
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-in attempts');
     throw tooManySignIns();
@@ -73,6 +74,7 @@ export async function signInWithPassword(
     logger.info({ source, refused: result.refused }, 'portal: Keystone refused a password');
     return showAgain(403, reasonOf(result.refused, keystone));
   }
+  limit.succeeded(tried);
   const credential = { kind: 'x-auth-token', token: result.token } as const;
   const { token: exchangeable, projects } = result;
   return beginSession({ credential, projects, exchangeable, next }, request, context);

@@ -4,20 +4,21 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { RequestOrigin } from '../../proxy/as-identity.ts';
+import { asSession, type OwnRequest, setUser } from '../../proxy/session-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { PortalContext } from './context.ts';
 import { clearCookie, FLASH_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { type Flash, flashCookie, flashOf } from './flash.ts';
+import { type Flash, flashCookie, flashOf, isFirstShown } from './flash.ts';
 import { type Content, type Html, html } from './html.ts';
 import { navigationOf } from './navigation.ts';
 import { layout } from './pages/layout.ts';
 import { type Forms, outcome } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
-import { notFound, staleForm } from './problem.ts';
+import { notFound, refusalBy, retryAfter, staleForm, tooManyForms } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
-import { currentSession } from './session.ts';
+import { currentSession, userOf } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
 
 export interface Visit<Source> extends Forms {
@@ -26,6 +27,8 @@ export interface Visit<Source> extends Forms {
   readonly session: Session;
   readonly request: PortalRequest;
   readonly context: PortalContext;
+  /** What the rows of lists have in their names; empty for all rows. */
+  readonly filter: string;
   /** How something is changed for this request. */
   readonly change: { readonly origin: RequestOrigin; readonly signal: AbortSignal };
 }
@@ -45,11 +48,13 @@ export interface PageContent {
 
 export interface UserPage<Source> {
   readonly path: string;
+  /** The request that is audited and charged for the page. */
+  readonly standsFor: (query: URLSearchParams) => OwnRequest;
   /** Without a source there is no page. */
   readonly sourceOf: (context: PortalContext) => Source | undefined;
   readonly show: (visit: Visit<Source>) => PageContent | Promise<PageContent>;
-  /** The actions of the page's forms, their fields `do`; a form with any other is refused. */
-  readonly actions?: readonly string[];
+  /** The request of each action of the page's forms, their fields `do`; a form with any other is refused. */
+  readonly actions?: Readonly<Record<string, (form: URLSearchParams, query: URLSearchParams) => OwnRequest>>;
   /**
    * Does what a form asks for; a StatusError is shown above the form.
    *
@@ -62,30 +67,57 @@ export interface UserPage<Source> {
 
 type Handle = (request: PortalRequest, context: PortalContext) => Promise<PortalResponse>;
 
+/** The fields of a page's query that count; the target of its forms has no other. */
+const QUERY = ['namespace', 'name'] as const;
+/** Characters of one of them: no name in Kubernetes has more. */
+const MAX_QUERY = 253;
+
+function queryOf({ query }: PortalRequest): URLSearchParams {
+  const counted = new URLSearchParams();
+  for (const field of QUERY) {
+    const value = query.get(field);
+    if (value) counted.set(field, value.slice(0, MAX_QUERY));
+  }
+  return counted;
+}
+
 /** @returns the path with its handlers */
 export function userPage<Source>({
   path,
+  standsFor,
   sourceOf,
   show,
-  actions = [],
+  actions = {},
   act,
   headers = [],
 }: UserPage<Source>): [path: string, handlers: { readonly GET: Handle; readonly POST?: Handle }] {
   function visitOf(request: PortalRequest, context: PortalContext, session: Session): Visit<Source> {
     const source = sourceOf(context);
     if (source === undefined) throw notFound();
+    const query = queryOf(request);
     return {
       ...{ source, identity: session.identity, session, request, context },
       change: {
-        origin: { auditID: context.random.uuid(), clientAddress: request.source },
+        origin: { auditID: request.observed.auditID, clientAddress: request.source },
         signal: request.exchange.signal,
       },
-      target: request.exchange.target,
+      target: query.size === 0 ? path : `${path}?${query.toString()}`,
+      filter: query.get('name') ?? '',
       formToken: context.formTokens.issue(request.sessionID ?? '', path),
       flash: flashOf(request, context),
       entered: new URLSearchParams(),
       refusal: undefined,
     };
+  }
+
+  /** @throws PortalProblem that keeps the form if a rate is exceeded */
+  async function admitForm(visit: Visit<Source>, own: OwnRequest, form: URLSearchParams): Promise<void> {
+    const { session, request, context, target } = visit;
+    try {
+      await asSession(request.observed, userOf(session, request, context), context, own);
+    } catch (error) {
+      throw error instanceof StatusError ? tooManyForms(error, request, target, form) : error;
+    }
   }
 
   async function render(visit: Visit<Source>): Promise<Html> {
@@ -108,27 +140,30 @@ ${main}`,
     const session = await currentSession(request, context);
     if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
+    const isPaid = visit.flash !== undefined && isFirstShown(request, context);
+    const user = userOf(session, request, context);
+    await asSession(request.observed, user, context, standsFor(request.query), isPaid);
     return page(200, await render(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
   }
   if (act === undefined) return [path, { GET }];
 
   const POST: Handle = async (request, context) => {
     const { form, session } = await readOwnForm(request, context, path);
-    const { target } = request.exchange;
-    if (session === undefined) return toSignIn(request, redirectTarget(target, path));
+    if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
+    const action = form.get('do') ?? '';
+    const asked = Object.hasOwn(actions, action) ? actions[action]?.(form, request.query) : undefined;
+    await admitForm(visit, asked ?? standsFor(request.query), form);
     try {
-      if (!actions.includes(form.get('do') ?? '')) throw mistake('This form is not known here.');
+      if (asked === undefined) throw mistake('This form is not known here.');
       const flash = await act(form, visit);
-      const { username } = context.identities.describe(session.identity).user;
-      const done = { path, action: form.get('do'), user: username, source: request.source };
-      context.logger.info(done, 'portal: a form was done');
-      return seeOther(target, [...headers, flashCookie(flash, request, context)]);
+      return seeOther(visit.target, [...headers, flashCookie(flash, request, context)]);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const refused = { ...visit, flash: undefined, entered: form, refusal: error };
-      context.logger.info({ path, code: error.code, cause: error.cause }, `portal: ${error.message}`);
-      return page(error.http === 401 ? 403 : error.http, await render(refused));
+      const { auditID } = request.observed;
+      const status = error.http === 401 ? 403 : error.http;
+      return page(status, await render(refused), retryAfter(error, auditID), refusalBy(error, auditID));
     }
   };
   return [path, { GET, POST }];
@@ -146,9 +181,10 @@ export function mistake(text: string): StatusError {
 export async function readOwnForm(request: PortalRequest, context: PortalContext, action: string) {
   const { exchange, sessionID } = request;
   const { formTokens, origin, clock } = context;
+  const session = await currentSession(request, context);
+  if (session !== undefined) setUser(request.observed, userOf(session, request, context));
   if (!isFromOwnPage(exchange.headers, origin)) throw staleForm();
   const form = await readForm(request, clock);
-  const session = await currentSession(request, context);
   if (session !== undefined && !formTokens.verify(form.get('token'), sessionID, action)) throw staleForm();
   return { form, session };
 }

@@ -11,6 +11,7 @@ import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import type { Controller, Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
@@ -94,7 +95,7 @@ function publishingOptions(
           matchesPattern(one.names, name),
       ),
   };
-  return { objects: createObjects(fetcher), rules, configuration: section, withdraw };
+  return { objects: createObjects(fetcher, STONEGATE_ACCOUNT), rules, configuration: section, withdraw };
 }
 
 /** All built-in kinds may have copies. */

@@ -8,6 +8,7 @@ import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
@@ -55,7 +56,7 @@ export function createQuotaController(
     fingerprint: [quota, tenancy],
     uses: [upstream, keystoneQuota],
     create() {
-      const objects = createObjects(upstream);
+      const objects = createObjects(upstream, STONEGATE_ACCOUNT);
       const place = operatorPlace(quota, tenancy);
       const changes = { wake: () => {} };
       const quotas = new StoredQuotas(runtime);
@@ -179,7 +180,7 @@ export function createQuotaRules(
   const { quota, tenancy } = loaded.configuration;
   if (quota === undefined || upstream === undefined) return [];
   const { clock } = runtime;
-  const objects = createObjects(upstream);
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
   const { reservations, namespaceQuotas } = generation.component(DECISIONS, {
     fingerprint: [quota, tenancy],
     uses: [upstream],

@@ -44,9 +44,9 @@ export class TokenBatch {
   #tokens = 0;
   /** When the command was sent that gave the tokens. */
   #takenAt = Number.NEGATIVE_INFINITY;
-  /** Tokens that were spent without Redis and would not be refilled yet. */
+  /** Tokens that were spent without Redis, the first of them at `#owedSince`. */
   #owed = 0;
-  #owedAt = 0;
+  #owedSince = 0;
   /** What was missing in each account when Redis was last asked; nothing is known before. */
   #debts: readonly number[] = [];
   #debtsAt = Number.NEGATIVE_INFINITY;
@@ -86,14 +86,8 @@ export class TokenBatch {
 
   /** Tokens that were spent without Redis: its accounts are charged with the next command. */
   owe(cost: number): void {
-    this.#owed = this.#owes(this.#options.clock.now()) + cost;
-  }
-
-  #owes(now: number): number {
-    const refilled = (this.#slowest * Math.max(0, now - this.#owedAt)) / 1_000;
-    this.#owed = Math.max(0, this.#owed - refilled);
-    this.#owedAt = now;
-    return this.#owed;
+    if (this.#owed === 0) this.#owedSince = this.#options.clock.now();
+    this.#owed += cost;
   }
 
   /**
@@ -140,18 +134,20 @@ export class TokenBatch {
     const isOver = !this.#isAlive(askedAt);
     if (isOver) this.#tokens = 0;
     const held = this.#tokens;
-    const owed = this.#owes(askedAt);
+    const owed = this.#owed;
+    const owedFor = owed === 0 ? 0 : Math.max(0, askedAt - this.#owedSince);
     const waiting = this.#waiting.map((one) => (isOver ? { ...one, cost: one.cost + one.own, own: 0 } : one));
     this.#waiting = [];
     const costs = waiting.map(({ cost }) => cost);
     const wanted = Math.max(0, this.#expected(costs, askedAt) - held);
-    const grant = await this.#options.take({ costs, wanted, held, owed });
+    const grant = await this.#options.take({ costs, wanted, held, owed, owedFor });
     // The shares must not be full when Redis is lost.
     for (const { share, key } of this.#options.budgets) share.drain(key, this.#spent);
     this.#spent = 0;
     if (grant === undefined) this.#lose(waiting);
     else {
-      this.#owed = Math.max(0, this.#owed - owed);
+      this.#owed -= owed;
+      this.#owedSince = askedAt;
       this.#settle(waiting, grant, askedAt);
     }
     this.#isAsking = false;

@@ -17,26 +17,31 @@ export const TOKEN_LIFE = 400;
 
 /**
  * The costs that the accounts can pay are paid, in their order. Then up to `wanted` tokens are given in
- * advance, but at most half of what is left. An unreadable key begins full. A TAT beyond an empty account's
- * is from a former limit, or Redis' clock was set back: the account counts as empty. A TAT may be rounded up
- * by 2 µs.
+ * advance, but at most half of what is left. What was spent without Redis is charged as at the time when the
+ * first of it was spent, and takes at most one burst more than an empty account has. A TAT beyond that is from a
+ * former limit, or Redis' clock was set back: the account counts as empty. An unreadable key begins full. A TAT
+ * may be rounded up by 2 µs.
  */
 const TEXT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local life, owed, held, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local life, owed, owedFor = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local held, wanted = tonumber(ARGV[4]), tonumber(ARGV[5])
 local interval, burst, tat = {}, {}, {}
 local garbage, available = 0, math.huge
 for i, key in ipairs(KEYS) do
-  interval[i], burst[i] = tonumber(ARGV[3 + 2 * i]), tonumber(ARGV[4 + 2 * i])
+  interval[i], burst[i] = tonumber(ARGV[4 + 2 * i]), tonumber(ARGV[5 + 2 * i])
   local stored = redis.pcall('GET', key)
   local number = type(stored) == 'string' and stored:match('^%d+$') and tonumber(stored)
   if stored and not number then garbage = garbage + 1 end
-  tat[i] = math.min(math.max(number or now, now) + owed * interval[i], now + burst[i] * interval[i])
+  local full = burst[i] * interval[i]
+  if number and number > now + 2 * full then number = now + full end
+  local charged = math.max(number or 0, now - owedFor) + owed * interval[i]
+  tat[i] = math.min(math.max(charged, now), now + 2 * full)
   available = math.min(available, math.floor(burst[i] - math.max(tat[i] - now - 2, 0) / interval[i]))
 end
 local paid, refused = 0, false
-for a = 5 + 2 * #KEYS, #ARGV do
+for a = 6 + 2 * #KEYS, #ARGV do
   local cost = tonumber(ARGV[a])
   if paid + cost <= available then paid = paid + cost else refused = true end
 end
@@ -80,6 +85,8 @@ export interface TokenRequest {
   readonly held: number;
   /** Tokens that the process has spent without Redis. */
   readonly owed: number;
+  /** Milliseconds since it spent the first of these. */
+  readonly owedFor: number;
 }
 
 export interface TokenGrant {
@@ -101,10 +108,10 @@ export async function takeTokens(
   store: Pick<SharedStore, 'run'>,
   keys: readonly string[],
   rates: readonly Rate[],
-  { costs, wanted, held, owed }: TokenRequest,
+  { costs, wanted, held, owed, owedFor }: TokenRequest,
 ): Promise<TokenGrant | undefined> {
   const accounts = rates.flatMap(({ perSecond, burst }) => [1_000_000 / perSecond, burst]);
-  const values = [TOKEN_LIFE * 1_000, owed, held, wanted, ...accounts, ...costs];
+  const values = [TOKEN_LIFE * 1_000, owed, owedFor * 1_000, held, wanted, ...accounts, ...costs];
   const reply = await store.run(TOKEN_SCRIPT, keys, values);
   if (!Array.isArray(reply) || !reply.every((part) => typeof part === 'number')) return undefined;
   const [available = 0, extra = -1, garbage = 0, ...debts] = reply;

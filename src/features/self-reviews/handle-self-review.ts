@@ -23,7 +23,7 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { RulesTrust } from '../../rbac/access-index.ts';
 import { isGranted, withGrantedRules } from '../../tenancy/self-review.ts';
 import type { Route, TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { indexedRules, type RulesStatus } from './indexed-rules.ts';
+import { indexedRules, MAX_RULES_BYTES, type RulesStatus, TOO_MANY } from './indexed-rules.ts';
 import {
   type AccessQuestion,
   accessQuestion,
@@ -173,24 +173,24 @@ async function answerRules(
   const rules =
     response.status === 201
       ? rulesIn(response)
-      : (indexedRules(outgoing, namespace, mode, indexed) ?? UNKNOWN_RULES);
+      : (indexedRules(outgoing, namespace, mode, indexed) ?? unknownRules(NOT_TOLD));
   const place = { namespace, tenant: mode.reviewTenant(tenant) ?? '' };
   const status = withGrantedRules(scopedRules(rules, identity.accessToken, place));
   return jsonResponse(201, { ...review, spec: {}, status });
 }
 
-const UNKNOWN_RULES: RulesStatus = {
-  resourceRules: [],
-  nonResourceRules: [],
-  incomplete: true,
-  evaluationError:
-    'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants',
-};
+const NOT_TOLD =
+  'this user may not create selfsubjectrulesreviews, so the API server does not tell its rules; the list holds only what Stonegate itself grants';
+
+function unknownRules(evaluationError: string): RulesStatus {
+  return { resourceRules: [], nonResourceRules: [], incomplete: true, evaluationError };
+}
 
 const RULES_REVIEW = z.object({ status: z.custom<RulesStatus>(isRulesStatus) });
 
 /** @throws StatusError UpstreamUnavailable for a response that is no review */
 function rulesIn({ body }: UpstreamResponse): RulesStatus {
+  if (body.length > MAX_RULES_BYTES) return unknownRules(TOO_MANY);
   const review = parseJSON(body.toString('utf8'), RULES_REVIEW);
   if (review !== undefined) return review.status;
   throw new StatusError('UpstreamUnavailable', 'the API server answered a rules review with something else');

@@ -38,9 +38,9 @@ export function indexedRules(
   const roles = new Set<StoredRole>();
   for (const { role } of grantsOf(trust.access.index.objectsOf(home), subject, namespace, missing))
     roles.add(role);
-  let left = MAX_CHARACTERS;
+  let left = MAX_RULES_BYTES;
   const known = [...roles].filter(({ rules }) => {
-    left -= JSON.stringify(rules).length;
+    if (left >= 0) left -= JSON.stringify(rules).length;
     return left >= 0;
   });
   const incompleteReason = left < 0 ? TOO_MANY : incompleteRulesReason(home, { namespace }, trust);
@@ -56,8 +56,8 @@ export function indexedRules(
   };
 }
 
-/** Characters of JSON. */
-const MAX_CHARACTERS = 1024 * 1024;
+/** Of JSON that one review holds. */
+export const MAX_RULES_BYTES = 1024 * 1024;
 export const TOO_MANY = "the user's rules in the namespace are more than one review holds";
 /** Missing roles that are named at most. */
 const MAX_MISSING = 100;

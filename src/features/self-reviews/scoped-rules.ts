@@ -5,7 +5,13 @@
 import type { NonResourceRule } from '../../kubernetes/authorization-v1.ts';
 import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { TokenScope } from '../../kubernetes/token-scope.ts';
-import { createRulesBudget, createScopeCut, TOO_WIDE } from '../../rbac/scoped-rules.ts';
+import {
+  createRulesBudget,
+  createScopeCut,
+  type RulesBudget,
+  TOO_WIDE,
+  take,
+} from '../../rbac/scoped-rules.ts';
 import { aggregated, type RulesStatus, resourceRuleOf, TOO_MANY } from './indexed-rules.ts';
 
 /** A wildcard that stands for more than the scope allows is replaced with the kinds that are known. */
@@ -18,6 +24,7 @@ export function scopedRules(
   const { resourceRules, nonResourceRules, incomplete, evaluationError = '' } = status;
   const budget = createRulesBudget();
   const rules = resourceRules.flatMap(createScopeCut(scope, place, budget));
+  const paths = nonResourceRules.flatMap((rule) => scopedPaths(rule, scope, budget));
   const errors = [
     evaluationError,
     budget.isTooWide ? TOO_WIDE : '',
@@ -25,14 +32,23 @@ export function scopedRules(
   ].filter((error) => error !== '');
   return {
     resourceRules: rules.flatMap(resourceRuleOf),
-    nonResourceRules: nonResourceRules.flatMap((rule) => scopedPaths(rule, scope)),
+    nonResourceRules: paths,
     incomplete: incomplete || budget.isTooWide || budget.isExceeded,
     ...(errors.length > 0 && { evaluationError: aggregated(errors) }),
   };
 }
 
-function scopedPaths({ verbs, nonResourceURLs = [] }: NonResourceRule, scope: TokenScope): NonResourceRule[] {
+/** What it costs to judge a verb on a path. */
+const PATH_COST = 32;
+
+function scopedPaths(
+  { verbs, nonResourceURLs = [] }: NonResourceRule,
+  scope: TokenScope,
+  budget: RulesBudget,
+): NonResourceRule[] {
+  const characters = verbs.join().length;
   return nonResourceURLs.flatMap((path) => {
+    if (!take(budget, PATH_COST * verbs.length + characters + path.length)) return [];
     const allowed = verbs.filter((verb) => scope.allows({ verb, path }));
     return allowed.length === 0 ? [] : [{ verbs: allowed, nonResourceURLs: [path] }];
   });

@@ -17,7 +17,7 @@ const ruleSchema = z.strictObject({
   verbs: names,
   apiGroups: listOf(z.string()),
   resources: names,
-  namespaces: names.describe('`*` is every namespace, and what is in none.'),
+  namespaces: names.describe('`*` is what tenant/LEVEL covers.'),
   resourceNames: names.exactOptional(),
 });
 

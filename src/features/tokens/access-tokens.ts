@@ -4,10 +4,11 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { type Owners, ownerKey } from '../../identity/owners.ts';
+import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
 import { kubernetesIdentity } from '../../proxy/identity-source.ts';
@@ -26,12 +27,13 @@ import {
 } from './access-token-v1alpha1.ts';
 import { givenScopes, type ScopeSpec, scopeNotes, scopeProblem } from './scope.ts';
 import { blockOf, endOf, type TokenCheckOptions } from './token-authenticator.ts';
-import { type AccessToken, readToken, type TokenStore } from './token-store.ts';
+import { type AccessToken, identityOf, readToken, type TokenStore } from './token-store.ts';
 import { longestLife } from './tokens-configuration.ts';
 
 export interface AccessTokensOptions extends TokenCheckOptions {
   readonly store: TokenStore;
-  readonly objects: Objects;
+  /** The API server, charged to the tenant. */
+  readonly objectsOf: (tenant: TenantName) => Objects;
   readonly place: Place;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>;
@@ -44,20 +46,30 @@ const MAX_TOKENS = 100;
 const MAX_ENDED = 200;
 /** Secrets of one token that count at a time: a script that rotates in a loop stops here. */
 const MAX_SECRETS = 8;
+/** Milliseconds until every token that was made is in the store. */
+const ARRIVAL = 10_000;
 const ATTEMPTS = 4;
 
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 /** The functions that write also throw a StatusError for what the API server refuses. */
 export function createAccessTokens(options: AccessTokensOptions) {
-  const { store, objects, place, owners, mode, random, clock, lifetimes } = options;
+  const { store, objectsOf, place, owners, mode, random, clock, lifetimes } = options;
+  /** Tokens that are being made, and that may not be in the store yet, by id. */
+  const made = new Map<string, { readonly owner: string; readonly until: number }>();
 
   function shown(token: AccessToken, secret?: string): ShownToken {
     const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
     const ended = endOf(token, clock.now());
     const blocked = blockOf(token, lifetimes);
     const reason = ended?.reason ?? blocked;
-    const notes = scopeNotes(token);
+    const countsUntil = owners.countsUntil({ identity: identityOf(token), signedInAt: token.signedInAt });
+    const notes = [
+      ...scopeNotes(token),
+      ...(countsUntil < expiresAt
+        ? [`Without another sign-in of yours it works until ${timestamp(countsUntil)}.`]
+        : []),
+    ];
     return {
       metadata: { name: id, uid, creationTimestamp: timestamp(createdAt) },
       spec: {
@@ -78,9 +90,12 @@ export function createAccessTokens(options: AccessTokensOptions) {
     };
   }
 
+  function keyOf(identity: Identity): string {
+    return ownerKey(identity, mode.tenantOf(identity));
+  }
+
   function owned(identity: Identity): AccessToken[] {
-    const tenant = mode.tenantOf(identity);
-    return [...store.ofOwner(ownerKey(identity))].filter((token) => token.tenant === tenant);
+    return [...store.ofOwner(keyOf(identity))];
   }
 
   function named(identity: Identity, name: string): AccessToken {
@@ -91,10 +106,12 @@ export function createAccessTokens(options: AccessTokensOptions) {
 
   /** Changes the stored object as it is now; a concurrent change is read and changed again. */
   async function change(
+    identity: Identity,
     { id }: AccessToken,
     apply: (spec: StoredTokenSpec) => StoredTokenSpec,
     signal: AbortSignal,
   ): Promise<AccessToken> {
+    const objects = objectsOf(mode.tenantOf(identity));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
       const { data } = storedTokenSchema.safeParse(object);
@@ -106,11 +123,25 @@ export function createAccessTokens(options: AccessTokensOptions) {
     throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
   }
 
-  /** What ended first is not listed any longer if there is too much of it. */
-  async function makeRoom(identity: Identity, now: number, signal: AbortSignal): Promise<void> {
+  /** How many of the owner's tokens are not in the store yet. */
+  function arriving(owner: string, now: number): number {
+    for (const [id, { until }] of made) if (now >= until || store.get(id) !== undefined) made.delete(id);
+    return [...made.values()].filter((one) => one.owner === owner).length;
+  }
+
+  /**
+   * What ended first is not listed any longer if there is too much of it.
+   *
+   * @param id of the token that is made
+   */
+  async function makeRoom(identity: Identity, id: string, now: number, signal: AbortSignal): Promise<void> {
+    const objects = objectsOf(mode.tenantOf(identity));
+    const owner = keyOf(identity);
     const all = owned(identity).map((token) => ({ token, endedAt: endOf(token, now)?.at }));
     const live = all.filter(({ endedAt }) => endedAt === undefined);
-    if (live.length >= MAX_TOKENS) throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+    if (live.length + arriving(owner, now) >= MAX_TOKENS)
+      throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
+    made.set(id, { owner, until: now + ARRIVAL });
     const ended = all.filter((one) => !live.includes(one));
     ended.sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0));
     for (const { token } of ended.slice(MAX_ENDED)) await deleteToken(objects, place, token, signal);
@@ -119,9 +150,10 @@ export function createAccessTokens(options: AccessTokensOptions) {
   return {
     /** The longest life of a token with these scopes, in milliseconds. */
     longestLife: (spec: ScopeSpec): number => longestLife(spec, lifetimes),
-    /** The user's tokens, the newest first. */
+    /** The user's tokens, the newest first; for an access token, those of its own scopes. */
     list: (identity: Identity): readonly ShownToken[] =>
       owned(identity)
+        .filter((token) => isWithin(identity, token))
         .sort((one, other) => other.createdAt - one.createdAt)
         .map((token) => shown(token)),
     /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
@@ -131,17 +163,19 @@ export function createAccessTokens(options: AccessTokensOptions) {
       const { tenant, user } = kubernetesIdentity(owner, mode);
       const now = clock.now();
       const { accessToken } = identity;
-      const expiresAt = Math.min(now + lifetime, accessToken ? identity.expiresAt : Number.POSITIVE_INFINITY);
+      const expiresAt = Math.min(now + lifetime, latestEnd(identity));
       assertWithin(identity, spec, expiresAt);
-      await makeRoom(identity, now, signal);
       const { id, text, digest } = newSecret('sgt_', random);
+      await makeRoom(identity, id, now, signal);
       const { expirationSeconds: _, ...given } = spec;
       const stored: StoredTokenSpec = {
         ...given,
         tenant,
         owner: user.username,
         identity: JSON.stringify(owner),
-        signedIn: timestamp(accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : now),
+        signedIn: timestamp(
+          accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : signInOf(identity, now),
+        ),
         expires: timestamp(expiresAt),
         secrets: [{ digest }],
       };
@@ -151,7 +185,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
         metadata: { name: id },
         spec: stored,
       };
-      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
+      const token = readStored(await objectsOf(tenant).create(STORED_TOKENS, place, object, signal));
       // With 41 random bits, an id is hardly ever taken.
       if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
@@ -175,6 +209,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
       const { text, digest } = newSecret('sgt_', random, token.id);
       const until = now + overlapSeconds * 1_000;
       const changed = await change(
+        identity,
         token,
         (spec) => {
           if (spec.revoked !== undefined) throw invalid('the access token is revoked');
@@ -184,11 +219,14 @@ export function createAccessTokens(options: AccessTokensOptions) {
       );
       return shown(changed, text);
     },
-    /** @throws StatusError NotFound */
+    /** @throws StatusError NotFound, AccessDenied */
     async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
       const token = named(identity, name);
+      assertWithin(identity, token);
       const revoked = { at: timestamp(clock.now()), reason: 'revoked by its owner' };
-      return shown(await change(token, (spec) => ({ ...spec, revoked: spec.revoked ?? revoked }), signal));
+      return shown(
+        await change(identity, token, (spec) => ({ ...spec, revoked: spec.revoked ?? revoked }), signal),
+      );
     },
   };
 }
@@ -240,15 +278,24 @@ function checkedLifetime(spec: AccessTokenSpec, lifetimes: TokenCheckOptions['li
   return expirationSeconds * 1_000;
 }
 
-/** A token makes no token, and no secret, that may do more than itself, or for longer. */
-function assertWithin({ accessToken, expiresAt }: Identity, spec: ScopeSpec, end: number): void {
-  if (accessToken === undefined) return;
-  const isWithin = givenScopes(spec).every((scope) => accessToken.has(scope)) && end <= expiresAt;
-  if (!isWithin)
-    throw new StatusError(
-      'AccessDenied',
-      `the access token ${accessToken.id} can make and rotate only tokens of its own scopes that end no later: ${accessToken.text}`,
-    );
+/** Whether the identity is no access token's, or that of one with all these scopes. */
+function isWithin({ accessToken }: Identity, spec: ScopeSpec): boolean {
+  return accessToken === undefined || givenScopes(spec).every((scope) => accessToken.has(scope));
+}
+
+/**
+ * A token makes no token, and no secret, that may do more than itself, or for longer, and revokes none that
+ * may do more.
+ *
+ * @param end of what is made, in milliseconds since the epoch
+ */
+function assertWithin(identity: Identity, spec: ScopeSpec, end = 0): void {
+  const { accessToken, expiresAt } = identity;
+  if (accessToken === undefined || (isWithin(identity, spec) && end <= expiresAt)) return;
+  throw new StatusError(
+    'AccessDenied',
+    `the access token ${accessToken.id} can revoke only tokens of its own scopes, and make and rotate only those that end no later: ${accessToken.text}`,
+  );
 }
 
 /** kubectl shows nothing but the causes. */

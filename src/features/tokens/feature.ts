@@ -9,9 +9,12 @@ import type { Informer } from '../../kubernetes/informer.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import { createTenantNamespaces } from '../../rbac/tenant-namespaces.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
@@ -44,6 +47,8 @@ export interface TokensOptions {
   readonly owners: Owners;
   readonly streams: StreamRegistry;
   readonly bodies: OwnBodyOptions;
+  /** Undefined if the configuration has no RBAC index. */
+  readonly access: AccessIndex | undefined;
 }
 
 export interface ConfiguredTokens {
@@ -64,14 +69,13 @@ export const WITHOUT_TOKENS: Feature = {
 /** @returns undefined without the section `tokens` */
 export function createTokens(
   build: FeatureBuild,
-  { mode, owners, streams, bodies }: TokensOptions,
+  { mode, owners, streams, bodies, access }: TokensOptions,
 ): ConfiguredTokens | undefined {
   const { loaded, runtime, provisioningUpstream: upstream } = build;
   const { tokens: section, tenancy } = loaded.configuration;
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
   const place = operatorPlace(section, tenancy);
-  const objects = createObjects(upstream);
   const known = createComponentWithInformers(build, KNOWN_TOKENS, upstream, {
     fingerprint: [place],
     create() {
@@ -86,16 +90,27 @@ export function createTokens(
     },
   });
   const { store, informer } = known;
-  const { upkeep, used } = createTokenUpkeep({ ...runtime, store, objects, place, owners });
+  const { upkeep, used } = createTokenUpkeep({
+    ...{ ...runtime, store, place, owners },
+    objects: createObjects(upstream, STONEGATE_ACCOUNT),
+  });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const tokens = createAccessTokens({ ...checks, random, objects, place, mode });
+  const namespacesOf = createTenantNamespaces(access);
+  const tokens = createAccessTokens({
+    ...{ ...checks, random, place, mode },
+    objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
+  });
   return {
     tokens,
-    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used }),
+    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used, namespacesOf }),
     feature: {
       authorizers: [
-        createScopeAuthorizer({ store, mode, signedIn: ({ identity }) => upkeep.signedIn(identity) }),
+        createScopeAuthorizer({
+          store,
+          mode,
+          signedIn: ({ identity, tenant }) => upkeep.signedIn(identity, tenant),
+        }),
       ],
       ownResources: tokenResources(tokens, bodies),
     },

@@ -79,7 +79,7 @@ function mayCreate({ info, exchange }: Pick<AuthorizationAttributes, 'info' | 'e
 
 function isFilterable(question: Question, scope: TokenScope): boolean {
   if ('path' in question) return false;
-  const { verb, namespace, name, subresource } = question;
+  const { verb, namespace, subresource } = question;
   const isList = verb === 'list' || verb === 'watch';
-  return isList && namespace === '' && name === '' && subresource === '' && scope.allowsSomewhere(question);
+  return isList && namespace === '' && subresource === '' && scope.allowsSomewhere(question);
 }

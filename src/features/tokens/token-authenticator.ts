@@ -11,6 +11,7 @@ import { digestOfSecret, idOfSecret } from '../../identity/secret-token.ts';
 import type { Informer } from '../../kubernetes/informer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import type { createTenantNamespaces } from '../../rbac/tenant-namespaces.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { createTokenScope, scopeProblem } from './scope.ts';
@@ -36,6 +37,8 @@ export interface TokenAuthenticatorOptions extends TokenCheckOptions {
   readonly informer: Readonly<Pick<Informer<never>, 'failingSince' | 'provenAt'>>;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
+  /** What tenants have if the API server knows none. */
+  readonly namespacesOf: ReturnType<typeof createTenantNamespaces>;
   readonly used: (token: AccessToken) => void;
 }
 
@@ -48,10 +51,10 @@ const digestOf = memoizeByReference(({ token }: TokenCredential) => {
 });
 
 export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Authenticator {
-  const { store, informer, owners, mode, clock, used } = options;
+  const { store, informer, owners, clock, used } = options;
   const blockedBecause = memoizeByReference((token: AccessToken) => blockOf(token, options.lifetimes));
   const scopedOf = memoizeByReference((token: AccessToken) =>
-    memoizeByReference((owner: Identity) => withScope(token, owner, mode)),
+    memoizeByReference((owner: Identity) => withScope(token, owner, options)),
   );
 
   function accept(token: AccessToken, digest: Buffer): Promise<Identity> | Identity {
@@ -138,16 +141,16 @@ const CLOCK_DIFFERENCE = 60_000;
 function withScope(
   token: AccessToken,
   owner: Identity,
-  { tenantOf, reviewTenant }: TokenAuthenticatorOptions['mode'],
+  { mode, namespacesOf }: Pick<TokenAuthenticatorOptions, 'mode' | 'namespacesOf'>,
 ): Identity {
-  const tenant = tenantOf(owner);
+  const tenant = mode.tenantOf(owner);
   if (tenant !== token.tenant)
     throw unauthorized(
       `the owner of the access token ${token.id} is not of the tenant ${token.tenant} any more`,
     );
   return {
     ...owner,
-    accessToken: createTokenScope(token.id, token, reviewTenant(tenant) ?? ''),
+    accessToken: createTokenScope(token.id, token, mode.reviewTenant(tenant) ?? namespacesOf(tenant)),
     expiresAt: token.expiresAt,
     auditAnnotations: { ...owner.auditAnnotations, [TOKEN_ANNOTATION]: token.id },
   };

@@ -165,7 +165,7 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     createdAt,
     tenant: shared(tenant),
     owner,
-    ownerKey: ownerKey(identity),
+    ownerKey: ownerKey(identity, tenant),
     identityText,
     signedInAt: parseTimestamp(status.signIn?.at ?? spec.signedIn) ?? 0,
     description,

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { ObservedRequest, RequestObserver } from '../../observability/request-observer.ts';
-import { requestClass } from '../../proxy/request/request-class.ts';
+import { type RequestClass, requestClass } from '../../proxy/request/request-class.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { NONE, type Usage } from './usage-v1alpha1.ts';
 
@@ -36,7 +36,7 @@ export class RequestUsage implements RequestObserver {
   responseComplete(request: ObservedRequest): void {
     const usage = this.#accountOf(request);
     if (request.outcome?.code !== undefined) usage.refusals += 1;
-    if (request.info !== undefined) usage[`${requestClass(request.info)}Requests`] += 1;
+    usage[`${classOf(request)}Requests`] += 1;
     const stream = this.#streams.get(request);
     if (stream !== undefined) {
       charge(usage, request, stream, this.#clock.now());
@@ -58,6 +58,12 @@ export class RequestUsage implements RequestObserver {
     const name = tenant === undefined || tenant === NO_TENANT ? NONE : tenant;
     return this.#usageOf(name, (scope?.kind === 'project' ? scope.id : undefined) ?? NONE);
   }
+}
+
+/** A request that was refused before its path was parsed has the class of its method. */
+function classOf({ info, exchange }: ObservedRequest): RequestClass {
+  if (info !== undefined) return requestClass(info);
+  return exchange.method === 'GET' || exchange.method === 'HEAD' ? 'get' : 'write';
 }
 
 function charge(usage: Usage, { exchange }: ObservedRequest, charged: Charged, now: number): void {

@@ -34,8 +34,11 @@ export function createUsageRecords(sink: AuditSink, process: string) {
 
   return (rows: Iterable<ProjectUsage>, { from, to }: Period, final: boolean): void => {
     const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    for (const { tenant, project, usage } of rows)
-      writeLine('UsageRecord', { ...period, tenant, project, usage: written(usage) });
+    for (const { tenant, project, usage: exact } of rows) {
+      const usage = written(exact);
+      // A namespace in which nothing runs has a row too.
+      if (Object.keys(usage).length > 0) writeLine('UsageRecord', { ...period, tenant, project, usage });
+    }
     writeLine('UsageHeartbeat', { ...period, ...(final && { final }) });
   };
 }

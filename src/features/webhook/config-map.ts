@@ -4,6 +4,7 @@
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
 import type { ConfigMapReference } from '../../config/configuration.ts';
+import { formatProblem } from '../../config/problem.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
@@ -55,7 +56,7 @@ export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): Conf
       if (found === content) return;
       const read = options.read(found);
       if (!read.ok) {
-        refuse(read.problems);
+        refuse(read.problems.map((problem) => formatProblem({ file: key, ...problem })));
         return;
       }
       current = { value: read.value };

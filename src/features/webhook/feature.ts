@@ -15,6 +15,7 @@ import { createKeystoneGroupNames, type KeystoneGroupNames } from '../../identit
 import { placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
@@ -157,7 +158,8 @@ function createSync(
     create: () =>
       createProjectSynchronizer({
         ...build.runtime,
-        objects: createObjects(fetcher),
+        objectsOf: ({ tenant }) =>
+          createObjects(fetcher, tenant === undefined ? STONEGATE_ACCOUNT : { kind: 'tenant', tenant }),
         rules: () => inForce().syncRules?.current,
         placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
       }),

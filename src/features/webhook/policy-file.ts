@@ -3,7 +3,8 @@
  * request time is a problem here: an unknown key may be a mistyped restriction.
  */
 import { z } from 'zod';
-import { formatPath, formatProblem, problemsOfIssue } from '../../config/problem.ts';
+import { formatPath, type Problem, problemsOfIssue } from '../../config/problem.ts';
+import { jsonMistake } from '../../lib/json-mistake.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 
@@ -19,10 +20,9 @@ export interface ResourcePermission {
   readonly verbs: ReadonlySet<string>;
 }
 
-/** Each problem names its path in the document. */
 export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const strings = z.array(z.string());
 const names = strings.nullish().transform((list) => new Set(list ?? []));
@@ -104,7 +104,8 @@ export function readPolicy(content: string): ParseResult<KeystonePolicy> {
     return checked(z.array(entry), parseStrictJSON(Buffer.from(content), LIMITS));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return { ok: false, problems: [`is no usable JSON: ${error.message}`] };
+    const message = `is no usable JSON: ${error.message}`;
+    return { ok: false, problems: [{ path: '', message, ...jsonMistake(content) }] };
   }
 }
 
@@ -115,9 +116,7 @@ export function checked<T>(schema: z.ZodType<T>, document: unknown): ParseResult
   const findings = result.error.issues.flatMap(problemsOfIssue);
   return {
     ok: false,
-    problems: findings.map(({ path, message }) =>
-      path.length === 0 ? message : formatProblem({ path: formatPath(path), message }),
-    ),
+    problems: findings.map(({ path, message }) => ({ path: formatPath(path), message })),
   };
 }
 

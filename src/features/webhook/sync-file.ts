@@ -2,10 +2,11 @@
  * Parses a synchronization file of k8s-keystone-auth and checks the files that `webhook` names. The
  * namespace format must produce valid names, and reserved names are never mapped to.
  */
+import { basename } from 'node:path';
 import { z } from 'zod';
 import type { StonegateConfiguration, WebhookSource } from '../../config/configuration.ts';
 import { readYAML } from '../../config/documents.ts';
-import { type Finding, formatProblem } from '../../config/problem.ts';
+import type { Finding, Problem } from '../../config/problem.ts';
 import { text } from '../../lib/schema-fields.ts';
 import type { KeystoneSync, RoleMapping } from './keystone-auth-configuration.ts';
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';
@@ -54,7 +55,7 @@ const sync = z
 
 export function readSync(content: string): ParseResult<KeystoneSync> {
   const document = readYAML(content);
-  if (!document.ok) return { ok: false, problems: document.problems.map(formatProblem) };
+  if (!document.ok) return document;
   return checked(sync, document.data ?? {});
 }
 
@@ -87,17 +88,19 @@ export function syncReader(
 function unsupported(
   { projects, roleAssignments, roleMappings }: KeystoneSync,
   { bindings, tenancy }: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
-): string[] {
-  const problems: string[] = [];
+): Problem[] {
+  const problems: Problem[] = [];
   if ((projects || roleAssignments) && bindings.credential === undefined) {
-    problems.push(
-      'data-types-to-sync: needs bindings.credential, with which Stonegate creates namespaces and role bindings',
-    );
+    problems.push({
+      path: 'data-types-to-sync',
+      message: 'needs bindings.credential, with which Stonegate creates namespaces and role bindings',
+    });
   }
   if (tenancy.mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
-    problems.push(
-      'role-mappings: expected no username: in arktos mode the API server reads the tenant from the name',
-    );
+    problems.push({
+      path: 'role-mappings',
+      message: 'expected no username: in arktos mode the API server reads the tenant from the name',
+    });
   }
   return problems;
 }
@@ -112,5 +115,11 @@ function problemsOf(
   const found = content(source.file);
   if (found === undefined) return [];
   const result = read(found.toString('utf8'));
-  return result.ok ? [] : result.problems.map((message) => ({ path, message }));
+  if (result.ok) return [];
+  const file = basename(source.file);
+  return result.problems.map((problem) => ({
+    path,
+    message: problem.message,
+    elsewhere: { file, ...problem },
+  }));
 }

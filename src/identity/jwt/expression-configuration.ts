@@ -45,9 +45,67 @@ export function celExpression(about: 'claims' | 'user', result?: ResultType) {
 interface ExpressionPlaces {
   readonly claimMappings: {
     readonly username: { readonly claim?: string; readonly expression?: string };
+    readonly groups?: { readonly claim?: string; readonly expression?: string };
+    readonly uid?: { readonly claim?: string; readonly expression?: string };
     readonly extra: readonly { readonly key: string; readonly valueExpression?: string }[];
   };
   readonly claimValidationRules: readonly { readonly claim?: string; readonly expression?: string }[];
+}
+
+interface IssuerPlaces extends ExpressionPlaces {
+  readonly asKubernetes: boolean;
+}
+
+/** Claims that are no strings: RFC 7519 §4.1, OpenID Connect Core 1.0 §5.1 and §2. */
+const NO_STRINGS = new Set([
+  'email_verified',
+  'phone_number_verified',
+  'address',
+  'exp',
+  'nbf',
+  'iat',
+  'auth_time',
+  'updated_at',
+]);
+
+/**
+ * What lets no user of the issuer in though it is valid, with the place in the issuer's entry. kube-apiserver
+ * has the types of values checked only when it evaluates a token.
+ */
+export function refusalsOfEveryToken({
+  claimMappings: { username, groups, uid, extra },
+  claimValidationRules,
+  asKubernetes,
+}: IssuerPlaces): { readonly path: readonly (string | number)[]; readonly message: string }[] {
+  const expressions = [
+    [['username', 'expression'], username.expression, STRING],
+    [['groups', 'expression'], groups?.expression, STRINGS],
+    [['uid', 'expression'], uid?.expression, STRING],
+    ...extra.map(
+      ({ valueExpression }, at) => [['extra', at, 'valueExpression'], valueExpression, STRINGS] as const,
+    ),
+  ] as const;
+  const mistyped = expressions.flatMap(([path, source, { words, types }]) => {
+    if (source === undefined) return [];
+    const { type, givesListOfGo } = compileClaimsExpression(source);
+    const isListOfGo = asKubernetes && givesListOfGo;
+    const given = isListOfGo
+      ? `what split or findAll returns, which counts as no list: write .map(each, each) behind it`
+      : `${type}, and not ${words}`;
+    if (types.has(type) && !isListOfGo) return [];
+    return [{ path: ['claimMappings', ...path], message: `lets no user in: it gives ${given}` }];
+  });
+  const compared = claimValidationRules.flatMap(({ claim }, at) =>
+    claim === undefined || !NO_STRINGS.has(claim)
+      ? []
+      : [
+          {
+            path: ['claimValidationRules', at, 'requiredValue'],
+            message: `lets no user in: ${claim} is no string; write an expression, such as claims.email_verified == true`,
+          },
+        ],
+  );
+  return [...mistyped, ...compared];
 }
 
 /**

@@ -110,7 +110,9 @@ const verification = z.strictObject({
   keysMaxAge: period.prefault('1h').describe('Time after which the key set is fetched again.'),
   keysRefreshInterval: period
     .prefault('10s')
-    .describe('At most one fetch of the key set in this time because of unknown key ids.'),
+    .describe(
+      'At most one fetch of the key set in this time because of unknown key ids and wrong signatures.',
+    ),
 });
 
 const issuer = z

@@ -40,6 +40,7 @@ type Read<T> = (verified: VerifiedJWT) => T;
 export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
   const { claims, expiresAt } = verified;
   const { username, uid, groups, extra } = userOf(verified, configuration);
+  const { iat } = claims;
   return {
     authenticator: 'jwt',
     subject: { kind: 'claim', name: username },
@@ -47,6 +48,7 @@ export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfig
     uid,
     groups: [...new Set(groups)],
     extra,
+    ...(typeof iat === 'number' && Number.isFinite(iat) && { signedInAt: iat * 1_000 }),
     expiresAt,
     auditAnnotations: { ...annotationsOf(verified, configuration), ...verifiedEmail(verified) },
   };

@@ -24,7 +24,7 @@ export function readJWT(token: string): JWTParts | undefined {
   const header = readObject(first);
   const payload = readObject(second);
   if (header === undefined || payload === undefined) return undefined;
-  const keys = [keysIn(header.text), keysIn(payload.text)];
+  const keys = [keysIn(header.text, header.object), keysIn(payload.text, payload.object)];
   if (keys.includes('tooDeep')) return undefined;
   return {
     header: header.object,

@@ -25,14 +25,20 @@ export interface VerifiedJWT {
 /**
  * @param parts of the token
  * @param keys of its issuer
+ * @returns undefined if no key verifies the signature
  * @throws StatusError CredentialInvalid; the reason is only in its cause
  */
-export type VerifyJWT = (token: string, parts: JWTParts, keys: JSONWebKeySet) => Promise<VerifiedJWT>;
+export type VerifyJWT = (
+  token: string,
+  parts: JWTParts,
+  keys: JSONWebKeySet,
+) => Promise<VerifiedJWT | undefined>;
 
 export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock): VerifyJWT {
   const { issuer, strict, clockTolerance, algorithms } = configuration;
 
-  async function verify(token: string, keys: readonly KeyObject[]): Promise<number> {
+  /** @returns the token's `exp` */
+  async function verify(token: string, keys: readonly KeyObject[]): Promise<number | undefined> {
     const options = {
       algorithms: [...algorithms],
       audience: [...issuer.audiences],
@@ -50,7 +56,7 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
           throw unauthorized(error.message);
       }
     }
-    throw unauthorized('the token cannot be verified with a key of the issuer');
+    return undefined;
   }
 
   return async (token, parts, { keys }) => {
@@ -58,6 +64,7 @@ export function createJWTVerifier(configuration: JWTConfiguration, clock: Clock)
     const kid = stringMember(parts.header, 'kid') ?? '';
     const candidates = keys.filter((key) => kid === '' || key.kid === kid).flatMap(publicKeyOf);
     const exp = await verify(token, candidates);
+    if (exp === undefined) return undefined;
     // The clock tolerance applies to `nbf` only.
     const expiresAt = Math.min(exp * 1_000, Number.MAX_SAFE_INTEGER);
     if (expiresAt <= clock.now()) throw unauthorized('the token has expired');

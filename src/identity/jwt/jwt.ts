@@ -6,7 +6,7 @@
 
 import type { JSONWebKeySet } from 'jose';
 import { digestOf } from '../../cache/credential-digest.ts';
-import { StatusError } from '../../errors/status-error.ts';
+import { StatusError, unauthorized } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
@@ -63,8 +63,15 @@ export function createJWTAuthenticator(options: JWTAuthenticatorOptions): Authen
   async function verify(credential: TokenCredential, parts: JWTParts, issuer: Issuer): Promise<Verdict> {
     const kid = stringMember(parts.header, 'kid');
     // An empty `kid` selects no key.
-    const keys = await issuer.keys.keys(kid === '' ? undefined : kid);
-    const verified = await issuer.verify(credential.token, parts, keys);
+    const named = kid === '' ? undefined : kid;
+    let keys = await issuer.keys.keys(named);
+    let verified = await issuer.verify(credential.token, parts, keys);
+    if (verified === undefined) {
+      const refuted = keys;
+      keys = await issuer.keys.keys(named, refuted);
+      if (keys !== refuted) verified = await issuer.verify(credential.token, parts, keys);
+      if (verified === undefined) throw unauthorized('the token cannot be verified with a key of the issuer');
+    }
     const verdict = { issuer, verified, keys, kid };
     verdicts.set(digestOf(credential), verdict, Math.min(clock.now() + MAX_AGE, verified.expiresAt));
     return verdict;

@@ -43,6 +43,7 @@ export function identityOf(token: KeystoneToken): Identity {
     extra: extraOf(token),
     scope: identityScope(scope, token.roles),
     ...(scope.kind === 'unscoped' && delegation === undefined && { assignmentsOf: user.id }),
+    signedInAt: token.issuedAt,
     expiresAt: token.expiresAt,
     auditAnnotations: annotationsOf(token),
   };

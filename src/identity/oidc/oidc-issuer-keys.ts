@@ -1,7 +1,7 @@
 /**
  * Fetches an issuer's keys by discovery and refreshes them in the background. Fetched keys stay valid while
- * the issuer cannot be reached. Unknown key ids, which any client can invent, cause at most one fetch per
- * interval.
+ * the issuer cannot be reached. Unknown key ids and wrong signatures, which any client can invent, cause at
+ * most one fetch per interval.
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
 import { hash } from 'node:crypto';
@@ -22,6 +22,9 @@ import { discoverProvider } from './oidc-provider.ts';
 /** Milliseconds to wait after failed fetches. */
 const RETRY = { first: 1_000, longest: 60_000 };
 
+/** A token without a key id is verified with each key. The largest known set, Entra ID's, has far fewer. */
+const MAX_KEYS = 64;
+
 export interface IssuerKeysOptions {
   /** Must equal the document's `issuer` and the token's `iss` exactly. */
   readonly url: string;
@@ -33,7 +36,7 @@ export interface IssuerKeysOptions {
   readonly ca?: string | Buffer | undefined;
   /** Milliseconds after which the keys are refreshed in the background, a little early. */
   readonly maxAge: number;
-  /** Milliseconds in which unknown key ids cause at most one fetch. */
+  /** Milliseconds in which unknown key ids and wrong signatures cause at most one fetch. */
   readonly refreshInterval: number;
   /** Timeout of discovery and keys together, in milliseconds. */
   readonly timeout: number;
@@ -45,14 +48,16 @@ export interface IssuerKeysOptions {
 
 export interface IssuerKeys {
   /**
-   * The result is the same object as long as the issuer publishes the same keys. An unknown `kid` causes a
-   * refresh, at most once per configured interval.
+   * The result is the same object as long as the issuer publishes the same keys. An unknown `kid` or a set
+   * in `refuted` causes a refresh, at most once per configured interval.
    *
    * @param kid of the token; undefined if it has none
+   * @param refuted the set of an earlier call, with which the signature could not be verified: the issuer may
+   *   have changed a key without giving it another `kid`
    * @throws StatusError IssuerUnavailable if there is no key, or if the `kid` is unknown and the issuer
    *   cannot be reached
    */
-  keys(kid: string | undefined): Promise<JSONWebKeySet>;
+  keys(kid: string | undefined, refuted?: JSONWebKeySet): Promise<JSONWebKeySet>;
 }
 
 export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
@@ -128,33 +133,33 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
     timer = clock.after(span, () => void refresh());
   }
 
-  function isKnown(kid: string | undefined): boolean {
-    return (
-      fetched !== undefined && fetched.set.keys.length > 0 && (kid === undefined || fetched.kids.has(kid))
-    );
+  function isKnown(kid: string | undefined, refuted?: JSONWebKeySet): boolean {
+    if (fetched === undefined || fetched.set.keys.length === 0 || fetched.set === refuted) return false;
+    return kid === undefined || fetched.kids.has(kid);
   }
 
   /**
    * Waits for a running refresh, which may have started before the key was published; then one more may
-   * follow. Only refreshes without a result are rate-limited.
+   * follow. Only refreshes that do not find the `kid` are rate-limited, and those for a wrong signature, since
+   * another set of keys does not mean that it has the right one.
    */
-  async function refreshOnDemand(kid: string | undefined): Promise<void> {
+  async function refreshOnDemand(kid: string | undefined, refuted?: JSONWebKeySet): Promise<void> {
     if (running) {
       await running;
-      if (isKnown(kid) || failure !== undefined) return;
+      if (isKnown(kid, refuted) || failure !== undefined) return;
       if (running) return running;
     }
     if (closing.signal.aborted || clock.now() < nextOnDemand) return;
     nextOnDemand = clock.now() + options.refreshInterval;
     await refresh();
-    if (isKnown(kid)) nextOnDemand = Number.NEGATIVE_INFINITY;
+    if (refuted === undefined && isKnown(kid)) nextOnDemand = Number.NEGATIVE_INFINITY;
   }
 
   return {
     name: `issuer ${url}`,
     notReadyBecause: () => (fetched === undefined ? failure?.message : undefined),
-    async keys(kid) {
-      if (!isKnown(kid)) await refreshOnDemand(kid);
+    async keys(kid, refuted) {
+      if (!isKnown(kid, refuted)) await refreshOnDemand(kid, refuted);
       const undecided = failure !== undefined && !isKnown(kid);
       if (fetched === undefined || fetched.set.keys.length === 0 || undecided) {
         throw new StatusError(
@@ -217,16 +222,16 @@ const ASYMMETRIC = new Set(['RSA', 'EC', 'OKP']);
  * @param text the fetched document
  * @param issuer that the keys must belong to; undefined to accept keys of any issuer
  * @returns the set; empty if the issuer has withdrawn all keys
- * @throws Error if the text is not a key set
+ * @throws Error if the text is not a key set, or one of more than MAX_KEYS keys
  */
 export function parseKeySet(text: string, issuer: string | undefined): JSONWebKeySet {
   const document: unknown = JSON.parse(text);
   if (!isJSONObject(document) || !Array.isArray(document.keys))
     throw new Error('the response is not a JSON Web Key Set');
   const members: unknown[] = document.keys;
-  return {
-    keys: members.filter(isPublicKey).filter((key) => issuer === undefined || belongsTo(key, issuer)),
-  };
+  const keys = members.filter(isPublicKey).filter((key) => issuer === undefined || belongsTo(key, issuer));
+  if (keys.length > MAX_KEYS) throw new Error(`the key set has ${keys.length} keys, more than ${MAX_KEYS}`);
+  return { keys };
 }
 
 function isPublicKey(value: unknown): value is Key {

@@ -18,12 +18,12 @@ import { createIssuerHTTP, requireSafeAddress } from './oidc-http.ts';
 import { explainOidcError, OidcLoginError, oneLine } from './oidc-login-error.ts';
 import {
   beginCodeLogin,
+  claimOfIDToken,
   discoverProvider,
   finishCodeLogin,
   type OidcLoginOptions,
   type OidcTokens,
   scopeOf,
-  subjectOfIDToken,
   tokensFromResponse,
 } from './oidc-provider.ts';
 
@@ -95,7 +95,7 @@ export async function createOidcLogin(options: OidcLoginOptions): Promise<OidcLo
       withExplanation(async () => {
         const response = await refreshTokenGrant(config, refreshToken);
         const tokens = tokensFromResponse(response, issuer);
-        if (response.claims()?.sub !== subjectOfIDToken(idToken)) {
+        if (response.claims()?.sub !== claimOfIDToken(idToken, 'sub')) {
           throw new OidcLoginError('invalid', `${issuer}: the renewed ID token is about another user`);
         }
         // Without a new refresh token the old one stays valid (RFC 6749 §6).

@@ -164,8 +164,8 @@ export function tokensFromResponse(response: TokenResponse, issuer: string): Oid
 
 /**
  * @param idToken that was verified when it was issued
- * @returns undefined if it has no subject
+ * @returns undefined if it has no such claim
  */
-export function subjectOfIDToken(idToken: string): unknown {
-  return readJSONObject(Buffer.from(idToken.split('.')[1] ?? '', 'base64url'))?.sub;
+export function claimOfIDToken(idToken: string, name: 'sub' | 'groups'): unknown {
+  return readJSONObject(Buffer.from(idToken.split('.')[1] ?? '', 'base64url'))?.[name];
 }

@@ -6,10 +6,10 @@ import { isScalar, parseDocument, visit } from 'yaml';
 import { isExactNumber } from '../../lib/strict-json.ts';
 
 /**
- * YAML takes some five microseconds a byte to parse, whatever it says, and a tenant's users may send as much
- * as they like.
+ * YAML takes some five microseconds a byte to parse, what is none up to ten, and a tenant's users may send as
+ * much as they like.
  */
-export const MAX_YAML_BYTES = 32 * 1024;
+export const MAX_YAML_BYTES = 8 * 1024;
 
 /**
  * @returns plain data

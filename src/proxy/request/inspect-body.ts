@@ -18,7 +18,14 @@ import type { BodyRule, InspectedRequest, UserResponse } from '../body-rule.ts';
 import type { Outgoing } from '../request-context.ts';
 import { MAX_YAML_BYTES } from './body-yaml.ts';
 import { fetchAsUser } from './fetch-as-user.ts';
-import { forwardedType, isProtobuf, type MediaType, mediaTypeOf, parseBody } from './inspected-format.ts';
+import {
+  forwardedType,
+  isProtobuf,
+  jsonLimits,
+  type MediaType,
+  mediaTypeOf,
+  parseBody,
+} from './inspected-format.ts';
 import { readBody } from './read-body.ts';
 
 export interface BodyInspectionOptions {
@@ -163,7 +170,8 @@ async function inspectBy(
   const bodyBytes = bytesOf(type, rules);
   const bytes = await readBody(exchange, { bodyBytes, bodyTimeout, what: 'this resource' }, clock);
   // A deletion without options has no body.
-  const sent = bytes.length === 0 && rules.length === 0 ? bytes : parseBody(bytes, type.encoding);
+  const isEmpty = bytes.length === 0 && rules.length === 0;
+  const sent = isEmpty ? bytes : parseBody(bytes, type.encoding, jsonLimits(rules));
   let content = sent;
   for (const rule of rules) {
     const { format } = type;

@@ -8,7 +8,7 @@ import { malformed } from '../../kubernetes/body-fields.ts';
 import { decodeObject } from '../../kubernetes/kubernetes-protobuf.ts';
 import { JSON_TYPE, PROTOBUF_TYPE } from '../../kubernetes/meta-v1.ts';
 import { type HeaderList, headerValues } from '../../lib/header-list.ts';
-import { parseStrictJSON } from '../../lib/strict-json.ts';
+import { type JSONLimits, parseStrictJSON } from '../../lib/strict-json.ts';
 import type { BodyFormat, BodyRule } from '../body-rule.ts';
 import { bodyType, unsupportedType } from './body-type.ts';
 import { parseYAMLBody } from './body-yaml.ts';
@@ -31,8 +31,8 @@ const PATCH_TYPES: Readonly<Record<string, MediaType>> = {
   'application/strategic-merge-patch+json': { encoding: 'json', format: 'strategic-merge-patch' },
 };
 
-/** Enough for every custom resource definition that etcd takes. */
-const JSON_LIMITS = { depth: 256, nodes: 250_000 };
+/** A binding of five thousand subjects has fewer values. */
+const JSON_LIMITS: JSONLimits = { depth: 256, nodes: 40_000 };
 
 /**
  * @param rules all of them must be able to inspect it
@@ -56,8 +56,16 @@ export function forwardedType(format: BodyFormat): string {
   return format === 'object' ? JSON_TYPE : `application/${format}+json`;
 }
 
+/** How JSON is read that the rules inspect. */
+export function jsonLimits(rules: readonly BodyRule[]): JSONLimits {
+  const depths = rules.flatMap(({ depth }) => depth ?? []);
+  return depths.length === 0 || depths.length < rules.length
+    ? JSON_LIMITS
+    : { ...JSON_LIMITS, depth: Math.max(...depths), deeper: 'digest' };
+}
+
 /** @throws StatusError BodyMalformed; MediaTypeUnsupported for protobuf of a kind that is not built in */
-export function parseBody(bytes: Buffer, encoding: MediaType['encoding'], limits = JSON_LIMITS): unknown {
+export function parseBody(bytes: Buffer, encoding: MediaType['encoding'], limits: JSONLimits): unknown {
   try {
     if (encoding === 'json') return parseStrictJSON(bytes, limits);
     if (encoding === 'yaml') return parseYAMLBody(bytes);

@@ -8,11 +8,11 @@ import { fromAbortSignal } from '../../lib/cancellation.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { HeaderList } from '../../lib/header-list.ts';
 import type { ResponseMemory } from '../../limits/response-memory.ts';
-import type { Outgoing } from '../request-context.ts';
+import type { Received } from '../request-context.ts';
 
 /** @throws StatusError TenantRateExceeded, ListTooLarge if the body's memory is not accounted for yet */
 export function writeResponse(
-  { exchange, auditID, tenant }: Outgoing,
+  { exchange, auditID, tenant }: Pick<Received, 'exchange' | 'auditID'> & { readonly tenant: string },
   answered: UpstreamResponse,
   memory: ResponseMemory,
 ): RelayResult {

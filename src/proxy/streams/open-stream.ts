@@ -43,7 +43,7 @@ export class StreamCredential {
   readonly tenant: TenantName;
   readonly username: string;
   readonly uid: string;
-  /** The id, if the credential is an access token. */
+  /** The id, if the credential is an access token: the end of it ends all of its streams. */
   readonly accessToken: string | undefined;
   /** Milliseconds since the epoch; Infinity if the credential has no end. */
   readonly expiresAt: number;

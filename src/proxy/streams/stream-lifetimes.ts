@@ -14,7 +14,7 @@ import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 export interface StreamSettings {
-  /** Whether a watch or a followed log ends when its credential expires. */
+  /** Whether a watch or a followed log ends when its credential expires, if that is no access token. */
   readonly endWithCredential: boolean;
   /** A credential is validated again after this time at the earliest, in milliseconds. */
   readonly recheck: number;
@@ -154,8 +154,10 @@ export class StreamLifetimes {
   }
 
   #endDue(credential: StreamCredential, now: number): void {
-    for (const stream of credential.streams)
-      if (this.#endOf(stream) <= now) stream.end(stream.tunnel ? 'max-age' : 'expired');
+    for (const stream of credential.streams) {
+      if (this.#endsWithCredential(stream) && expiryOf(stream) <= now) stream.end('expired');
+      else if (stream.tunnel && stream.openedAt + this.settings.tunnelMaxAge <= now) stream.end('max-age');
+    }
   }
 
   /** After a change of the policies, or when a policy ends by itself: the API server would not notice. */
@@ -165,11 +167,9 @@ export class StreamLifetimes {
       if (!stream.cancelled && !permits(stream, now)) stream.end('policy');
   }
 
-  /** When the stream ends by its own time, in milliseconds since the epoch. */
-  #endOf(stream: OpenStream): number {
-    const { endWithCredential, tunnelMaxAge } = this.settings;
-    if (stream.tunnel) return stream.openedAt + tunnelMaxAge;
-    return endWithCredential ? expiryOf(stream) : Number.POSITIVE_INFINITY;
+  /** An access token is made for a time, whereas a user with another credential renews it meanwhile. */
+  #endsWithCredential({ opener, tunnel }: OpenStream): boolean {
+    return opener.accessToken !== undefined || (this.settings.endWithCredential && !tunnel);
   }
 
   #end(credential: StreamCredential, reason: StreamEndReason): void {

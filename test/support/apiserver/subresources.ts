@@ -104,6 +104,13 @@ async function serveScale(
   const body = await readText(request);
   const wanted =
     path.verb === 'patch' ? applyPatch(request.headers['content-type'] ?? '', scale, body) : parseBody(body);
+  // The words of the refusal are a guess; only its status was seen.
+  if (location.tenant !== '' && (!isObject(wanted) || textAt(objectAt(wanted, 'metadata'), 'tenant') === ''))
+    throw new ApiError(
+      422,
+      'Invalid',
+      `Scale ${JSON.stringify(location.name)} is invalid: metadata.tenant: Required value`,
+    );
   const replicas = isObject(wanted) ? objectAt(wanted, 'spec').replicas : undefined;
   if (typeof replicas !== 'number') throw badRequest('a Scale needs spec.replicas');
   const next = structuredClone(object);

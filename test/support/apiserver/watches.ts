@@ -85,6 +85,8 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
     send('BOOKMARK', { kind: options.kind, metadata: { resourceVersion, creationTimestamp: null } });
   }
   const end = (): void => {
+    unsubscribe();
+    clearInterval(bookmarks);
     response.end();
   };
   const seconds = Number(query.get('timeoutSeconds') ?? '0');

@@ -35,8 +35,8 @@ export interface SigningIssuer {
   readonly keys: readonly JWK[];
   /** `iss`, `iat` and `exp` are added if they are missing in the payload. */
   sign(payload: Record<string, unknown>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that key. */
-  rotate(): Promise<void>;
+  /** Signs with a new key from now on, and publishes only that key; by default with a new `kid`. */
+  rotate(kid?: string): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;
 }
@@ -85,9 +85,9 @@ export async function startSigningIssuer(options: SigningIssuerOptions = {}): Pr
         .setProtectedHeader({ alg: algorithm, kid: current.kid, ...header })
         .sign(current.privateKey);
     },
-    async rotate() {
+    async rotate(kid) {
       count += 1;
-      current = await makeKey(algorithm, `key-${count}`);
+      current = await makeKey(algorithm, kid ?? `key-${count}`);
       published = [current.publicKey];
     },
     down: server.down,

@@ -8,13 +8,14 @@ export function createMemoryAccounts(clock: Pick<Clock, 'now'>) {
   const accounts = {
     /** Key → TAT in microseconds. */
     keys: new Map<string, number>(),
-    /** While true, no request gets a response. */
-    away: false,
+    /** While `away`, no command arrives; while `late`, it is carried out, but the response comes too late. */
+    state: 'back' as 'away' | 'late' | 'back',
     commands: 0,
     async run(_script: unknown, keys: readonly string[], values: readonly number[]) {
-      if (accounts.away) return undefined;
+      if (accounts.state === 'away') return undefined;
       accounts.commands += 1;
-      return runTokenScript(accounts.keys, clock.now() * 1_000, keys, values);
+      const reply = runTokenScript(accounts.keys, clock.now() * 1_000, keys, values);
+      return accounts.state === 'late' ? undefined : reply;
     },
   };
   return accounts;
@@ -24,12 +25,14 @@ export function runTokenScript(
   stored: Map<string, number>,
   now: number,
   keys: readonly string[],
-  [life = 0, owed = 0, held = 0, wanted = 0, ...rest]: readonly number[],
+  [life = 0, owed = 0, owedFor = 0, held = 0, wanted = 0, ...rest]: readonly number[],
 ): number[] {
   const accounts = keys.map((key, at) => {
     const [interval = 0, burst = 0] = rest.slice(2 * at);
-    const debt = Math.max((stored.get(key) ?? now) - now, 0) + owed * interval;
-    return { key, interval, burst, tat: now + Math.min(debt, burst * interval) };
+    const [full, last] = [burst * interval, stored.get(key) ?? 0];
+    const known = last > now + 2 * full ? now + full : last;
+    const charged = Math.max(known, now - owedFor) + owed * interval;
+    return { key, interval, burst, tat: Math.min(Math.max(charged, now), now + 2 * full) };
   });
   const rooms = accounts.map(({ interval, burst, tat }) => burst - Math.max(tat - now - 2, 0) / interval);
   const available = Math.floor(Math.min(...rooms));

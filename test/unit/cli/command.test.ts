@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import t from 'tap';
+import { parse as parseYAML } from 'yaml';
 import { columns, createCommand, OUTPUT_OPTION, print } from '../../../src/cli/command.ts';
 import { printedBy } from '../../support/printed-io.ts';
 
@@ -42,6 +44,36 @@ t.test('columns are aligned, and the last one is not padded', async (t) => {
 
 t.test('untrusted text cannot control the terminal', async (t) => {
   t.equal(columns([['a\u001b[31m\u202eb\n']]), 'a\ufffd[31m\ufffdb\ufffd\n');
+});
+
+const untrusted = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('\u001b[2J', '\r', '\n', '\t', '\u0085', '\u202e', '\u{e0001}', '"', "'", ': ', '# '),
+      fc.string(),
+    ),
+  )
+  .map((parts) => parts.join('').toWellFormed());
+
+t.test('no command prints what controls the terminal, and JSON and YAML keep the value', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(untrusted, untrusted, async (name, text) => {
+      const value = { [`k${name}`]: [text, { [`l${text}`]: name }] };
+      const printing = createCommand(
+        { usage: 'Usage: stonegate try-it\n', options: OPTIONS },
+        async ({ values, io }) => {
+          io.stderr(text);
+          await print(value, values.output, () => `${text}\n${columns([[name, text]])}`, io.stdout);
+        },
+      );
+      const parse = { table: undefined, json: JSON.parse, yaml: (printed: string) => parseYAML(printed) };
+      for (const [format, parsed] of Object.entries(parse)) {
+        const { stdout, stderr } = await printedBy(printing, ['-o', format]);
+        t.notMatch(stdout + stderr, /(?!\r?\n|\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u, 'a control character');
+        if (parsed !== undefined) t.strictSame(parsed(stdout), value);
+      }
+    }),
+  );
 });
 
 t.test('output is a table, JSON or YAML', async (t) => {

@@ -132,3 +132,14 @@ for (const [name, argv] of [
     t.match(await run(...argv), { code: 2, stderr: /See: stonegate manifests --help/ });
   });
 }
+
+t.test('two configurations with one credential keep their rights apart by a name', async (t) => {
+  const namesOf = async (...words: readonly string[]) => {
+    const { objects } = await run('rbac', '--mode', 'shared', '--user', 'proxy', ...words);
+    return objects.map(({ metadata }) => Object(metadata).name);
+  };
+  const named = 'stonegate-impersonator-edge:proxy';
+  t.same(await namesOf('--name', 'edge'), [named, named]);
+  t.notOk((await namesOf()).includes(named));
+  t.equal((await run('rbac', '--mode', 'shared', '--name', 'a:b')).code, 2);
+});

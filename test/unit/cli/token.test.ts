@@ -42,12 +42,24 @@ t.test('the overlap of a rotation is the one given, or else the default of the s
   t.match(asked, [{ body: { spec: { overlapSeconds: 60 } } }]);
 });
 
+t.test('a secret that no server makes is not printed', async (t) => {
+  for (const secret of ['', 'a\u001b[2Jb', 'a\u0085b', 'a\nb', 'a b']) {
+    const body = { ...made('AccessToken'), status: { ...made('').status, token: secret } };
+    const words = ['create', '--scope', 'read', '--expires', '1h'];
+    const printed = await askCommand(t, token, words, () => ({ status: 201, body }));
+    t.match(printed, { code: 1, stdout: '', stderr: 'stonegate token: the server sent no secret\n' });
+  }
+});
+
 t.test('a usage error is reported before any request is sent', async (t) => {
   for (const [words, stderr] of [
     [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
     [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules must be a list/],
     [['rotate'], /which token\?/],
     [['revoke'], /which tokens\?/],
+    [['revoke', 'k3b9x0qz', 'sgt_k3b9x0qzSECRET'], /the token itself, a secret; its ID is k3b9x0qz\n/],
+    [['rotate', 'sgt_k3b9x0qzSECRET'], /its ID is k3b9x0qz\n/],
+    [['revoke', 'sgt_'], /8 letters and digits/],
   ] as const)
     t.match(await run(t, words), { stdout: '', stderr, asked: [] }, words.join(' '));
 });

@@ -3,6 +3,7 @@ import { parse, stringify } from 'yaml';
 import { readConfiguration } from '../../../src/config/load.ts';
 import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { configurationWarnings } from '../../../src/config/validate.ts';
 
 const A = 'https://a.example';
 const B = 'https://b.example';
@@ -51,7 +52,79 @@ function issuer(url: string, changes: object = {}): Record<string, object> {
   };
 }
 
+const ofIssuers = (...urls: string[]) => ({
+  tenants: Object.fromEntries(urls.map((url) => [url, { value: 'acme' }])),
+});
 const ofA = { tenants: { [A]: { value: 'acme' } } };
+
+const HEAD = 'apiVersion: apiserver.config.k8s.io/v1beta1\nkind: AuthenticationConfiguration\njwt:\n';
+const issuerText = (url: string, mappings: string) =>
+  `- issuer: { url: ${url}, audiences: [k] }\n  claimMappings: ${mappings}\n`;
+const name = (prefix: string) => `username: { claim: sub, prefix: '${prefix}' }`;
+
+t.test('documents behind the first are ignored, as by kube-apiserver', async (t) => {
+  const first = HEAD + issuerText(A, `{ ${name('a:')} }`);
+  for (const second of ['apiVersion: v1\nkind: ConfigMap\n', HEAD + issuerText(B, '{}'), 'broken: [\n'])
+    t.same(problemsOf({ own: ofA, text: `${first}---\n${second}` }), [], second);
+});
+
+t.test('a key beside << that it merges too is refused, as by kube-apiserver', async (t) => {
+  const merged = (mappings: string) =>
+    HEAD + issuerText(A, `&a\n    ${name('a:')}`) + issuerText(B, mappings);
+  const own = ofIssuers(A, B);
+  const unlike = problemsOf({ own, text: merged('{ <<: *a }') });
+  t.notMatch(unlike.join(), /YAML/, 'without such a key it is read');
+  for (const mappings of [
+    `{ <<: *a, ${name('b:')} }`,
+    `{ ${name('b:')}, <<: *a }`,
+    '{ <<: [*a, *a] }',
+    `{ <<: [*a, { ${name('b:')} }] }`,
+  ])
+    t.match(
+      problemsOf({ own, text: merged(mappings) }),
+      [/^auth\.yaml: the file \(line 8, column 18\): is no valid YAML: map keys must be unique$/],
+      mappings,
+    );
+});
+
+t.test('a file that does not parse is named with line and column', async (t) => {
+  t.match(problemsOf({ own: ofA, text: `${HEAD}- issuer: [\n` }), [
+    /^auth\.yaml: the file \(line \d, column \d+\): is no valid YAML/,
+  ]);
+});
+
+t.test('an expression that lets no user in is a warning', async (t) => {
+  const warningsOf = (changes: object) => {
+    const { configuration } = read({ own: ofA, text: file([issuer(A, changes)]) });
+    return configuration && configurationWarnings(configuration).map(formatProblem);
+  };
+  const username = { claim: 'sub', prefix: 'a:' };
+  const mapped = (mappings: object) => warningsOf({ claimMappings: { username, ...mappings } });
+  const groups = (expression: string) => mapped({ groups: { expression } });
+  for (const fine of ['claims.roles', 'claims.roles.split(",").map(role, role)', '["a"]', '"a"'])
+    t.same(groups(fine), [], fine);
+  for (const split of ['claims.roles.split(",")', 'has(claims.roles) ? claims.roles.split(",") : []'])
+    t.same(groups(split), [
+      `authentication.configurationFile: claimMappings.groups.expression of ${A} lets no user in: it gives what split or findAll returns, which counts as no list: write .map(each, each) behind it`,
+    ]);
+  t.match(groups('claims.roles == "a"'), [
+    /groups\.expression of .* it gives bool, and not a string or a list/,
+  ]);
+  t.match(mapped({ uid: { expression: '7' } }), [/uid\.expression .* it gives int, and not a string/]);
+  const extra = [{ key: 'example.com/a', valueExpression: '{"a": "b"}' }];
+  t.match(mapped({ extra }), [/claimMappings\.extra\[0\]\.valueExpression of .* it gives map/]);
+});
+
+t.test('a required value of a claim that is no string is a warning', async (t) => {
+  const rules = { claimValidationRules: [{ claim: 'email_verified', requiredValue: 'true' }] };
+  const { configuration } = read({ own: ofA, text: file([issuer(A, rules)]) });
+  t.match(configuration && configurationWarnings(configuration), [
+    {
+      path: 'authentication.configurationFile',
+      message: /claimValidationRules\[0\]\.requiredValue .* lets no user in: email_verified is no string/,
+    },
+  ]);
+});
 
 t.test('C063 a complete file of kube-apiserver is read unchanged', async (t) => {
   const text = `
@@ -182,7 +255,11 @@ function byExpression(expression: string, more: object = {}): string {
 
 t.test('refused, with the file and the path:', async (t) => {
   const cases: [what: string, files: Files, problem: string][] = [
-    ['invalid YAML', { own: ofA, text: 'jwt: [' }, 'auth.yaml: the file: is no valid YAML'],
+    [
+      'invalid YAML',
+      { own: ofA, text: 'jwt: [' },
+      'auth.yaml: the file (line 1, column 7): is no valid YAML',
+    ],
     [
       'an unknown field',
       { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },

@@ -215,7 +215,7 @@ t.test('one mistake is reported as one problem, without its consequences', async
     ],
     [
       'access:\n\tindex: true\n  authorizers: [Node]\n',
-      'the configuration (line 8): is no valid YAML: a tab is used to indent',
+      'the configuration (line 8, column 1): is no valid YAML: a tab is used to indent',
     ],
   ] as const)
     t.same(problemsOf(`${MINIMAL}${mistake}`), [problem]);
@@ -228,13 +228,13 @@ t.test('an unknown key does not hide mistakes in other fields', async (t) => {
     /^access\.indx \(line 8\)/,
   ]);
   t.same(problemsOf(`${MINIMAL}log: {}\nlog: {}\naudit: {}\naudit: {}\n`), [
-    'the configuration (line 8): is no valid YAML: map keys must be unique',
-    'the configuration (line 10): is no valid YAML: map keys must be unique',
+    'the configuration (line 8, column 1): is no valid YAML: map keys must be unique',
+    'the configuration (line 10, column 1): is no valid YAML: map keys must be unique',
   ]);
 });
 
 const REFUSED: readonly [name: string, text: string, problem: string][] = [
-  ['invalid YAML, with its line', 'a: [', 'the configuration (line 1): is no valid YAML'],
+  ['invalid YAML, with its line', 'a: [', 'the configuration (line 1, column 5): is no valid YAML'],
   [
     'the key __proto__',
     withKey('tenancy', '{ mode: arktos, domains: { __proto__: a } }'),

@@ -74,8 +74,21 @@ t.test('an index that filters no list causes a warning', async (t) => {
   t.same(warningsOf(''), []);
 });
 
+t.test('access tokens whose scope of the whole tenant covers nothing cause a warning', async (t) => {
+  const tokens = 'bindings: { credential: { tokenFile: token } }\ntokens: {}\n';
+  const isWarned = (more: string, sections = SHARED) => {
+    const { configuration } = parseSections(sections, more);
+    if (configuration === undefined) throw new Error('it is not valid');
+    return configurationWarnings(configuration).some(({ path }) => path === 'access.index');
+  };
+  t.ok(isWarned(tokens));
+  t.notOk(isWarned(`${tokens}access: { index: true }`));
+  t.notOk(isWarned(tokens, { tenancy: '{ mode: arktos }' }));
+});
+
 t.test('access tokens that Keystone users cannot create cause a warning', async (t) => {
   const credential = 'bindings: { credential: { tokenFile: token } }';
-  t.match(warningsOf(`${credential}\ntokens: {}`), [{ path: 'authentication.keystone.roleAssignments' }]);
+  const warned = warningsOf(`${credential}\ntokens: {}\naccess: { index: true, authorizers: [RBAC] }`);
+  t.match(warned, [{ path: 'authentication.keystone.roleAssignments' }]);
   t.same(warningsOf(credential), []);
 });

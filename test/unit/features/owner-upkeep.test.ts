@@ -45,7 +45,7 @@ function setUp(clock: FakeClock) {
     identityOf: ({ identity }) => identity,
     endedAt: (invitation, at) => endOf(invitation, at)?.at,
     ...{ objects, place: PLACE, clock, logger: silentLogger },
-    owners: { ownerOf: (identity) => identity },
+    owners: { ownerOf: (identity) => identity, countsUntil: ({ signedInAt }) => signedInAt + 30 * DAY },
   });
   return { objects, stored, upkeep };
 }
@@ -57,14 +57,14 @@ async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
 }
 
 t.test('the groups of a later sign-in are stored', async (t) => {
-  const clock = createFakeClock();
+  const clock = createFakeClock(Date.UTC(2026, 0, 1));
   const { stored, upkeep, objects } = setUp(clock);
-  t.equal(stored()[0]?.ownerKey, ownerKey(INVITED));
+  t.equal(stored()[0]?.ownerKey, ownerKey(INVITED, 'acme'));
   upkeep.start();
   await pass(clock, 200);
   const reader = { ...INVITED, groups: ['oidc:readers'] };
-  upkeep.signedIn(claimIdentity('oidc:carol'));
-  upkeep.signedIn(reader);
+  upkeep.signedIn(claimIdentity('oidc:carol'), 'acme');
+  upkeep.signedIn(reader, 'acme');
   objects.before = () => {
     objects.before = () => {};
     objects.put(STORED_INVITATIONS, PLACE, objects.all()[0]?.object ?? {});
@@ -74,3 +74,21 @@ t.test('the groups of a later sign-in are stored', async (t) => {
   t.match(stored(), [{ identity: { groups: ['oidc:readers'] } }]);
   await upkeep.stop();
 });
+
+t.test(
+  'a credential from before the last sign-in does not bring back groups that its user has lost',
+  async (t) => {
+    const clock = createFakeClock(Date.UTC(2026, 0, 1));
+    const { stored, upkeep } = setUp(clock);
+    const signedInAt = clock.now();
+    clock.advance(DAY);
+    upkeep.start();
+    const later = { ...INVITED, groups: ['oidc:readers'], signedInAt: clock.now() };
+    for (const identity of [later, { ...INVITED, signedInAt }]) {
+      upkeep.signedIn(identity, 'acme');
+      await pass(clock, 200);
+      t.match(stored(), [{ identity: { groups: ['oidc:readers'] }, signedInAt: later.signedInAt }]);
+    }
+    await upkeep.stop();
+  },
+);

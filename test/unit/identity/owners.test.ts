@@ -1,7 +1,9 @@
 /** Which user owns an access token. */
 import t from 'tap';
-import { ownerKey } from '../../../src/identity/owners.ts';
+import { createOwners, latestEnd, ownerKey, signInOf } from '../../../src/identity/owners.ts';
 import type { Identity } from '../../../src/tenancy/identity.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { keystoneIdentity } from '../../support/identities.ts';
 
 function user(name: string, uid: string, issuer?: string): Identity {
   return {
@@ -16,23 +18,61 @@ function user(name: string, uid: string, issuer?: string): Identity {
   };
 }
 
+const DAY = 24 * 3_600_000;
 const ISSUER = 'https://login.example.com';
 
 t.test(
   'a user with an id still owns their tokens after a rename, and a later user of the name does not',
   async (t) => {
-    t.equal(ownerKey(user('alice', '1', ISSUER)), ownerKey(user('alice.smith', '1', ISSUER)));
-    t.not(ownerKey(user('alice', '1', ISSUER)), ownerKey(user('alice', '2', ISSUER)));
+    t.equal(ownerKey(user('alice', '1', ISSUER), 'acme'), ownerKey(user('alice.smith', '1', ISSUER), 'acme'));
+    t.not(ownerKey(user('alice', '1', ISSUER), 'acme'), ownerKey(user('alice', '2', ISSUER), 'acme'));
   },
 );
 
 t.test(
   'a user without an id whose name equals the id of another user does not own the tokens of that user',
   async (t) => {
-    t.not(ownerKey(user('4711', '', ISSUER)), ownerKey(user('alice', '4711', ISSUER)));
+    t.not(ownerKey(user('4711', '', ISSUER), 'acme'), ownerKey(user('alice', '4711', ISSUER), 'acme'));
   },
 );
 
 t.test('users of a token file with the same uid do not share tokens', async (t) => {
-  t.not(ownerKey(user('alice', '1000')), ownerKey(user('mallory', '1000')));
+  t.not(ownerKey(user('alice', '1000'), 'acme'), ownerKey(user('mallory', '1000'), 'acme'));
+});
+
+t.test('users of the same name, or of the same id, in two tenants own nothing of each other', async (t) => {
+  const sources = [user('alice', ''), user('alice', '', ISSUER), user('alice', '1', ISSUER)];
+  for (const one of [...sources, keystoneIdentity('alice')])
+    t.not(ownerKey(one, 'acme'), ownerKey(one, 'globex'));
+});
+
+t.test('a credential of a sign-in that is too long ago makes nothing, as it would not count', (t) => {
+  const clock = createFakeClock(Date.UTC(2026, 0, 31));
+  const owners = createOwners({
+    isConfigured: () => true,
+    presentOf: () => undefined,
+    signInMaxAge: DAY,
+    clock,
+  });
+  const dora = (signedInAt: number) => ({ ...user('dora', '1', ISSUER), signedInAt });
+  const now = clock.now();
+  t.throws(() => owners.ownerOf(dora(now - DAY - 1)), { code: 'OwnerUnusable', message: /sign in again/ });
+  const identity = owners.ownerOf(dora(now - DAY));
+  t.equal(owners.countsUntil({ identity, signedInAt: now - DAY }), now);
+  const keystone = { enabledUser: async () => undefined };
+  const ofKeystone = createOwners({
+    ...{ keystone, isConfigured: () => true, presentOf: () => undefined, signInMaxAge: DAY, clock },
+  });
+  const scoped = keystoneIdentity('alice', { groups: ['keystone:project:p1'], signedInAt: 0 });
+  t.ok(ofKeystone.ownerOf(scoped), 'who is looked up needs no sign-in');
+  t.notOk('signedInAt' in identity, 'it belongs to the credential');
+  t.equal(signInOf(dora(now + DAY), now), now, 'no credential is of a later sign-in');
+  t.equal(signInOf(user('dora', '1', ISSUER), now), now);
+  t.end();
+});
+
+t.test('a certificate bounds what its user makes, whereas a token of an issuer is renewed', (t) => {
+  t.equal(latestEnd({ ...user('dora', '', ISSUER), expiresAt: 7 }), Number.POSITIVE_INFINITY);
+  t.equal(latestEnd({ ...user('dora', ''), authenticator: 'x509', expiresAt: 7 }), 7);
+  t.end();
 });

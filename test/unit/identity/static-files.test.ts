@@ -8,6 +8,7 @@ import {
   createTokenFileAuthenticator,
 } from '../../../src/identity/static-files.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
+import { claimIdentity } from '../../support/identities.ts';
 
 const CONTEXT = { source: '192.0.2.1' };
 const ALICE: StaticUser = { name: 'token:alice', uid: '1', groups: ['token:dev'], tenant: 'acme' };
@@ -16,10 +17,10 @@ const PASSWORDS: readonly StaticPassword[] = [
   { login: 'plain', password: { kind: 'plain', password: 'open sesame' }, user: ALICE },
   {
     login: 'bcrypt',
-    password: { kind: 'bcrypt', hash: await hash('x'.repeat(80), { cost: 4 }) },
+    password: { kind: 'bcrypt', hash: await hash('x'.repeat(80), 4) },
     user: ALICE,
   },
-  { login: 'short', password: { kind: 'bcrypt', hash: await hash('open sesame', { cost: 4 }) }, user: ALICE },
+  { login: 'short', password: { kind: 'bcrypt', hash: await hash('open sesame', 4) }, user: ALICE },
 ];
 
 function basic(entries = PASSWORDS) {
@@ -100,4 +101,19 @@ t.test('anonymous requests are accepted only on exactly the configured paths', a
   for (const path of ['/healthz/', '/healthz/x', '/HEALTHZ']) t.equal(some(path), undefined, path);
   const all = createAnonymousAccess({ enabled: true, paths: [] });
   t.match(all('/api/v1/pods'), { subject: { kind: 'anonymous' } });
+});
+
+t.test('a user of the file is found as the file has them now', (t) => {
+  const asked = claimIdentity('token:alice', 'acme', { uid: '1', groups: ['token:dev'] });
+  const groupsIn = (...users: readonly StaticUser[]) =>
+    createTokenFileAuthenticator({
+      entries: users.map((user, at) => ({ token: `token-${at}`, user })),
+      random: systemRandom,
+    }).present?.(asked)?.groups;
+  t.same(groupsIn(ALICE), ['token:dev']);
+  t.same(groupsIn({ ...ALICE, groups: ['token:ops'] }), ['token:ops']);
+  t.same(groupsIn({ ...ALICE, groups: [] }, ALICE), ['token:dev'], 'another of the lines of the user');
+  const others = [{ name: 'token:bob' }, { tenant: 'globex' }, { uid: '2' }];
+  t.equal(groupsIn(...others.map((other) => ({ ...ALICE, ...other }))), undefined);
+  t.end();
 });

@@ -53,6 +53,22 @@ t.test('an object that the reader starts to ignore is removed', async (t) => {
   t.same(store.values(), []);
 });
 
+t.test('an object that changes its tenant, or has none any more, is in one place at most', async (t) => {
+  const { store, list } = storeWith();
+  const placed = (tenant: string, value: string | undefined = tenant) => ({
+    ...thing('a'),
+    ...{ tenant, key: 'a', value },
+  });
+  list(placed('acme'));
+  store.put(placed('globex'));
+  t.same(store.values(), ['globex']);
+  store.put({ ...placed(''), value: undefined });
+  t.same(store.values(), []);
+  store.put(placed('acme'));
+  store.delete({ ...placed(''), value: undefined });
+  t.same(store.values(), []);
+});
+
 t.test('an object without a valid name, tenant or revision cannot be read', async (t) => {
   for (const metadata of [
     { resourceVersion: '1' },

@@ -3,6 +3,7 @@ import { StatusError } from '../../../src/errors/status-error.ts';
 import { type Binding, KINDS } from '../../../src/kubernetes/kubernetes-object.ts';
 import { createObjects } from '../../../src/kubernetes/objects.ts';
 import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { TooLarge } from '../../../src/limits/byte-budget.ts';
 
 type Fetched = Parameters<UpstreamFetcher['fetch']>[0];
@@ -25,7 +26,7 @@ function setUp(...answers: Answer[]) {
     },
   };
   const targets = () => asked.map(({ method, target }) => `${method} ${target}`);
-  const objects = createObjects(fetcher);
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const create = () => objects.create(KINDS.RoleBinding, { namespace: 'web' }, binding, signal);
   return { objects, create, asked, targets };
 }
@@ -69,7 +70,7 @@ t.test('a list is read to its last page, and its members get the kind that lists
 t.test('objects so large that a page of them exceeds the limit are still listed', async (t) => {
   const sizes = Array.from({ length: 60 }, (_, at) => (at > 20 && at < 40 ? 900 : 1));
   const pages: number[] = [];
-  const objects = createObjects({
+  const fetcher: UpstreamFetcher = {
     async fetch({ target }) {
       const query = new URLSearchParams(target.split('?')[1]);
       const limit = Number(query.get('limit'));
@@ -87,8 +88,8 @@ t.test('objects so large that a page of them exceeds the limit are still listed'
         body: Buffer.from(JSON.stringify({ kind: 'NamespaceList', items, metadata })),
       };
     },
-  });
-  const found = await listAll(objects);
+  };
+  const found = await listAll(createObjects(fetcher, STONEGATE_ACCOUNT));
   t.same(
     found.map(({ metadata }) => metadata.name),
     sizes.map((_, at) => `n${at}`),
@@ -154,6 +155,13 @@ t.test('a refusal is reported in the API server’s own words, not as an unavail
     message: 'the API server refuses what provisioning asks for',
     cause: { message: `create /apis/rbac.authorization.k8s.io/v1/namespaces/web/rolebindings: ${words}` },
   });
+});
+
+t.test('a full quota is reported as such, not as a missing right', async (t) => {
+  const words =
+    'admission webhook "quota.stonegate.dev" denied the request: exceeded quota: acme, requested: namespaces=1, used: namespaces=2, limited: namespaces=2';
+  const { create } = setUp(status(403, 'Forbidden', words));
+  await t.rejects(create(), { code: 'ProvisioningRefused', cause: { message: /limited: namespaces=2$/ } });
 });
 
 t.test('an existing object of the same name is not a failure; any other conflict is', async (t) => {

@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
-import { parseStrictJSON } from '../../../src/lib/strict-json.ts';
+import { type JSONLimits, parseStrictJSON } from '../../../src/lib/strict-json.ts';
 
-const LIMITS = { depth: 16, nodes: 1000 };
+const LIMITS: JSONLimits = { depth: 16, nodes: 1000 };
 
 function parse(text: string | Uint8Array, limits = LIMITS): unknown {
   return parseStrictJSON(typeof text === 'string' ? Buffer.from(text) : text, limits);
@@ -69,9 +70,21 @@ t.test('an error message contains nothing of the text', async (t) => {
   );
 });
 
-t.test('of text that is not JSON, each key is read once, however many colons follow it', async (t) => {
-  const reads = t.capture(JSON, 'parse', JSON.parse);
-  t.throws(() => parse(`{"\\u0061":${'{:}'.repeat(100)}}`), SyntaxError);
-  // The key, and the whole text.
-  t.equal(reads().length, 2);
+t.test('a text is parsed once, however many of its keys are escaped', async (t) => {
+  const keys = Array.from({ length: 400 }, (_, at) => `"\\u0061${at}":1`);
+  const parses = t.capture(JSON, 'parse', JSON.parse);
+  parse(`{${keys.join()}}`);
+  t.equal(parses().length, 1);
+});
+
+t.test('what is deeper than the limit is read as a digest of its text, whatever it holds', async (t) => {
+  const within = (text: string) => parse(text, { depth: 2, deeper: 'digest', nodes: 20 });
+  const deep = `{"b]":["}\\"",${'[],'.repeat(1000)}{"c":1,"c":2}]}`;
+  const digest = (text: string) => hash('sha256', text);
+  t.strictSame(within(`{"a":{"x":${deep},"y":[],"z":"[{"},"b":[1,${deep}]}`), {
+    a: { x: digest(deep), y: digest('[]'), z: '[{' },
+    b: [1, digest(deep)],
+  });
+  t.throws(() => within(`{"a":{"x":${deep},"x":1}}`), /twice/);
+  t.throws(() => within(`{"a":{"x":${deep.slice(0, -1)}`), /JSON/);
 });

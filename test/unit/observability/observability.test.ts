@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import type { ErrorCode } from '../../../src/errors/codes.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
@@ -175,7 +176,7 @@ t.test('an unexpected error is logged with its stack, and so is a broken invaria
 
 t.test('a refusal is logged with the cause that the client is not told', async (t) => {
   const { logger, last } = captured();
-  const log = createRequestLog(logger);
+  const log = createRequestLog(logger, createFakeClock());
   const error = unauthorized(new Error('the token is expired'));
   log.responseComplete(record('/api', { status: 401, code: error.code, error, aborted: false }));
   t.match(last(), { level: 'info', auditID: 'a-1', code: 'CredentialInvalid', reason: /expired/ });
@@ -188,13 +189,38 @@ t.test('a refusal is logged with the cause that the client is not told', async (
   t.match(last(), { reason: /TypeError: x\n/ });
 });
 
+t.test(
+  'in an outage one failure of a kind is logged each second, and how many more there were',
+  async (t) => {
+    const { logger, lines, last } = captured();
+    const clock = createFakeClock();
+    const log = createRequestLog(logger, clock);
+    const fail = (code: ErrorCode) =>
+      log.responseComplete(
+        record('/api', { status: 503, code, error: new StatusError(code, 'down'), aborted: false }),
+      );
+    for (let i = 0; i < 1_000; i += 1) fail('UpstreamUnavailable');
+    fail('KeystoneUnavailable');
+    t.match(
+      lines.map((line) => JSON.parse(line).code),
+      ['UpstreamUnavailable', 'KeystoneUnavailable'],
+    );
+    clock.advance(1_000);
+    fail('UpstreamUnavailable');
+    t.match(last(), { code: 'UpstreamUnavailable', omitted: 999 });
+    clock.advance(1_000);
+    fail('UpstreamUnavailable');
+    t.equal(last().omitted, undefined);
+  },
+);
+
 t.test('a token in the cause of a refusal is not logged', async (t) => {
   const { logger, last } = captured();
   // This token has no known form.
   const token = `Ab1${'x'.repeat(60)}`;
   for (const cause of [new Error(`what is ${token}?`), `what is ${token}?`]) {
     const error = unauthorized(cause);
-    createRequestLog(logger).responseComplete(
+    createRequestLog(logger, createFakeClock()).responseComplete(
       record('/api', { status: 401, code: error.code, error, aborted: false }),
     );
     t.match(last(), { reason: /what is \[redacted\]\?/ });

@@ -1,10 +1,13 @@
 /** The part of rules that is within the scope of an access token. */
 import t from 'tap';
+import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../../../src/kubernetes/token-scope.ts';
 import { intersectionOf, ruleAllows } from '../../../src/rbac/rules.ts';
 import { createScopeCut, outsideReason } from '../../../src/rbac/scoped-rules.ts';
-import { question } from '../../support/rbac-objects.ts';
+import { createTenantNamespaces } from '../../../src/rbac/tenant-namespaces.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
+import { namespace, question } from '../../support/rbac-objects.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
 const EVERYTHING = rule(['*'], ['*'], ['*']);
@@ -97,11 +100,73 @@ t.test('a name that looks like a wildcard widens nothing', async (t) => {
 t.test('beyond its budget, the result is incomplete and says so', async (t) => {
   const scope = tokenScope('namespace/web/edit +secrets');
   const rules = [rule(['get'], [''], ['pods']), rule(['get'], [''], ['secrets', 'pods'])];
-  t.same(cut(scope, rules, { left: 10 }), { left: 10, isExceeded: true, isTooWide: false, remaining: [] });
+  t.same(cut(scope, rules, { left: 5 }), { left: 5, isExceeded: true, isTooWide: false, remaining: [] });
   const some = cut(scope, rules, { left: 700 });
   t.equal(some.isExceeded, true);
   t.notOk(some.remaining.length === 0);
 });
+
+t.test(
+  'without a current index a refusal says why the scope of the whole tenant covers nothing',
+  async (t) => {
+    const site = accessIndexOf(namespace('web'));
+    const scopeFor = createTenantNamespaces(site.access);
+    const reason = () =>
+      outsideReason(tokenScope('read', [], scopeFor('acme')), question('get', 'pods', 'web'));
+    t.equal(reason(), undefined);
+    site.becomeStale();
+    t.match(reason(), /covers nothing while there is no current RBAC index \(access\.index\)$/);
+  },
+);
+
+const many = (length: number, prefix: string) => Array.from({ length }, (_, at) => `${prefix}${at}`);
+const WIDE = { verbs: many(64, 'v'), apiGroups: many(64, 'g'), resources: many(64, 'r'), namespaces: ['*'] };
+
+for (const [what, scope, rules] of [
+  [
+    'very many rules that escalate nothing within a wide scope',
+    tokenScope('', [WIDE, WIDE, WIDE, WIDE]),
+    Array.from({ length: 20_000 }, () => rule(['*'], ['*'], ['*'])),
+  ],
+  [
+    'very many rules outside of a wide scope',
+    tokenScope('', [WIDE, WIDE, WIDE, WIDE]),
+    Array.from({ length: 20_000 }, () => rule(['x'], ['y'], ['z'])),
+  ],
+  [
+    'one rule that stands for a billion grants that escalate',
+    tokenScope('tenant/manage +exec'),
+    [rule(many(1_000, 'v'), many(1_000, 'g'), [...many(1_000, 'r'), 'pods/exec', 'secrets'])],
+  ],
+  [
+    'a scope given very often',
+    tokenScope(Array(64).fill('namespace/web/control').join(' ')),
+    Array.from({ length: 1_000 }, () => rule(['*'], ['*'], ['*'])),
+  ],
+] as const)
+  t.test(`${what}: all that is compared, asked and written is counted`, async (t) => {
+    const left = 200_000;
+    let [compared, asked] = [0, 0];
+    const counted = {
+      ...scope,
+      allows(question: Question) {
+        asked += 1;
+        return scope.allows(question);
+      },
+    };
+    const counting = rules.map((each) => ({
+      ...each,
+      get apiGroups() {
+        compared += 1;
+        return each.apiGroups ?? [];
+      },
+    }));
+    const { isExceeded, remaining } = cut(counted, counting, { left });
+    t.ok(isExceeded);
+    t.ok(asked * 512 <= left, `${asked} questions`);
+    t.ok(compared <= 4 * rules.length + left / 8, `${compared} comparisons`);
+    t.ok(JSON.stringify(remaining).length <= left);
+  });
 
 t.test('a request with wildcards is within the scope only if everything they cover is', async (t) => {
   const outside = (scopes: string, verb: string, resource: string, apiGroup = '') =>

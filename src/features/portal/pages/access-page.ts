@@ -8,19 +8,23 @@ import {
   type MatrixRow,
   shortened,
 } from '../../access-rules/access-matrix.ts';
+import { SELF_ACCESS_RULES } from '../../access-rules/access-rules-v1alpha1.ts';
 import { type Account, accountOf } from '../account.ts';
 import type { AccessView } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { ACCESS } from '../request.ts';
 import { userPage } from '../user-page.ts';
 import { chips, described, list } from './page-parts.ts';
+import { filterForm } from './rows.ts';
 
 export const ACCESS_PAGE = userPage({
   path: ACCESS,
+  standsFor: () => ({ verb: 'list', resource: SELF_ACCESS_RULES }),
   sourceOf: ({ access }) => access,
-  async show({ source, identity, session, context }) {
+  async show(page) {
+    const { source, identity, session, context, filter } = page;
     const account = accountOf(session, context);
-    const access = await source.accessOf(identity);
+    const access = await source.accessOf(identity, filter.toLowerCase());
     const { groups, moreGroups } = access.matrix;
     const { incompleteReason } = access;
     const projects = projectsByNamespace(account);
@@ -29,11 +33,19 @@ export const ACCESS_PAGE = userPage({
       lead: html`as <code>${account.username}</code> in <span class="tag">${account.tenant}</span>`,
       main: html`${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access, projects)}
-${groups.length === 0 ? html`<section class="card"><p>${incompleteReason === undefined ? 'You have no rights in this cluster yet.' : 'No right of yours in this cluster is known at the moment.'}</p></section>` : groups.map((group, at) => matrixCard(group, at, groups.length > CARDS_SHOWN, projects))}
-${moreGroups > 0 && html`<p>${moreGroups} more sets of namespaces: <code>stonegate access</code> shows all.</p>`}`,
+${filterForm(page, moreGroups === 0 ? undefined : `${moreGroups} more sets of namespaces are left out: enter a part of a namespace's name, or see what "stonegate access" prints.`)}
+${groups.length === 0 ? html`<section class="card"><p>${noRights(filter, incompleteReason)}</p></section>` : groups.map((group, at) => matrixCard(group, at, groups.length > CARDS_SHOWN, projects))}`,
     };
   },
 });
+
+function noRights(filter: string, incompleteReason: string | undefined): string {
+  if (filter !== '')
+    return 'You have no rights in a namespace with this in its name, beyond those that you have everywhere.';
+  return incompleteReason === undefined
+    ? 'You have no rights in this cluster yet.'
+    : 'No right of yours in this cluster is known at the moment.';
+}
 
 /** The name of a namespace's project, unless the namespace has that name too. */
 type Projects = ReadonlyMap<string, string>;

@@ -2,6 +2,7 @@
  * The account page: the user's identity in Kubernetes, its end, and how to set up kubectl. One click selects
  * all commands, without a script.
  */
+import { SELF_IDENTITY } from '../../explain/stonegate-v1alpha1.ts';
 import { type Account, accountOf } from '../account.ts';
 import { CLIENT_PATH } from '../assets.ts';
 import type { PortalContext } from '../context.ts';
@@ -9,13 +10,14 @@ import { type Html, html } from '../html.ts';
 import { kubeconfigFileName, kubeconfigUsers } from '../kubeconfig.ts';
 import { HOME } from '../request.ts';
 import { userPage } from '../user-page.ts';
-import { chips, copied, described, formatTime, list } from './page-parts.ts';
+import { chips, copied, described, formatTime, list, MAX_ROWS } from './page-parts.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
 
 export const ACCOUNT_PAGE = userPage({
   path: HOME,
+  standsFor: () => ({ verb: 'list', resource: SELF_IDENTITY }),
   sourceOf: (context) => context,
   show({ session, context }) {
     const account = accountOf(session, context);
@@ -37,7 +39,7 @@ ${described('User name', html`<code>${account.username}</code>`)}
 ${domain !== undefined && described('Project', project?.name ?? html`<span class="muted">none: you have signed in without one</span>`)}
 ${project?.namespace !== undefined && described('Namespace', html`<code>${project.namespace}</code>`)}
 ${domain !== undefined && described('Roles', roles.length === 0 ? html`<span class="muted">none</span>` : list(roles))}
-${otherProjects.length > 0 && described('Other projects', list(otherProjects.map(({ name }) => name)))}
+${otherProjects.length > 0 && described('Other projects', projects(otherProjects.map(({ name }) => name)))}
 ${described('Groups', groups(account.groups))}
 ${described('Signed in until', html`<time datetime="${new Date(expiresAt).toISOString()}">${formatTime(expiresAt)}</time>`)}
 </dl>
@@ -46,6 +48,11 @@ ${setUp(context, kubeContext)}`,
     };
   },
 });
+
+function projects(names: readonly string[]): Html {
+  const more = names.length - MAX_ROWS;
+  return html`${list(names.slice(0, MAX_ROWS))}${more > 0 && html`<p class="also">and ${more} more</p>`}`;
+}
 
 /** Shows groups in words where Keystone's names are known, and folds a long list. */
 function groups(all: Account['groups']): Html {

@@ -3,8 +3,9 @@
  * sealed cookie at once, so that it is in no address, history or referrer of a page, and survives signing in.
  */
 import { StatusError } from '../../../errors/status-error.ts';
+import type { OwnRequest } from '../../../proxy/session-request.ts';
 import type { Invitations } from '../../members/feature.ts';
-import type { Offer } from '../../members/invitation-v1alpha1.ts';
+import { type Offer, OWN_ACCEPTANCES } from '../../members/invitation-v1alpha1.ts';
 import type { PortalContext } from '../context.ts';
 import { clearCookie, cookieOf, INVITATION_COOKIE, setCookie } from '../cookies.ts';
 import { type Html, html } from '../html.ts';
@@ -27,6 +28,7 @@ export function followInvitation({ path }: PortalRequest, context: PortalContext
 
 export const INVITATION_PAGE = userPage<Invitations>({
   path: INVITATION,
+  standsFor: accepts,
   sourceOf: ({ invitations }) => invitations,
   async show(page) {
     const { source, identity, change, flash } = page;
@@ -41,7 +43,7 @@ export const INVITATION_PAGE = userPage<Invitations>({
       }</div>`,
     };
   },
-  actions: ['accept'],
+  actions: { accept: accepts },
   async act(_entered, page) {
     const { source, identity, change } = page;
     const { namespace, role, team } = await orNoInvitation(source.accept(identity, secretOf(page), change));
@@ -54,6 +56,10 @@ export const INVITATION_PAGE = userPage<Invitations>({
   },
   headers: [clearCookie(INVITATION_COOKIE)],
 });
+
+function accepts(): OwnRequest {
+  return { verb: 'create', resource: OWN_ACCEPTANCES };
+}
 
 /** @throws PortalProblem without a link */
 function secretOf({ request, context }: Visit<unknown>): string {

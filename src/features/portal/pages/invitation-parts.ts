@@ -4,13 +4,14 @@
  */
 import {
   invitationSpecSchema,
+  OWN_INVITATIONS,
   type ShownInvitation,
   type Target,
 } from '../../members/invitation-v1alpha1.ts';
 import type { Flash } from '../flash.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { notFound } from '../problem.ts';
-import { mistake, type Visit } from '../user-page.ts';
+import { mistake, type UserPage, type Visit } from '../user-page.ts';
 import {
   button,
   copied,
@@ -22,6 +23,7 @@ import {
   hidden,
   textField,
 } from './page-parts.ts';
+import type { Rows } from './rows.ts';
 
 /** The invitations that the user sees and that are open or were refused. */
 export async function pendingInvitations({
@@ -31,6 +33,12 @@ export async function pendingInvitations({
   const listed = (await context.invitations?.list(identity)) ?? [];
   return listed.filter(({ status: { state } }) => state === 'open' || state === 'refused');
 }
+
+/** The actions of the parts, for `userPage`. */
+export const INVITATION_ACTIONS = {
+  invite: () => ({ verb: 'create', resource: OWN_INVITATIONS }),
+  withdraw: (form) => ({ verb: 'delete', resource: OWN_INVITATIONS, name: form.get('id') ?? '' }),
+} satisfies UserPage<unknown>['actions'];
 
 /** @returns undefined if the form is of another kind */
 export async function actOnInvitations(
@@ -62,6 +70,7 @@ export function invitationLink(link: string): Html {
 }
 
 /**
+ * @param rows of the page
  * @param known fields that say to what the user invites
  * @param asked fields in which the user chooses it
  * @param at makes ids unique on a page with several of these forms
@@ -69,7 +78,17 @@ export function invitationLink(link: string): Html {
 export function inviteParts(
   pending: readonly ShownInvitation[],
   page: Forms,
-  { known, asked, at }: { readonly known?: Content; readonly asked?: Content; readonly at?: string },
+  {
+    rows,
+    known,
+    asked,
+    at,
+  }: {
+    readonly rows: Rows;
+    readonly known?: Content;
+    readonly asked?: Content;
+    readonly at?: string;
+  },
 ): Html {
   const email = {
     name: 'email',
@@ -81,13 +100,14 @@ export function inviteParts(
 ${known}${asked}
 ${textField(entering(page, 'invite'), email, at)}
 ${button('Make a link')}`;
+  const shown = rows.take(pending, ({ spec, status }) => `${spec.email ?? ''} ${status.inviter}`);
   return html`${
-    pending.length > 0 &&
+    shown.length > 0 &&
     html`<table class="sheet rows">
 <caption>Invitations that were not accepted</caption>
 <thead><tr><th scope="col">For</th><th scope="col">By</th><th scope="col">State</th></tr></thead>
 <tbody>
-${pending.map((invitation) => row(invitation, page, known))}</tbody>
+${shown.map((invitation) => row(invitation, page, known))}</tbody>
 </table>`
   }${form(page, 'invite', fields)}`;
 }

@@ -2,13 +2,25 @@
  * The page "Members": who has which role in a namespace and from where, with forms that change it for those
  * who see where roles come from.
  */
+import type { OwnRequest } from '../../../proxy/session-request.ts';
 import type { MembersService } from '../../members/feature.ts';
-import { FORCE_FIELD, type Member, memberSpecSchema } from '../../members/member-v1alpha1.ts';
+import {
+  FORCE_FIELD,
+  type Member,
+  memberSpecSchema,
+  MEMBERS as OWN_MEMBERS,
+} from '../../members/member-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { noNamespace } from '../problem.ts';
 import { MEMBERS } from '../request.ts';
 import { mistake, userPage, type Visit } from '../user-page.ts';
-import { actOnInvitations, invitationLink, inviteParts, pendingInvitations } from './invitation-parts.ts';
+import {
+  actOnInvitations,
+  INVITATION_ACTIONS,
+  invitationLink,
+  inviteParts,
+  pendingInvitations,
+} from './invitation-parts.ts';
 import {
   button,
   chips,
@@ -17,10 +29,12 @@ import {
   fold,
   form,
   hidden,
+  MAX_ROWS,
   notDone,
   select,
   textField,
 } from './page-parts.ts';
+import { filterForm, type Rows, rowsOf } from './rows.ts';
 
 /** The roles that can be given here, in words; each contains the one before. */
 const ROLES = [
@@ -35,11 +49,9 @@ const TYPES = [
   ['Group', 'a group'],
   ['ServiceAccount', 'a service account'],
 ] as const;
-/** The choice is part of the page. */
-const MAX_NAMESPACES = 1_000;
-
 export const MEMBERS_PAGE = userPage<MembersService>({
   path: MEMBERS,
+  standsFor: (query) => ({ verb: 'list', ...inNamespace(query) }),
   sourceOf: ({ members }) => members,
   async show(page) {
     const { source, identity, refusal } = page;
@@ -56,7 +68,12 @@ export const MEMBERS_PAGE = userPage<MembersService>({
       question: mayBeForced ? forceForm(page) : undefined,
     };
   },
-  actions: ['add', 'set', 'remove', 'invite', 'withdraw'],
+  actions: {
+    add: (_, query) => ({ verb: 'create', ...inNamespace(query) }),
+    set: (form, query) => ({ verb: 'update', ...inNamespace(query), name: form.get('id') ?? '' }),
+    remove: (form, query) => ({ verb: 'delete', ...inNamespace(query), name: form.get('id') ?? '' }),
+    ...INVITATION_ACTIONS,
+  },
   async act(entered, page) {
     const { source, identity, change } = page;
     const namespace = namespaceOf(page);
@@ -78,6 +95,10 @@ export const MEMBERS_PAGE = userPage<MembersService>({
   },
 });
 
+function inNamespace(query: URLSearchParams): Pick<OwnRequest, 'resource' | 'namespace'> {
+  return { resource: OWN_MEMBERS, namespace: query.get('namespace') ?? '' };
+}
+
 function namespaceOf({ request }: Visit<unknown>): string {
   return request.query.get('namespace') ?? '';
 }
@@ -88,21 +109,35 @@ function done(text: string, { notes }: { readonly notes: readonly string[] }) {
 
 function chooser(namespaces: readonly string[], chosen: string): Html {
   if (namespaces.length === 0) return html`<section class="card"><p>You see no namespace yet.</p></section>`;
-  const choice = namespaces.slice(0, MAX_NAMESPACES).map((name) => [name, name] as const);
+  const choice =
+    namespaces.length > MAX_ROWS
+      ? textField(
+          { entered: new URLSearchParams() },
+          { name: 'namespace', label: 'Namespace', value: chosen },
+        )
+      : select(
+          'namespace',
+          'Namespace',
+          namespaces.map((name) => [name, name] as const),
+          chosen,
+        );
   return html`<div class="card"><form class="row" method="get" action="/members">
-${select('namespace', 'Namespace', choice, chosen)}${button('Show', undefined, 'quiet')}</form></div>`;
+${choice}${button('Show', undefined, 'quiet')}</form></div>`;
 }
 
 async function membersOf(namespace: string, page: Visit<MembersService>): Promise<Html> {
   const { result: members, notes } = await page.source.list(page.identity, namespace);
   const mayChange = members.some(({ status }) => status.from.length > 0);
-  return html`<section class="card" aria-labelledby="list"><h2 id="list">Members</h2>
+  const rows = rowsOf(page);
+  const shown = rows.take(members, ({ spec, status }) => `${spec.name} ${status.displayName ?? ''}`);
+  const parts = mayChange && (await addParts(namespace, page, rows));
+  return html`${filterForm(page, rows.hint, namespace)}<section class="card" aria-labelledby="list"><h2 id="list">Members</h2>
 ${notes.map((note) => html`<p class="also">${note}</p>`)}
-${members.length === 0 ? html`<p>No binding gives a role here.</p>` : table(members, page)}</section>
-${mayChange && (await addParts(namespace, page))}`;
+${members.length === 0 ? html`<p>No binding gives a role here.</p>` : table(shown, page)}</section>
+${parts}`;
 }
 
-async function addParts(namespace: string, page: Visit<MembersService>): Promise<Html> {
+async function addParts(namespace: string, page: Visit<MembersService>, rows: Rows): Promise<Html> {
   const pending = await pendingInvitations(page);
   const asked = select('role', 'Role', ROLES, entering(page, 'invite').entered.get('role'), '-invited');
   return html`<section class="card" aria-labelledby="add"><h2 id="add">Give a role</h2>
@@ -111,7 +146,7 @@ ${form(page, 'add', addFields(entering(page, 'add')))}</section>
 ${inviteParts(
   pending.filter(({ spec }) => spec.namespace === namespace),
   page,
-  { asked },
+  { asked, rows },
 )}</section>`;
 }
 

@@ -79,6 +79,9 @@ export function form({ target, formToken }: Forms, action: string, content: Cont
 ${content}</form>`;
 }
 
+/** Of all lists of a page together. */
+export const MAX_ROWS = 200;
+
 /** The most characters that a field takes. */
 export const MAX_LENGTH = 1_024;
 
@@ -94,7 +97,7 @@ export interface TextField {
 }
 
 /** @param at makes ids unique if a page has several fields of one name */
-export function textField({ entered }: Forms, field: TextField, at = ''): Html {
+export function textField({ entered }: Pick<Forms, 'entered'>, field: TextField, at = ''): Html {
   const { name, label, hint, required = false, type = 'text', value = '', autocomplete = 'off' } = field;
   const id = `${name}${at}`;
   return html`<div class="field">

@@ -2,29 +2,40 @@
  * The page "Quota": what the user's tenant may use of the cluster, and what it uses, with a bar for each
  * resource. On a phone each row becomes a block.
  */
-import { type QuotaRow, quotaProblem, quotaRows, type ShownQuota } from '../../quota/own-quota-v1alpha1.ts';
+import { OWN_QUOTAS, type QuotaRow, quotaProblem, quotaRows } from '../../quota/own-quota-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { QUOTA } from '../request.ts';
-import { userPage } from '../user-page.ts';
+import { userPage, type Visit } from '../user-page.ts';
+import { filterForm, rowsOf } from './rows.ts';
 
 export const QUOTA_PAGE = userPage({
   path: QUOTA,
+  standsFor: () => ({ verb: 'list', resource: OWN_QUOTAS }),
   sourceOf: ({ quota }) => quota,
-  async show({ source, identity, context }) {
+  async show(page) {
+    const { source, identity, context } = page;
     const { tenant } = context.identities.describe(identity);
     const quota = await source.quotaOf(identity);
+    const problem = quota && quotaProblem(quota);
     return {
       title: 'Quota',
       lead: html`What all namespaces of <span class="tag">${tenant}</span> may use together`,
-      main: html`<section class="card">${quota === undefined ? html`<p>Your tenant has no quota.</p>` : table(quota)}</section>`,
+      main:
+        quota === undefined
+          ? html`<section class="card"><p>Your tenant has no quota.</p></section>`
+          : html`${resources(quotaRows(quota), page)}${problem !== undefined && html`<p class="also">${problem}</p>`}`,
     };
   },
 });
 
-function table(quota: ShownQuota): Html {
-  const rows = quotaRows(quota);
+function resources(all: readonly QuotaRow[], page: Pick<Visit<unknown>, 'request' | 'filter'>): Html {
+  const rows = rowsOf(page);
+  const shown = rows.take(all, ({ resource }) => resource);
+  return html`${filterForm(page, rows.hint)}<section class="card">${table(shown)}</section>`;
+}
+
+function table(rows: readonly QuotaRow[]): Html {
   const isReserved = rows.some(({ reserved }) => reserved !== undefined);
-  const problem = quotaProblem(quota);
   const isCounted = rows.every(({ used }) => used !== undefined);
   return html`<table class="sheet rows quota">
 <caption>What is not listed is not limited by this quota</caption>
@@ -32,7 +43,7 @@ function table(quota: ShownQuota): Html {
 <tbody>
 ${rows.map(tableRow)}</tbody>
 </table>
-${isReserved && html`<p class="also">+ is what is being created at the moment.</p>`}${!isCounted && html`<p class="also">? was not counted yet: what needs more of it is refused until then.</p>`}${problem !== undefined && html`<p class="also">${problem}</p>`}`;
+${isReserved && html`<p class="also">+ is what is being created at the moment.</p>`}${!isCounted && html`<p class="also">? was not counted yet: what needs more of it is refused until then.</p>`}`;
 }
 
 /** Percent from which a bar has the colour of a warning. */

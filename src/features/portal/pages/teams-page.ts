@@ -1,17 +1,26 @@
 /**
  * The page "Teams": the teams of the user with the users in them, and forms for those who manage them.
  */
+import type { OwnRequest } from '../../../proxy/session-request.ts';
 import type { TeamSource } from '../../members/feature.ts';
 import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
-import type { ShownTeam } from '../../members/team-v1alpha1.ts';
+import { OWN_TEAMS, type ShownTeam } from '../../members/team-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { TEAMS } from '../request.ts';
 import { mistake, userPage } from '../user-page.ts';
-import { actOnInvitations, invitationLink, inviteParts, pendingInvitations } from './invitation-parts.ts';
+import {
+  actOnInvitations,
+  INVITATION_ACTIONS,
+  invitationLink,
+  inviteParts,
+  pendingInvitations,
+} from './invitation-parts.ts';
 import { button, checkbox, entering, type Forms, fold, form, hidden, textField } from './page-parts.ts';
+import { filterForm, type Rows, rowsOf } from './rows.ts';
 
 export const TEAMS_PAGE = userPage<TeamSource>({
   path: TEAMS,
+  standsFor: () => ({ verb: 'list', resource: OWN_TEAMS }),
   sourceOf: ({ teams }) => teams,
   async show(page) {
     const { source, identity } = page;
@@ -19,12 +28,16 @@ export const TEAMS_PAGE = userPage<TeamSource>({
     const { username } = caller.user;
     const [teams, mayCreate] = await Promise.all([source.teams.list(caller), source.teams.mayCreate(caller)]);
     const invitations = await pendingInvitations(page);
+    const rows = rowsOf(page);
+    const shown = rows.take(teams, ({ metadata, spec }) => [metadata.name, ...usersOf(spec)].join(' '));
+    const cards = shown.map((team) => card(team, { viewer: username, invitations, rows }, page));
     return {
       title: 'Teams',
       lead: 'A role that a namespace gives to a team is the role of everyone in it',
       secret: invitationLink,
       main: html`${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
-${teams.map((team) => card(team, username, invitations, page))}
+${filterForm(page, rows.hint)}
+${cards}
 ${
   mayCreate &&
   html`<section class="card" aria-labelledby="new"><h2 id="new">Make a team</h2>
@@ -38,7 +51,12 @@ ${button('Make the team')}`,
 }`,
     };
   },
-  actions: ['create', 'add', 'remove', 'invite', 'withdraw'],
+  actions: {
+    create: (form) => ({ verb: 'create', resource: OWN_TEAMS, name: form.get('team') ?? '' }),
+    add: updatesTeam,
+    remove: updatesTeam,
+    ...INVITATION_ACTIONS,
+  },
   async act(entered, page) {
     const { teams, callerOf } = page.source;
     const name = entered.get('team') ?? '';
@@ -71,15 +89,18 @@ ${button('Make the team')}`,
   },
 });
 
+function updatesTeam(form: URLSearchParams): OwnRequest {
+  return { verb: 'update', resource: OWN_TEAMS, name: form.get('team') ?? '' };
+}
+
 function card(
   { metadata: { name }, spec, status }: ShownTeam,
-  viewer: string,
-  invitations: readonly ShownInvitation[],
+  { viewer, invitations, rows }: { viewer: string; invitations: readonly ShownInvitation[]; rows: Rows },
   page: Forms,
 ): Html {
-  const { members, managers, description = '' } = spec;
+  const { managers, description = '' } = spec;
   const isManager = managers.includes(viewer);
-  const users = [...new Set([...managers, ...members])].sort();
+  const users = rows.take(usersOf(spec), (username) => `${name} ${username}`);
   const own = invitations.filter((invitation) => invitation.spec.team === name);
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
 ${description !== '' && html`<p>${description}</p>`}
@@ -91,7 +112,11 @@ ${description !== '' && html`<p>${description}</p>`}
 ${users.map((username) => row(username, viewer, { name, spec, isManager }, page))}</tbody>
 </table>
 ${isManager && fold('Add someone', name, addForm(name, page))}
-${isManager && fold('Invite by a link', name, inviteParts(own, page, { known: hidden('team', name), at: `-${name}` }))}</section>`;
+${isManager && fold('Invite by a link', name, inviteParts(own, page, { rows, known: hidden('team', name), at: `-${name}` }))}</section>`;
+}
+
+function usersOf({ managers, members }: ShownTeam['spec']): string[] {
+  return [...new Set([...managers, ...members])].sort();
 }
 
 function row(

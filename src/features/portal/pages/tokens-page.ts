@@ -2,6 +2,7 @@
  * The page "Access tokens": the user's tokens, and a form that makes one. Its secret is shown once.
  */
 import { ESCALATION_WORDS } from '../../../rbac/escalating.ts';
+import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../../tokens/access-token-v1alpha1.ts';
 import { type AccessTokens, type ShownToken, scopeNotes } from '../../tokens/feature.ts';
 import type { Flash } from '../flash.ts';
 import { type Content, type Html, html } from '../html.ts';
@@ -20,6 +21,7 @@ import {
   radio,
   textField,
 } from './page-parts.ts';
+import { filterForm, rowsOf } from './rows.ts';
 
 const SECONDS_OF_DAY = 86_400;
 /** Seconds for which a rotated secret counts: as long as a program may need to get the other one. */
@@ -39,24 +41,34 @@ const LEVELS = [
 
 export const TOKENS_PAGE = userPage<AccessTokens>({
   path: TOKENS,
+  standsFor: () => ({ verb: 'list', resource: OWN_ACCESS_TOKENS }),
   sourceOf: ({ tokens }) => tokens,
   show(page) {
-    const tokens = page.source.list(page.identity);
+    const rows = rowsOf(page);
+    const all = page.source.list(page.identity);
+    const tokens = rows.take(
+      [...all.filter(isLive), ...all.filter((token) => !isLive(token))],
+      ({ metadata, spec }) => `${metadata.name} ${spec.description ?? ''}`,
+    );
     const live = tokens.filter(isLive);
     const ended = tokens.filter((token) => !isLive(token));
     return {
       title: 'Access tokens',
       lead: 'For scripts, pipelines and programs: a token acts as you, and does no more than you choose here.',
       secret: (text) => newSecret(text, page.context.cluster.name),
-      main: html`<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
-${live.length === 0 ? html`<p>You have none.</p>` : table(live, 'Tokens that have not ended', page)}
+      main: html`${filterForm(page, rows.hint)}<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
+${all.some(isLive) ? table(live, 'Tokens that have not ended', page) : html`<p>You have none.</p>`}
 ${ended.length > 0 && html`<details><summary>${ended.length} that ended in the last 30 days</summary>${table(ended, 'Tokens that have ended', page)}</details>`}
 </section>
 <section class="card" aria-labelledby="new"><h2 id="new">Make a token</h2>
 ${form(page, 'create', fields(page))}</section>`,
     };
   },
-  actions: ['create', 'rotate', 'revoke'],
+  actions: {
+    create: () => ({ verb: 'create', resource: OWN_ACCESS_TOKENS }),
+    rotate: (form) => ({ verb: 'create', resource: OWN_ROTATIONS, name: form.get('name') ?? '' }),
+    revoke: (form) => ({ verb: 'delete', resource: OWN_ACCESS_TOKENS, name: form.get('name') ?? '' }),
+  },
   async act(entered, { source, identity, change: { signal } }) {
     const name = entered.get('name') ?? '';
     switch (entered.get('do')) {
@@ -138,9 +150,10 @@ ${button('Make the token')}`;
 }
 
 function shownOnce({ metadata, status }: ShownToken, what: string): Flash {
-  const { token, expirationTimestamp } = status;
+  const { token, expirationTimestamp, notes = [] } = status;
+  const end = `It ends on ${formatTime(expirationTimestamp)}.`;
   return {
-    text: `The token ${metadata.name} ${what}. It ends on ${formatTime(expirationTimestamp)}.`,
+    text: [`The token ${metadata.name} ${what}.`, end, ...notes].join(' '),
     ...(token !== undefined && { secret: token }),
   };
 }

@@ -75,15 +75,36 @@ t.test('the first of several files that sets a value counts, and missing files a
   t.equal((await (await read(folder, 'none', 'empty', 'a', 'b')).credential()).authorization, 'Bearer first');
 });
 
+t.test("the ID token of kubectl's auth-provider oidc is read, behind a token and a plugin", async (t) => {
+  const provider = { 'auth-provider': { name: 'oidc', config: { 'id-token': 'ID', 'client-id': 'k' } } };
+  const folder = t.testdir({ config: config(provider), both: config({ token: 'tok', ...provider }) });
+  t.equal((await (await read(folder)).credential()).authorization, 'Bearer ID');
+  t.equal((await (await read(folder, 'both')).credential()).authorization, 'Bearer tok');
+});
+
 const WRONG: readonly (readonly [string, string, RegExp])[] = [
-  ['that is not YAML', 'a: [', /is no valid YAML \(line 1\)/],
+  ['that is not YAML', 'a: [', /is no valid YAML \(line 1, column 5\)/],
   ['without a current context', '{}', /no current context in .*--context/],
   [
     'with insecure-skip-tls-verify',
     config({ token: 't' }, { 'insecure-skip-tls-verify': true }),
     /insecure-skip-tls-verify/,
   ],
-  ['without a user', config({}), /has no token, tokenFile, exec, client-certificate or username/],
+  [
+    'without a user',
+    config({}),
+    /has no token, tokenFile, exec, auth-provider, client-certificate or username/,
+  ],
+  [
+    'with an auth-provider before its first login',
+    config({ 'auth-provider': { name: 'oidc' } }),
+    /run a kubectl/,
+  ],
+  [
+    'with another auth-provider',
+    config({ 'auth-provider': { name: 'gcp' } }),
+    /auth-provider "gcp" .* not read/,
+  ],
   ['with a certificate without its key', config({ 'client-certificate-data': 'eA==' }), /go together/],
   [
     'with a missing key',

@@ -94,6 +94,64 @@ for (const [what, text, settings] of TEXTS)
     t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings);
   });
 
+const regions = `clouds:
+  acme:
+    auth: { username: alice }
+    regions:
+      - { name: one, values: { auth: { auth_url: 'https://one' } } }
+      - { name: two, values: { auth: { auth_url: 'https://two' }, cacert: two.pem } }
+      - three`;
+
+t.test(
+  'the values of a region count before those of its cloud; the first region is the default',
+  async (t) => {
+    const tree = { work: { 'clouds.yaml': regions } };
+    const one = { username: 'alice', auth_url: 'https://one' };
+    t.same(await read(t, tree, 'acme'), one);
+    t.same(await read(t, tree, 'acme', { OS_REGION_NAME: '' }), one);
+    const two = { username: 'alice', auth_url: 'https://two', cacert: 'two.pem' };
+    t.same(await read(t, tree, 'acme', { OS_REGION_NAME: 'two' }), two);
+    t.same(await read(t, tree, 'acme', { OS_REGION_NAME: 'three' }), { username: 'alice' });
+    await t.rejects(read(t, tree, 'acme', { OS_REGION_NAME: 'four' }), {
+      message: 'the cloud "acme" has no region "four"; it has one, two, three',
+    });
+  },
+);
+
+const profiles = `public-clouds:
+  ours:
+    auth: { auth_url: 'https://ours', user_domain_name: base }
+    regions: [{ name: one, values: { cacert: one.pem } }]`;
+const ofProfile = (word: string) => `clouds: { acme: { ${word}: ours, auth: { user_domain_name: acme } } }`;
+
+t.test('a profile of clouds-public.yaml gives what the cloud does not say', async (t) => {
+  const settings = { auth_url: 'https://ours', user_domain_name: 'acme', cacert: 'one.pem' };
+  for (const word of ['profile', 'cloud']) {
+    const files = { 'clouds.yaml': ofProfile(word), 'clouds-public.yaml': profiles };
+    t.same(await read(t, inHome(files), 'acme'), settings);
+  }
+  const ownRegion = 'clouds: { acme: { profile: ours, region_name: two } }';
+  t.strictSame(await read(t, inHome({ 'clouds.yaml': ownRegion, 'clouds-public.yaml': profiles }), 'acme'), {
+    auth_url: 'https://ours',
+    user_domain_name: 'base',
+    region_name: 'two',
+  });
+});
+
+t.test('a profile of the working folder is not used for a cloud of the user, nor the reverse', async (t) => {
+  const unknown = { profile: 'ours', user_domain_name: 'acme' };
+  const strange = {
+    work: { 'clouds-public.yaml': profiles },
+    ...inHome({ 'clouds.yaml': ofProfile('profile') }),
+  };
+  t.same(await read(t, strange, 'acme'), unknown);
+  const own = {
+    work: { 'clouds.yaml': ofProfile('profile') },
+    ...inHome({ 'clouds-public.yaml': profiles }),
+  };
+  t.same(await read(t, own, 'acme'), unknown);
+});
+
 t.test('without a name, the only cloud is used; without a file there is none', async (t) => {
   t.same(await read(t, { work: { 'clouds.yaml': cloud('alice') } }), { username: 'alice' });
   t.equal(await read(t, {}), undefined);
@@ -112,12 +170,15 @@ t.test(
   },
 );
 
-t.test('an error in the file is reported by line only, since the line may contain a password', async (t) => {
-  const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
-  await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
-    message: /clouds\.yaml is no valid YAML \(line 3\): ((?!sesame).)+$/,
-  });
-});
+t.test(
+  'an error in the file is reported by its place only, since the line may contain a password',
+  async (t) => {
+    const text = 'clouds:\n  acme:\n    auth: { password: "sesame" sesame }\n';
+    await t.rejects(read(t, { work: { 'clouds.yaml': text } }, 'acme'), {
+      message: /clouds\.yaml is no valid YAML \(line 3, column 32\): ((?!sesame).)+$/,
+    });
+  },
+);
 
 t.test('aliases that expand exponentially are refused', async (t) => {
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];

@@ -76,6 +76,7 @@ t.test('the address must be https, or http on loopback; query and fragment are d
 const INSTEAD = /auth_type "(\w+)".*application credential create.*OS_TOKEN.*login --oidc/;
 const REFUSED: readonly (readonly [settings: Record<string, string>, message: RegExp])[] = [
   [{ auth_url: '' }, /which Keystone\? .*--os-cloud/],
+  [{ auth_url: '', profile: 'vexxhost' }, /profile "vexxhost" .*built into openstacksdk are not read/],
   [{ auth_url: 'http://keystone/v3' }, /is not https/],
   [{ auth_url: 'https://alice:sesame@keystone/v3' }, /^auth_url must be an http or https address/],
   [{ auth_type: 'v3token' }, /the token is missing: .*OS_TOKEN/],

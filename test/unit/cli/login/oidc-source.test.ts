@@ -105,6 +105,23 @@ t.test('a redirect that belongs to another login is refused, and the user is tol
   t.ok(terminal.said.includes('Refused a redirect that does not belong to this login.'));
 });
 
+t.test('a renewed token without the groups of the last one is used, and the user is told', async (t) => {
+  const provider = await startProvider(t);
+  const groups = ['dev'];
+  for (const [before, after, told] of [
+    [{ groups }, {}, 1],
+    [{ groups }, { groups: [] }, 0],
+    [{}, {}, 0],
+  ] as const) {
+    const renewed = provider.idToken(after);
+    provider.tokenAnswers = [{ body: { access_token: 'a', token_type: 'Bearer', id_token: renewed } }];
+    const terminal = createFakeTerminal({ browser: () => t.fail('a browser was opened') });
+    const previous = { token: provider.idToken(before), expiresAt: 0, refreshToken: 'r' };
+    t.match(await sourceOf(provider).obtain(terminal, previous), { token: renewed });
+    t.equal(terminal.said.filter((line) => /renewed token has no "groups"/.test(line)).length, told);
+  }
+});
+
 t.test('no browser is opened if the provider no longer accepts the client', async (t) => {
   const provider = await startProvider(t);
   provider.tokenAnswers = [{ status: 401, body: { error: 'invalid_client' } }];

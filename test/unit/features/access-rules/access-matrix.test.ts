@@ -90,3 +90,23 @@ t.test('the names and verbs of a wildcard are not repeated at length in each row
   }
   t.ok(JSON.stringify(groups).length < 10_000);
 });
+
+t.test('all groups together have no more rows than the limit, and a filter finds a namespace', async (t) => {
+  const rules: AccessRules = {
+    ...none,
+    everywhere: [{ verbs: ['get'], apiGroups: [''], resources: texts(4, 'kind') }],
+    namespaces: texts(30, 'lab-').map((name) => ({
+      names: [name, 'shop'],
+      rules: [pods(['get']), pods(['list'])],
+    })),
+  };
+  const all = matrixOf(rules, LIMITS);
+  t.same(
+    all.groups.map(({ rows }) => rows.length),
+    [4, 1],
+  );
+  t.equal(all.moreGroups, 29);
+  const found = matrixOf(rules, LIMITS, 'lab-29');
+  t.match(found, { groups: [{ names: ['lab-29'] }], moreGroups: 0 });
+  t.equal(found.groups.length, 1);
+});

@@ -49,7 +49,7 @@ function start(rules: Partial<KeystoneSync> = {}) {
   const cluster = createMemoryCluster();
   const warned: LogFields[] = [];
   const sync = createProjectSynchronizer({
-    objects: cluster,
+    objectsOf: () => cluster,
     rules: () => ({ ...RULES, ...rules }),
     placeOf: () => ({}),
     logger: { ...silentLogger, warn: (fields) => void warned.push(fields) },

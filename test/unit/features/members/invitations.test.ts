@@ -3,7 +3,6 @@
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { createTokenScope } from '../../../../src/features/tokens/scope.ts';
 import { type Identity, VERIFIED_EMAIL } from '../../../../src/tenancy/identity.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import {
@@ -12,6 +11,7 @@ import {
   REQUEST,
   secretOf,
 } from '../../../support/invitation-world.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const ALICE = keystoneIdentity('alice');
 const BOB = keystoneIdentity('bob', { auditAnnotations: { [VERIFIED_EMAIL]: 'bob@Example.com' } });
@@ -184,7 +184,19 @@ t.test('a user may make twenty invitations an hour', async (t) => {
 t.test('an invitation made with an access token expires with the token', async (t) => {
   const { world, invitations } = setUp();
   const expiresAt = world.clock.now() + 3_600_000;
-  const accessToken = createTokenScope('abcd1234', { scopes: ['session'] }, '');
+  const accessToken = tokenScope('session');
   const made = await invitations.invite({ ...ALICE, accessToken, expiresAt }, EDIT, REQUEST);
   t.equal(Date.parse(made.status.expirationTimestamp), expiresAt);
+});
+
+t.test('an access token sees and withdraws only invitations to what its scopes cover', async (t) => {
+  const { invite, invitations } = setUp();
+  const { metadata } = await invite();
+  const asToken = (scopes: string) => ({ ...ALICE, accessToken: tokenScope(scopes) });
+  t.same(await invitations.list(asToken('namespace/lab/manage +rbac')), []);
+  const withdrawn = invitations.withdraw(asToken('namespace/lab/manage +rbac'), metadata.name, REQUEST);
+  t.match(await refusal(withdrawn), { code: 'NotFound' });
+  t.match(await invitations.list(asToken('session')), [{ metadata: { name: metadata.name } }]);
+  await invitations.withdraw(asToken('session'), metadata.name, REQUEST);
+  t.match(await invitations.list(ALICE), [{ status: { state: 'withdrawn' } }]);
 });

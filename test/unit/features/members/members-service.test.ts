@@ -9,6 +9,7 @@ import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { clusterRole, group, namespace, rbacUser, roleBinding, user } from '../../../support/rbac-objects.ts';
 
@@ -26,15 +27,25 @@ function site(...objects: readonly StoredObject[]) {
   const roles = [...CLUSTER_ROLES].map(([name, rules]) => clusterRole(name, rules, { tenant: 'acme' }));
   const indexed = accessIndexOf(namespace('web', { tenant: 'acme' }), ...roles, manager, ...objects);
   const sent: string[] = [];
+  /** The index learns of a deletion after the response to it. */
+  const arrive = (binding: StoredObject) => {
+    indexed.delete(binding);
+    setImmediate(() => indexed.clock.advance(20));
+  };
   const requests: IdentityRequests = {
     subjectOf: async ({ subject }) =>
       uniformSubject(rbacUser(subject.kind === 'keystone' ? `acme:${subject.userName}` : '', [], 'acme')),
     async send(_, { method, target, body = {} }) {
       const name = target.split('/rolebindings').at(-1);
       sent.push(`${method} ${name}`);
+      const binding = indexed.index
+        .objectsOf('acme')
+        .bindingsIn('web')
+        .get(name?.slice(1) ?? '');
+      if (method === 'DELETE' && binding !== undefined) setImmediate(() => arrive(binding));
       if (method !== 'GET') return jsonResponse(method === 'POST' ? 201 : 200, body);
       const metadata = { name: name?.slice(1), uid: 'uid-1', resourceVersion: '7' };
-      const subjects = [{ kind: 'User', name: 'acme:bob' }];
+      const subjects = binding?.subjects.map(({ kind, name }) => ({ kind, name }));
       return jsonResponse(200, {
         kind: 'RoleBinding',
         apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -43,7 +54,8 @@ function site(...objects: readonly StoredObject[]) {
       });
     },
   };
-  const options = { access: indexed.access, mode, requests, teams, keystone: undefined };
+  const { access, clock } = indexed;
+  const options = { access, clock, mode, requests, teams, keystone: undefined };
   return { ...indexed, sent, options, service: createMembersService(options) };
 }
 
@@ -58,6 +70,28 @@ t.test('where the API server has tenants, only the four roles can be given', asy
   const { result } = await service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
   t.match(result, { metadata: { name: BOB }, spec: { name: 'acme:bob', role: 'edit' } });
   t.same(sent, ['POST ']);
+});
+
+t.test('a role that the tenant lacks is not given, though the API server would bind it', async (t) => {
+  const { service, sent, clock, index } = site();
+  index.delete(clusterRole('stonegate:edit', [], { tenant: 'acme' }));
+  const refused = service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  await eventually(() => clock.pending > 0);
+  clock.advance(3_000);
+  await t.rejects(refused, { code: 'NotFound', message: 'there is no ClusterRole "stonegate:edit"' });
+  t.same(sent, ['POST ?dryRun=All']);
+});
+
+t.test('a role that was just made is given as soon as it is known', async (t) => {
+  const { service, sent, clock, index, put } = site();
+  const role = clusterRole('stonegate:edit', [], { tenant: 'acme' });
+  index.delete(role);
+  const given = service.add(ALICE, 'web', spec('bob', 'edit'), CHANGE);
+  await eventually(() => clock.pending > 0);
+  put(role);
+  clock.advance(20);
+  await given;
+  t.same(sent, ['POST ?dryRun=All', 'POST ']);
 });
 
 t.test('a binding for another tenant’s user does not make a member, since it grants nothing', async (t) => {
@@ -77,6 +111,19 @@ t.test('the new role is given before the old one is taken away', async (t) => {
   );
   await service.set(ALICE, 'web', BOB, spec('acme:bob', 'read'), CHANGE);
   t.same(sent, ['GET /b', 'POST ', 'DELETE /b']);
+});
+
+t.test('the last two who may manage a namespace cannot remove each other at the same time', async (t) => {
+  const { service, sent } = site(
+    roleBinding('web', 'b', 'ClusterRole/stonegate:manage', [user('acme:bob')], 'acme'),
+  );
+  const alice = memberID({ type: 'User', name: 'acme:alice' });
+  const removed = await Promise.allSettled([
+    service.remove(ALICE, 'web', BOB, CHANGE),
+    service.remove(keystoneIdentity('bob'), 'web', alice, CHANGE),
+  ]);
+  t.match(removed, [{ status: 'fulfilled' }, { status: 'rejected' }]);
+  t.same(sent, ['GET /b', 'DELETE /b']);
 });
 
 t.test('a binding that the API server calls invalid is refused with its message', async (t) => {

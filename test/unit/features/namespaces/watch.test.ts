@@ -6,6 +6,7 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { Outgoing } from '../../../../src/proxy/request-context.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
+import { createTenantNamespaces } from '../../../../src/rbac/tenant-namespaces.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { type NamespacesSite, namespacesSite } from '../../../support/namespaces-site.ts';
 import {
@@ -16,6 +17,7 @@ import {
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
 const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
@@ -222,3 +224,25 @@ t.test('groups that are looked up are checked again each minute', async (t) => {
   t.same(await unavailable.pass(), ['ERROR'], 'a user who is refused is shown nothing more');
   t.ok(unavailable.watch.ended);
 });
+
+t.test(
+  "a token of the tenant sees a namespace go when it is labelled as another tenant's, and come back",
+  async (t) => {
+    const site = namespacesSite([
+      VIEWER,
+      clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]),
+      namespace('a'),
+      namespace('b', { labels: { 'stonegate.dev/tenant': 'globex' } }),
+    ]);
+    const accessToken = tokenScope('tenant/read', [], createTenantNamespaces(site.access)('acme'));
+    const token = { ...keystoneIdentity('alice'), accessToken };
+    t.same((await site.get(token))?.names, ['a']);
+    const watch = await site.watch(token);
+    t.same(await watch.read(), ['ADDED a']);
+    site.put(namespace('a', { labels: { 'stonegate.dev/tenant': 'globex' } }));
+    t.same(await watch.read(), ['DELETED a']);
+    site.put(namespace('b', { labels: { 'stonegate.dev/tenant': 'acme' } }));
+    t.same(await watch.read(), ['ADDED b']);
+    watch.close();
+  },
+);

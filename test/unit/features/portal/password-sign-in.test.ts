@@ -1,5 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import { createSignInRateLimit } from '../../../../src/limits/sign-in-rate-limit.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createFakePortal, headerOf, ORIGIN } from '../../../support/portal.ts';
 
 const FILLED = { user: 'alice', password: 'alice-pass', domain: 'acme', project: '', next: '/' };
@@ -51,9 +53,30 @@ t.test('too many attempts are refused before Keystone is called', async (t) => {
   t.same(portal.asked, []);
 });
 
+t.test('a user may sign in again and again, but not guess: five wrong passwords in a row', async (t) => {
+  const clock = createFakeClock();
+  const [perSource, perUser] = [
+    { perSecond: 1, burst: 50 },
+    { perSecond: 0.05, burst: 5 },
+  ];
+  const limit = createSignInRateLimit({ perSource, perUser, clock });
+  const portal = createFakePortal({ clock, limit });
+  for (let at = 1; at <= 6; at += 1) t.equal((await portal.browser().signIn()).status, 303, `sign-in ${at}`);
+  portal.world.password = { refused: 'wrong' };
+  for (let at = 1; at <= 5; at += 1) t.equal((await portal.browser().signIn()).status, 403, `guess ${at}`);
+  t.equal((await portal.browser().signIn()).status, 429);
+  portal.world.password = { token: 'keystone-token', projects: [] };
+  t.equal((await portal.browser().signIn()).status, 429, 'an attacked user waits too');
+  clock.advance(20_000);
+  t.equal((await portal.browser().signIn()).status, 303);
+});
+
 t.test('another spelling of a user name counts as the same user in the limit', async (t) => {
   const users: (string | undefined)[] = [];
-  const limit = { admit: (_source: string, user: string | undefined) => void users.push(user) };
+  const limit = {
+    admit: (_source: string, user: string | undefined) => void users.push(user),
+    succeeded() {},
+  };
   const portal = createFakePortal({ limit });
   for (const user of ['zoe', 'ZOE', ' zoe', 'Zoë']) await portal.browser().signIn({ user, domain: 'Acme' });
   await portal.browser().signIn({ user: 'zo', domain: 'eAcme' });

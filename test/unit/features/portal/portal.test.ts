@@ -79,8 +79,9 @@ t.test('an unexpected error is a page with the ID of its log entry, and no detai
   const response = await portal.browser().signIn();
   t.equal(response.status, 500);
   t.notMatch(response.text, 'secret detail');
-  const [entry] = portal.logged.filter(({ fields }) => fields.error instanceof Error);
-  t.match(response.text, String(entry?.fields.id));
+  const observed = portal.observed.at(-1);
+  t.match(observed?.outcome, { code: 'InternalError', error: new Error('the secret detail') });
+  t.match(response.text, observed?.auditID);
 });
 
 t.test('the client is served to every program, and the page says how to install it', async (t) => {

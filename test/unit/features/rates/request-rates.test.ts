@@ -195,7 +195,7 @@ t.test(
       redis: true,
     });
     t.equal(await admitted(20, () => ask()), 20);
-    accounts.away = true;
+    accounts.state = 'away';
     clock.advance(1_000);
     t.equal(await admitted(20, () => ask()), 1);
   },
@@ -206,12 +206,12 @@ t.test('requests that a process admitted without Redis long ago are not charged'
     rates: { perTenant: { perSecond: 1, burst: 20 } },
     redis: true,
   });
-  accounts.away = true;
+  accounts.state = 'away';
   for (let i = 0; i < 100; i += 1) {
     t.equal(await ask(), undefined);
     clock.advance(1_000);
   }
-  accounts.away = false;
+  accounts.state = 'back';
   await ask();
   t.equal(await admitted(30, () => ask()), 19);
 });
@@ -221,9 +221,9 @@ t.test('requests that a process admitted without Redis are charged when Redis is
     rates: { perTenant: { perSecond: 1, burst: 20 } },
     redis: true,
   });
-  accounts.away = true;
+  accounts.state = 'away';
   t.equal(await admitted(20, () => ask()), 20);
-  accounts.away = false;
+  accounts.state = 'back';
   clock.advance(2_000);
   t.equal(await admitted(20, () => ask()), 2, 'the first of them asks Redis again');
   t.ok(await ask());

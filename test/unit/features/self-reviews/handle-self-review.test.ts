@@ -276,6 +276,17 @@ t.test(
   },
 );
 
+t.test('more rules of the API server than a review holds are not read, and the answer says so', async (t) => {
+  const rule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+  const status = { resourceRules: Array(21_000).fill(rule), nonResourceRules: [], incomplete: false };
+  const { json } = await post(
+    { namespace: 'ns' },
+    { target: RULES, upstream: () => ({ status: 201, body: { status } }) },
+  );
+  t.match(json.status, { incomplete: true, evaluationError: /more than one review holds/ });
+  t.equal(json.status.resourceRules.length, 3, 'those that Stonegate grants');
+});
+
 for (const body of ['no json', '{"status":{"resourceRules":[]}}']) {
   t.test(`rules that cannot be read (${body}) are a 503`, async (t) => {
     await t.rejects(post({}, { target: RULES, upstream: () => ({ status: 201, body }) }), {

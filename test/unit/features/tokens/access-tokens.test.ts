@@ -11,6 +11,7 @@ import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
+import { tokenScope } from '../../../support/token-scope.ts';
 
 const SIGNAL = new AbortController().signal;
 const { lifetimes } = tokensSchema.parse({});
@@ -25,33 +26,41 @@ const alice: Identity = {
   auditAnnotations: {},
 };
 
+function setUp() {
+  const clock = createFakeClock();
+  const memory = createMemoryObjects();
+  const store = new TokenStore({ clock, onEnded: () => {} });
+  const owners = createOwners({
+    ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
+  });
+  const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
+  const tokens = createAccessTokens({
+    ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
+    mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
+    objectsOf: () => ({
+      ...memory,
+      create(kind, place, object, signal) {
+        const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
+        return memory.create(kind, place, { ...object, metadata }, signal);
+      },
+    }),
+  });
+  const follow = () => {
+    const list = store.beginList();
+    list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
+    list.end();
+  };
+  const create = () => tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+  return { clock, memory, tokens, follow, create };
+}
+
 t.test(
   'a user may create and revoke tokens without end: only the last two hundred stay stored',
   async (t) => {
-    const clock = createFakeClock();
-    const memory = createMemoryObjects();
-    const store = new TokenStore({ clock, onEnded: () => {} });
-    const owners = createOwners({ isConfigured: () => true, signInMaxAge: 1, clock });
-    const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
-    const tokens = createAccessTokens({
-      ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
-      mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
-      objects: {
-        ...memory,
-        create(kind, place, object, signal) {
-          const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
-          return memory.create(kind, place, { ...object, metadata }, signal);
-        },
-      },
-    });
-    const follow = () => {
-      const list = store.beginList();
-      list.take(memory.all().map(({ object }) => readToken({ value: object, text: () => '' })));
-      list.end();
-    };
+    const { clock, memory, tokens, follow, create } = setUp();
     const names: string[] = [];
     for (let made = 0; made < 210; made += 1) {
-      const { metadata } = await tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+      const { metadata } = await create();
       names.push(metadata.name);
       follow();
       await tokens.revoke(alice, metadata.name, SIGNAL);
@@ -64,9 +73,40 @@ t.test(
   },
 );
 
+t.test('of 300 creations at the same time 100 make a token', async (t) => {
+  const { memory, follow, create } = setUp();
+  await create();
+  follow();
+  const made = await Promise.allSettled(Array.from({ length: 300 }, create));
+  t.equal(made.filter(({ status }) => status === 'fulfilled').length, 99);
+  t.match(made.at(-1), { status: 'rejected', reason: { message: /you have 100 access tokens/ } });
+  t.equal(memory.all().length, 100);
+});
+
 t.test('the rules of a token are bounded in size', async (t) => {
   const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['web'] };
   const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
   t.ok(isTaken(...Array.from({ length: 32 }, () => rule)));
   t.notOk(isTaken({ ...rule, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));
+});
+
+t.test('a token with +tokens sees, rotates and revokes only tokens of its own scopes', async (t) => {
+  const { clock, tokens, follow } = setUp();
+  const make = async (...scopes: string[]) => {
+    const { metadata } = await tokens.create(alice, { scopes, expirationSeconds: 60 }, SIGNAL);
+    follow();
+    return metadata.name;
+  };
+  const ci = await make('namespace/web/edit', '+tokens');
+  const narrower = await make('namespace/web/edit');
+  const wider = await make('namespace/web/edit', 'namespace/lab/read');
+  const accessToken = tokenScope('namespace/web/edit +tokens');
+  const asToken = { ...alice, accessToken, expiresAt: clock.now() + 60_000 };
+  const listed = tokens.list(asToken).map(({ metadata }) => metadata.name);
+  t.strictSame(listed.sort(), [ci, narrower].sort());
+  t.match(await tokens.rotate(asToken, ci, 0, SIGNAL), { status: { token: /^sgt_/ } });
+  for (const refused of [tokens.rotate(asToken, wider, 0, SIGNAL), tokens.revoke(asToken, wider, SIGNAL)])
+    await t.rejects(refused, { code: 'AccessDenied', message: /only tokens of its own scopes/ });
+  t.match(await tokens.revoke(asToken, narrower, SIGNAL), { status: { state: 'revoked' } });
+  t.match(await tokens.revoke(alice, wider, SIGNAL), { status: { state: 'revoked' } });
 });

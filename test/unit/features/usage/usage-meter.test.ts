@@ -47,11 +47,12 @@ t.test('D536 usage without a project or a tenant is charged to "-", and nothing 
   const refused = { status: 401, code: 'CredentialInvalid', aborted: false } as const;
   meter.observer.responseComplete(observedRequest({ tenant: 'acme', info: infoOf('POST', PODS) }));
   meter.observer.responseComplete(observedRequest({ info: infoOf('GET', PODS), outcome: refused }));
-  meter.observer.responseComplete(observedRequest({ outcome: refused }));
+  const malformed = { status: 400, code: 'RequestMalformed', aborted: false } as const;
+  meter.observer.responseComplete(observedRequest({ outcome: malformed }));
   meter.close();
   t.match(recordsOf(meter), [
     { tenant: 'acme', project: '-', usage: { writeRequests: 1 } },
-    { tenant: '-', project: '-', usage: { listRequests: 1, refusals: 2 } },
+    { tenant: '-', project: '-', usage: { listRequests: 1, getRequests: 1, refusals: 2 } },
   ]);
   t.match(showing(meter), 'stonegate_usage_refusals_total{tenant="-",project="-"} 2');
 });
@@ -121,6 +122,14 @@ t.test('the resources that objects request are multiplied by time, at the replic
       },
     },
   ]);
+});
+
+t.test('a namespace in which nothing runs and nothing is requested has no record', async (t) => {
+  const idle = { cpuCores: 0, memoryBytes: 0, pods: 0, storageBytes: 0 };
+  const clock = createFakeClock(NOON);
+  const meter = writingMeter('p1', clock, () => [{ tenant: 'acme', project: 'idle', ...idle }]);
+  clock.advance(MINUTE);
+  t.same(recordsOf(meter), []);
 });
 
 t.test('a clock that is set back reduces no usage', async (t) => {

@@ -27,7 +27,9 @@ function start() {
     reference: { namespace: 'kube-system', name: 'auth' },
     key: 'policies',
     read: (content) =>
-      content.startsWith('good') ? { ok: true, value: content } : { ok: false, problems: ['is bad'] },
+      content.startsWith('good')
+        ? { ok: true, value: content }
+        : { ok: false, problems: [{ path: 'a', message: 'is bad' }] },
     interval: 10_000,
     clock,
     logger: { ...silentLogger, error: (fields) => void logged.push(fields) },
@@ -64,7 +66,7 @@ t.test('C234 bad rules leave the last good ones in force, and are reported once'
   await rules.look();
   await rules.look();
   t.equal(rules.current, 'good');
-  t.match(logged, [{ configMap: 'kube-system/auth', problems: ['is bad'] }]);
+  t.match(logged, [{ configMap: 'kube-system/auth', problems: ['policies: a: is bad'] }]);
   serve('good');
   await rules.look();
   serve('bad');

@@ -1,9 +1,10 @@
 import t from 'tap';
+import { formatProblem } from '../../../../src/config/problem.ts';
 import { readPolicy } from '../../../../src/features/webhook/policy-file.ts';
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readPolicy(typeof document === 'string' ? document : JSON.stringify(document));
-  return read.ok ? [] : read.problems;
+  return read.ok ? [] : read.problems.map(formatProblem);
 }
 
 const RESOURCE = { verbs: ['get'], resources: ['pods'], version: '*', namespace: 'default' };
@@ -46,7 +47,7 @@ for (const key of ['pods', "['a'/pods", 'a/pods/log/x']) {
 }
 
 t.test('a file that is not a JSON list is one problem', async (t) => {
-  t.same(problemsOf('[{'), ['is no usable JSON: it is not JSON']);
+  t.same(problemsOf('[{'), ['the configuration (line 1, column 3): is no usable JSON: it is not JSON']);
   t.match(problemsOf({}), [/expected a list/]);
 });
 
@@ -57,7 +58,11 @@ t.test('a key written twice is a problem, wherever it stands', async (t) => {
     `[{}, {${users}, ${permissions}, ${users}}]`,
     '[{"resource_permissions": {"default/pods": ["get"], "default/pods": ["*"]}}]',
   ])
-    t.same(problemsOf(document), ['is no usable JSON: a key occurs twice in one object'], document);
+    t.same(
+      problemsOf(document),
+      ['the configuration: is no usable JSON: a key occurs twice in one object'],
+      document,
+    );
   t.match(problemsOf(`[{"__proto__": {"users": null}, ${permissions}}]`), [/__proto__/]);
   t.same(
     problemsOf('[{"resource_permissions": {"Default/Pods": ["*"], "default/pods": ["get"]}}]'),

@@ -6,7 +6,7 @@ import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sy
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readSync(stringify(document));
-  return read.ok ? [] : read.problems;
+  return read.ok ? [] : read.problems.map(formatProblem);
 }
 
 t.test('a file of k8s-keystone-auth is read without changes', async (t) => {
@@ -82,14 +82,21 @@ function filesProblems(webhook: string, content: string, others = ''): string[] 
   const { configuration, problems } = parsed(webhook, others);
   if (configuration === undefined) throw new Error(problems.join('\n'));
   return checkWebhookFiles(configuration, () => Buffer.from(content)).map(
-    ({ path, message }) => `${path.join('.')}: ${message}`,
+    ({ path, elsewhere }) => `${path.join('.')}: ${elsewhere && formatProblem(elsewhere)}`,
   );
 }
 
 t.test('every problem of a policy file is reported with its place in both files', async (t) => {
   t.same(filesProblems('policy: { file: p }', '[{"resource":{"version":"*"}},{"users":[]}]'), [
-    'webhook.policy.file: [0].resource.namespace: is required: expected a string',
-    'webhook.policy.file: [1].users: expected a mapping, found an empty list',
+    'webhook.policy.file: p: [0].resource.namespace: is required: expected a string',
+    'webhook.policy.file: p: [1].users: expected a mapping, found an empty list',
+  ]);
+});
+
+t.test('a policy file that does not parse is named with line and column in that file', async (t) => {
+  const trailing = '[{"users":{"roles":["a"],"projects":["p"]}},\n]';
+  t.same(filesProblems('policy: { file: p }', trailing), [
+    'webhook.policy.file: p: the file (line 2, column 1): is no usable JSON: it is not JSON',
   ]);
 });
 
@@ -97,7 +104,7 @@ t.test('a sync file that creates objects requires a credential for it', async (t
   const sync = 'sync: { file: s }';
   const content = 'data-types-to-sync: [projects]';
   t.match(filesProblems(sync, content), [
-    /^webhook.sync.file: data-types-to-sync: needs bindings.credential/,
+    /^webhook.sync.file: s: data-types-to-sync: needs bindings.credential/,
   ]);
   t.same(filesProblems(sync, content, 'bindings: { credential: { tokenFile: other } }'), []);
   t.same(filesProblems(sync, 'namespace-format: "%i"'), []);

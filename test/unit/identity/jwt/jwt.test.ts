@@ -6,7 +6,9 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { Authenticator } from '../../../../src/identity/authenticator.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
 import { readJWT } from '../../../../src/identity/jwt/jwt-parser.ts';
-import type { IssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
+import { createIssuerKeys, type IssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
+import { silentLogger } from '../../../../src/lib/logger.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { directKeys, ISSUER, jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
@@ -202,3 +204,41 @@ t.test('the verification of a token is cached for a minute, but not beyond its e
   clock.advance(30_000);
   t.not(await login(long), second, 'it is verified again');
 });
+
+t.test(
+  'a key that changes without another key id is accepted at once, and forged signatures fetch no more',
+  async (t) => {
+    for (const hasKid of [true, false]) {
+      const other = await startSigningIssuer();
+      const keys = createIssuerKeys({
+        url: other.url,
+        ownKeys: true,
+        maxAge: 3_600_000,
+        refreshInterval: 10_000,
+        timeout: 5_000,
+        clock,
+        random: { bytes: Buffer.alloc, uuid: () => '', fraction: () => 0 },
+        logger: silentLogger,
+        telemetry: noTelemetry,
+      });
+      t.teardown(() => Promise.all([keys.close(), other.down()]));
+      const by = authenticatorWith({ issuer: { url: other.url, audiences: ['kubernetes'] } }, keys);
+      const kid = hasKid ? 'key-1' : undefined;
+      const publish = () => other.publish({ keys: other.keys.map((key) => ({ ...key, kid })) });
+      publish();
+      t.ok(await login(await other.sign(CAROL, { kid }), by));
+      await other.rotate('key-1');
+      publish();
+      const token = await other.sign(CAROL, { kid });
+      const before = other.requests.keys;
+      t.ok(await login(token, by));
+      const [header, , signature] = token.split('.');
+      const forged = (sub: string) => `${header}.${encode({ ...CAROL, iss: other.url, sub })}.${signature}`;
+      for (let at = 0; at < 20; at += 1) await refused(t, forged(`admin-${at}`), by);
+      t.equal(other.requests.keys, before + 1);
+      clock.advance(10_000);
+      await refused(t, forged('admin'), by);
+      t.equal(other.requests.keys, before + 2);
+    }
+  },
+);

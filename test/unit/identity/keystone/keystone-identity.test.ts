@@ -48,6 +48,7 @@ t.test(
         [`${EXTRA}/user/domain/name`]: ['acme'],
       },
       scope: { kind: 'project', id: 'f5118418', name: 'web', roles: ['member', 'reader'] },
+      signedInAt: 1_000,
       expiresAt: 2_000,
       auditAnnotations: {
         'keystone.stonegate.dev/audit-id': 'uGPtwyMuSg',

@@ -185,9 +185,12 @@ t.test('an issuer that withdraws all its keys has its tokens refused with 503', 
   await unavailable(t, made.keys);
 });
 
-t.test('a malformed key set leaves the last valid one in use', async (t) => {
+t.test('a malformed key set, or one of more than 64 keys, leaves the last valid one in use', async (t) => {
   const made = await started(t);
-  const garbage = ['<html>login</html>', '{"keys":7}'];
+  const many = made.issuer.keys.flatMap((key) =>
+    Array.from({ length: 65 }, (_, at) => ({ ...key, kid: `${at}` })),
+  );
+  const garbage = ['<html>login</html>', '{"keys":7}', JSON.stringify({ keys: many })];
   for (const body of garbage) {
     made.issuer.faults.keys = (response) => void response.end(body);
     const fetched = made.fetched();

@@ -3,6 +3,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createObjects } from '../../../../src/kubernetes/objects.ts';
 import { createLease, LEASE_TTL } from '../../../../src/kubernetes/reconcile/lease.ts';
 import type { UpstreamFetcher } from '../../../../src/kubernetes/upstream-ports.ts';
+import { STONEGATE_ACCOUNT } from '../../../../src/kubernetes/upstream-request.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 
@@ -52,7 +53,7 @@ function createSite() {
   };
   const replica = (uuid: string) =>
     createLease({
-      objects: createObjects(fetcher),
+      objects: createObjects(fetcher, STONEGATE_ACCOUNT),
       place: { tenant: 'system', namespace: 'kube-system' },
       name: 'stonegate-policies',
       clock,

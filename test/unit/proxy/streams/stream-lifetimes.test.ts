@@ -1,9 +1,10 @@
 import t from 'tap';
 import type { Drops } from '../../../../src/cache/drops.ts';
 import { unauthorized } from '../../../../src/errors/status-error.ts';
+import { createTokenScope } from '../../../../src/features/tokens/scope.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
-import type { OpenStream, StreamCredential } from '../../../../src/proxy/streams/open-stream.ts';
+import type { OpenStream, StreamCredential, StreamFacts } from '../../../../src/proxy/streams/open-stream.ts';
 import { StreamLifetimes } from '../../../../src/proxy/streams/stream-lifetimes.ts';
 import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -143,6 +144,27 @@ t.test(
     t.equal(exec.reason, 'refused');
   },
 );
+
+t.test('the end of an access token ends all that it has open, whatever the configuration says', async (t) => {
+  const settings = { ...SETTINGS, endWithCredential: false };
+  const { registry, pass } = setUp({ settings });
+  const kinds = ['watch', 'log', 'exec', 'attach', 'portforward', 'proxy'] as const;
+  const open = (facts: StreamFacts) => registry.open(facts);
+  const accessToken = createTokenScope('abcd1234', { scopes: ['session', '+exec'] }, 'acme');
+  const ofToken = kinds.map((kind) => {
+    const facts = streamFacts({ kind, token: 'sgt_', expiresAt: HOUR });
+    return open({ ...facts, identity: { ...facts.identity, accessToken } });
+  });
+  const others = kinds.map((kind) => open(streamFacts({ kind, token: 'other', expiresAt: HOUR })));
+  await pass(HOUR - 1_000);
+  t.ok([...ofToken, ...others].every(({ cancelled }) => !cancelled));
+  await pass(1_000);
+  t.same(
+    ofToken.map(({ reason }) => reason),
+    kinds.map(() => 'expired'),
+  );
+  t.ok(others.every(({ cancelled }) => !cancelled));
+});
 
 t.test(
   'a drop by an operator ends all streams of the user or tenant at once, whatever their kind',
