@@ -208,7 +208,10 @@ export function configurationWarnings({
   admission,
   tenancy,
   authentication: { keystone, jwt, configurationFile },
-}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'quota' | 'admission' | 'tenancy' | 'authentication'>): Problem[] {
+}: Pick<
+  StonegateConfiguration,
+  'access' | 'tokens' | 'quota' | 'admission' | 'tenancy' | 'authentication'
+>): Problem[] {
   const missed = broken([
     [
       'access.authorizers',

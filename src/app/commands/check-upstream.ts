@@ -17,11 +17,10 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
-import { QUOTA_REGISTRATION } from '../../features/quota/rights.ts';
+import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
-import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
@@ -251,13 +250,7 @@ async function missingObjects(
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
       found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
-  if (quota && (await objects.get(VALIDATING_WEBHOOKS, {}, QUOTA_REGISTRATION, signal)) === undefined)
-    found.push(
-      warning(
-        'quota',
-        `there is no ValidatingWebhookConfiguration ${QUOTA_REGISTRATION}, so the API server asks no webhook about quotas and they limit nothing: apply the output of \`stonegate manifests admission\``,
-      ),
-    );
+  if (quota && !(await isQuotaRegistered(objects, signal))) found.push(warning('quota', NOT_REGISTERED));
   return members === undefined ? found : [...found, ...(await missingRoles(tenancy, objects))];
 }
 
