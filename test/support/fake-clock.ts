@@ -18,6 +18,7 @@ export function createFakeClock(start: number = Date.now()): FakeClock {
   const timers = new Map<Timer, { readonly at: number; readonly action: () => void }>();
   return {
     now: () => now,
+    monotonic: () => now,
     after(milliseconds, action) {
       const timer: Timer = { cancel: () => void timers.delete(timer) };
       timers.set(timer, { at: now + milliseconds, action });
