@@ -1,7 +1,7 @@
 /**
  * One timer for any number of equal timeouts. When it fires, each entry is checked, and it is armed again for
  * the next entry that may be due. A timer for each entry would cost a request more than the entry's own
- * bookkeeping.
+ * bookkeeping; so would one that is cancelled whenever the last entry is gone.
  */
 import type { Clock, Timer } from './clock.ts';
 import { ListNode } from './linked-list.ts';

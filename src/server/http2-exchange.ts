@@ -73,7 +73,7 @@ export class Http2Exchange extends ResponseState implements Exchange, ResponseWr
       guard.streamReset();
     });
     stream.on('close', () => {
-      this.#stallTimeout.dispose();
+      this.#stallTimeout.stop();
       this.cancel();
       guard.streamClosed(stream);
     });

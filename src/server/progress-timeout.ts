@@ -40,15 +40,9 @@ export class ProgressTimeout extends TimeoutEntry {
     this.#queue.add(this);
   }
 
-  /** Stops it until the next start. */
+  /** Stops it until the next start. Call it too when the connection or stream has closed. */
   stop(): void {
     this.unlink();
-  }
-
-  /** Call when the connection or stream has closed. */
-  dispose(): void {
-    this.unlink();
-    if (this.#queue.empty) this.#queue.stop();
   }
 
   check(now: number): number {

@@ -42,7 +42,6 @@ export class InactivityTimer extends TimeoutEntry {
 
   stop(): void {
     this.unlink();
-    if (this.#timeouts.empty) this.#timeouts.stop();
   }
 
   check(now: number): number {

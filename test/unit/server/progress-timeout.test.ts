@@ -42,6 +42,29 @@ t.test('a thousand idle connections are closed with few wake-ups', async (t) => 
   t.ok(wakeUps <= 10, `the process wakes up ${wakeUps} times`);
 });
 
+t.test('requests one after the other over HTTP/2 share a timer', async (t) => {
+  const clock = createFakeClock();
+  let timers = 0;
+  const counting = {
+    ...clock,
+    after(...args: Parameters<typeof clock.after>) {
+      timers += 1;
+      return clock.after(...args);
+    },
+  };
+  const listening = await listenFor(t, undefined, { clock: counting });
+  const session = await listening.session();
+  const get = async () => {
+    const stream = session.request({ ':path': '/' });
+    stream.resume();
+    await once(stream, 'close');
+  };
+  await get();
+  const before = timers;
+  for (let count = 0; count < 20; count += 1) await get();
+  t.ok(timers - before <= 1, `${timers - before} timers for 20 requests`);
+});
+
 const STALL = 300_000;
 const TIMEOUTS = { header: 1_000_000_000, idle: 1_000_000_000, stall: STALL };
 const BODY = Buffer.alloc(40_000_000);
