@@ -1,6 +1,7 @@
 /**
- * Adds to each component of the bill of materials the hash that `package-lock.json` has of its package, and that
- * npm compares when it installs: cyclonedx-npm leaves it out where the lock has no address of the registry.
+ * Adds to each component of the bill of materials the hash that `package-lock.json` has of its package, and
+ * that npm compares when it installs: cyclonedx-npm leaves it out where the lock has no address of the
+ * registry.
  * https://cyclonedx.org/docs/1.6/json/#components_items_hashes
  */
 import { readFileSync, writeFileSync } from 'node:fs';

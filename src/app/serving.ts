@@ -20,7 +20,7 @@ import { createServedKeystoneQuota } from '../features/keystone-limits/feature.t
 import { createTeamReadiness } from '../features/members/memberships.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
-import { createQuotaController, createQuotaRules } from '../features/quota/feature.ts';
+import { createQuotaController, createQuotaReadiness, createQuotaRules } from '../features/quota/feature.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
@@ -103,6 +103,7 @@ export function createServing(components: Build, process: ServingProcess): Servi
       proxy.authentication,
       ...(indexReadiness ? [indexReadiness] : []),
       ...(teamReadiness ? [teamReadiness] : []),
+      ...(quota ? [createQuotaReadiness(quota, build.runtime.clock, process.startedAt)] : []),
       ...(webhook?.checks ?? []),
     ],
     upstream: build.upstream,

@@ -3,7 +3,7 @@
  * no owner's requests delay another owner's.
  */
 import { LRUCache } from 'lru-cache';
-import { StatusError } from '../errors/status-error.ts';
+import { cancelled, StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { CancellableSingleFlight } from '../lib/single-flight.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
@@ -133,8 +133,3 @@ export function createDocumentCache<T>(options: DocumentCacheOptions<T>): Docume
 }
 
 const keyOf = ({ owner, key }: DocumentRequest): string => JSON.stringify([owner, key]);
-
-/** The error's text is for the log: its client has left. */
-function cancelled({ reason }: AbortSignal): StatusError {
-  return new StatusError('UpstreamUnavailable', 'the client has cancelled the request', { cause: reason });
-}

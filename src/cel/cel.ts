@@ -23,7 +23,9 @@ export type Subject = 'claims' | 'user';
 export interface Expression<Given> {
   /** As far as it is known without a token: `bool`, `string`, `list(string)`, …; `any` of a claim. */
   readonly type: string;
-  /** Whether it gives the result of `split` or `findAll`, which kube-apiserver takes for no list of strings. */
+  /**
+   * Whether it gives the result of `split` or `findAll`, which kube-apiserver takes for no list of strings.
+   */
   readonly givesListOfGo: boolean;
   /** Whether it selects this field of `claims`, as `claims.name` or `claims.?name`. */
   readonly selects: (field: string) => boolean;

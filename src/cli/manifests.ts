@@ -52,9 +52,9 @@ kubectl apply -f -
   --provisioner            instead, what provisioning needs
                            (stonegate/stonegate-provisioner,
                            stonegate-provisioner)
-  --name NAME              of this configuration, if others share its credential:
-                           a part of the roles' names, so that none takes the
-                           rights of another
+  --name NAME              a part of the roles' names, for one of several
+                           configurations with this credential: without it the
+                           last that is applied takes the others' rights
   --help                   this text
 
 stonegate manifests crds [--config FILE | --mode MODE] prints the custom

@@ -4,6 +4,7 @@
 import {
   OWN_QUOTAS,
   type QuotaRow,
+  quotaProblem,
   quotaRows,
   type ShownQuota,
 } from '../features/quota/own-quota-v1alpha1.ts';
@@ -35,6 +36,8 @@ export const quota = createAskingCommand(
     await print(object, () => tableOf(shown));
     if (shown.status.used === undefined)
       note('nothing was counted yet: what needs more is refused until then');
+    const problem = quotaProblem(shown);
+    if (problem !== undefined) note(problem);
   },
 );
 

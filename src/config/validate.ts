@@ -204,9 +204,14 @@ function publishingRules({ publishing, tenancy }: StonegateConfiguration): Rule[
 export function configurationWarnings({
   access,
   tokens,
+  quota,
+  admission,
   tenancy,
   authentication: { keystone, jwt, configurationFile },
-}: Pick<StonegateConfiguration, 'access' | 'tokens' | 'tenancy' | 'authentication'>): Problem[] {
+}: Pick<
+  StonegateConfiguration,
+  'access' | 'tokens' | 'quota' | 'admission' | 'tenancy' | 'authentication'
+>): Problem[] {
   const missed = broken([
     [
       'access.authorizers',
@@ -222,6 +227,11 @@ export function configurationWarnings({
       'authentication.keystone.roleAssignments',
       tokens !== undefined && keystone !== undefined && keystone.roleAssignments === undefined,
       'is missing, so users of Keystone can make no access token: their roles have to be looked up',
+    ],
+    [
+      'quota',
+      quota !== undefined && admission === undefined,
+      'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ]);
   const refused = jwt.flatMap((issuer, at) =>

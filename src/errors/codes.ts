@@ -61,6 +61,7 @@ export const CODES = {
   WebhookRulesUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningForbidden: { http: 503, reason: 'ServiceUnavailable' },
   ProvisioningRefused: { http: 503, reason: 'ServiceUnavailable' },
+  UpgradeUnavailable: { http: 503, reason: 'ServiceUnavailable' },
   ShuttingDown: { http: 503, reason: 'ServiceUnavailable' },
   UpstreamTimeout: { http: 504, reason: 'Timeout' },
   ResourceVersionTooLarge: { http: 504, reason: 'Timeout' },

@@ -96,3 +96,8 @@ export function reasonOf({ message, cause }: Error): string {
 export function unauthorized(cause?: unknown): StatusError {
   return new StatusError('CredentialInvalid', 'Unauthorized', { cause });
 }
+
+/** The error's text is for the log: its client has left. */
+export function cancelled({ reason }: AbortSignal): StatusError {
+  return new StatusError('UpstreamUnavailable', 'the client has cancelled the request', { cause: reason });
+}

@@ -87,6 +87,11 @@ export class ObjectStore<T> implements InformerStore<StorableObject<T>> {
     );
   }
 
+  valuesOf(tenant: string): readonly T[] {
+    const own = this.#tenants.get(tenant);
+    return own === undefined ? [] : [...own.objects.values()].map(({ value }) => value);
+  }
+
   revisionOf({ key }: StorableObject<T>): number | undefined {
     return this.#tenants.get(this.#tenantOf.get(key) ?? '')?.objects.get(key)?.revision;
   }

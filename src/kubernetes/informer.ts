@@ -77,7 +77,7 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
-  isFailing = false;
+  failingSince: number | undefined;
   #quietUntil = 0;
 
   constructor(options: InformerOptions<T>) {
@@ -254,8 +254,8 @@ export class Informer<T extends { readonly revision: number }> {
     const { clock, logger, name: informer, onUpdate } = this.#options;
     this.#provenAt = at;
     this.#receivedAt = clock.now();
-    if (this.isFailing) {
-      this.isFailing = false;
+    if (this.failingSince !== undefined) {
+      this.failingSince = undefined;
       this.#quietUntil = 0;
       logger.info({ informer, resource: this.resource }, 'informer: the API server is watched again');
     }
@@ -278,7 +278,7 @@ export class Informer<T extends { readonly revision: number }> {
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
-    this.isFailing = true;
+    this.failingSince ??= this.#options.clock.now();
     this.#logFailure(error);
     return false;
   }

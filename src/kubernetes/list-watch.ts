@@ -103,7 +103,8 @@ export function pagesOf({ path, metadataOnly, upstream }: Listed, signal: AbortS
     upstream().fetch(ownGet(`${path}?${query}`, accept), signal);
 }
 
-function acceptOf(kind: string, metadataOnly = false): string {
+/** @param kind of the response if only metadata is asked for */
+export function acceptOf(kind: string, metadataOnly = false): string {
   return metadataOnly ? `${JSON_TYPE};as=${kind};g=meta.k8s.io;v=v1,${JSON_TYPE}` : JSON_TYPE;
 }
 

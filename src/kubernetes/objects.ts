@@ -6,10 +6,11 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import { readJSONObject } from '../lib/json-object.ts';
+import { type JSONObject, readJSONObject } from '../lib/json-object.ts';
 import type { Place, ResourceKind, StoredObject, WrittenObject } from './kubernetes-object.ts';
-import { listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
-import { collectionPath, objectPath, storedObject } from './object-format.ts';
+import { acceptOf, listPages, MalformedObject, UnexpectedStatus } from './list-watch.ts';
+import { JSON_TYPE } from './meta-v1.ts';
+import { collectionPath, isMeta, metadataOf, objectPath, storedObject } from './object-format.ts';
 import type { UpstreamFetcher, UpstreamResponse } from './upstream-ports.ts';
 import type { Account } from './upstream-request.ts';
 
@@ -27,7 +28,13 @@ export type Objects = ReturnType<typeof createObjects>;
  *   delays neither other tenants nor Stonegate's own controllers, leases and quota reviews
  */
 export function createObjects(fetcher: UpstreamFetcher, account: Account) {
-  async function ask(method: string, target: string, signal: AbortSignal, body?: object) {
+  async function ask(
+    method: string,
+    target: string,
+    signal: AbortSignal,
+    body?: object,
+    accept: string = JSON_TYPE,
+  ) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const response = await fetcher.fetch(
       {
@@ -35,7 +42,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
         sender: { kind: 'stonegate' },
         method,
         target,
-        headers: [['Accept', 'application/json'], ...(body ? [['Content-Type', type] as const] : [])],
+        headers: [['Accept', accept], ...(body ? [['Content-Type', type] as const] : [])],
         ...(body && { body: JSON.stringify(body) }),
       },
       signal,
@@ -98,6 +105,21 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
       return parse(readJSONObject(response.body), kind);
     },
 
+    /** @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no object */
+    async getMetadata(
+      kind: ResourceKind,
+      place: Place,
+      name: string,
+      signal: AbortSignal,
+    ): Promise<JSONObject | undefined> {
+      const path = objectPath(kind, place, name);
+      const response = await ask('GET', path, signal, undefined, acceptOf('PartialObjectMetadata', true));
+      if (response.status === 404) return undefined;
+      const metadata = metadataOf(readJSONObject(response.body));
+      if (response.status !== 200 || !isMeta(metadata)) throw unexpected(response, `get ${path}`);
+      return metadata;
+    },
+
     /** @returns the object as it is stored now; `exists` if the name is taken */
     async create(
       kind: ResourceKind,
@@ -115,6 +137,7 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
 
     /**
      * @param object with the `resourceVersion` it was read with, so that a concurrent change wins
+     * @param subresource `status`: everything but the status stays
      * @returns the object as it is stored now
      */
     async update(
@@ -122,8 +145,12 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
       place: Place,
       object: WrittenObject,
       signal: AbortSignal,
+      subresource?: 'status',
     ): Promise<StoredObject | 'conflict' | 'gone'> {
-      const path = objectPath(kind, place, object.metadata.name);
+      const path = [
+        objectPath(kind, place, object.metadata.name),
+        ...(subresource ? [subresource] : []),
+      ].join('/');
       return written(await ask('PUT', path, signal, object), kind, `update ${path}`);
     },
 

@@ -10,6 +10,8 @@ export interface Timer {
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds since some moment in this process' past; unlike `now` it is never set. */
+  monotonic(): number;
   /** Runs `action` once after `milliseconds`. The timer never keeps the process alive. */
   after(milliseconds: number, action: () => void): Timer;
 }
@@ -17,6 +19,7 @@ export interface Clock {
 /** The operating system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(milliseconds, action) {
     const timer = setTimeout(action, milliseconds);
     timer.unref();

@@ -59,6 +59,8 @@ export type InformerName =
   | 'policies'
   | 'publishing'
   | 'quota'
+  | 'tenant-quotas'
+  | 'resource-quotas'
   | 'teams'
   | 'tokens'
   | 'invitations';
@@ -71,6 +73,7 @@ export const INFORMER_LIST_REASONS = [
   'disorder',
   'restored',
   'off',
+  'behind',
 ] as const;
 export type InformerListReason = (typeof INFORMER_LIST_REASONS)[number];
 export const INFORMER_FAILURES = ['unreachable', 'refused', 'status', 'silent', 'garbage'] as const;
@@ -99,6 +102,7 @@ export const ADMISSION_RESULTS = ['allowed', 'warned', 'denied', 'error', 'limit
 export const QUOTA_RESULTS = [
   'admitted',
   'exceeded',
+  'namespace',
   'unspecified',
   'uncounted',
   'contended',
@@ -147,6 +151,8 @@ export interface Telemetry {
   webhookReview(kind: (typeof REVIEW_KINDS)[number], result: (typeof REVIEW_RESULTS)[number]): void;
   /** The admission webhook answered a review, could not, or refused to read it. */
   admissionReview(result: (typeof ADMISSION_RESULTS)[number]): void;
+  /** Whether this process runs the controller. */
+  leads(controller: ControllerName, isLeader: boolean): void;
   /** A run of a controller is over. */
   reconciled(controller: ControllerName, run: ControllerRun): void;
   /** Stonegate ended a long-running request. */
@@ -201,6 +207,7 @@ export const noTelemetry: Telemetry = {
   unknownCredentialLimited() {},
   webhookReview() {},
   admissionReview() {},
+  leads() {},
   reconciled() {},
   streamEnded() {},
   accessVerified() {},

@@ -10,14 +10,18 @@ export interface ByteBudgetOptions {
 /** Memory of one holder, which grows and shrinks. */
 export interface Reservation {
   readonly bytes: number;
-  /** @returns false if there is no room for more: then nothing has changed; never for less */
-  resize(bytes: number): boolean;
+  /**
+   * @param spare bytes of the key that stay free for others
+   * @returns false if there is no room for more: then nothing has changed; never for less
+   */
+  resize(bytes: number, spare?: number): boolean;
   release(): void;
 }
 
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
   readonly #keys = new Map<string, number>();
+  #nextRelease: AbortController | undefined;
   #reserved = 0;
 
   constructor(options: ByteBudgetOptions) {
@@ -27,8 +31,8 @@ export class ByteBudget {
   /** Nothing is reserved yet. */
   reservation(key: string): Reservation {
     let held = 0;
-    const resize = (bytes: number): boolean => {
-      if (!this.#add(key, bytes - held)) return false;
+    const resize = (bytes: number, spare = 0): boolean => {
+      if (!this.#add(key, bytes - held, spare)) return false;
       held = bytes;
       return true;
     };
@@ -46,13 +50,23 @@ export class ByteBudget {
     return this.#reserved;
   }
 
-  #add(key: string, bytes: number): boolean {
+  /** Aborted when any holder next gives memory back. */
+  get nextRelease(): AbortSignal {
+    this.#nextRelease ??= new AbortController();
+    return this.#nextRelease.signal;
+  }
+
+  #add(key: string, bytes: number, spare: number): boolean {
     const { total, perKey } = this.#options;
     const ofKey = (this.#keys.get(key) ?? 0) + bytes;
-    if (bytes > 0 && (ofKey > perKey || this.#reserved + bytes > total)) return false;
+    if (bytes > 0 && (ofKey + spare > perKey || this.#reserved + bytes > total)) return false;
     this.#reserved += bytes;
     if (ofKey > 0) this.#keys.set(key, ofKey);
     else this.#keys.delete(key);
+    if (bytes < 0) {
+      this.#nextRelease?.abort();
+      this.#nextRelease = undefined;
+    }
     return true;
   }
 }

@@ -28,8 +28,13 @@ export const MAX_READ_RESPONSE = 16 * MEBIBYTE;
 export const READ_RESPONSES: SharedBound = { total: 64 * MEBIBYTE, perKey: 32 * MEBIBYTE };
 /** The longest merged list of all namespaces. */
 export const MAX_MERGED_LIST = 32 * MEBIBYTE;
+/** What a merged list may take before its turn; larger ones leave as much to the tenant's others. */
+export const SMALL_MERGED_LIST = 2 * MEBIBYTE;
 /** Responses that Stonegate makes itself, until their clients have read them. */
-export const MADE_RESPONSES: SharedBound = { total: 96 * MEBIBYTE, perKey: MAX_MERGED_LIST };
+export const MADE_RESPONSES: SharedBound = {
+  total: 96 * MEBIBYTE,
+  perKey: MAX_MERGED_LIST + SMALL_MERGED_LIST,
+};
 /** The RBAC index; the default of `access.maxIndexBytes`. */
 export const INDEX_BYTES = 96 * MEBIBYTE;
 /** Bodies that Stonegate reads, to inspect them or to respond to the requests itself. */

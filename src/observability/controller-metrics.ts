@@ -29,7 +29,10 @@ export function createLimitsAge(registers: Registry[]): Telemetry['keystoneLimit
 }
 
 /** @param now milliseconds since the epoch */
-export function createControllerMetrics(registers: Registry[], now: () => number): Telemetry['reconciled'] {
+export function createControllerMetrics(
+  registers: Registry[],
+  now: () => number,
+): Pick<Telemetry, 'leads' | 'reconciled'> {
   const runs = createCounter(registers, {
     name: 'stonegate_controller_runs_total',
     help: 'Runs that bring desired objects about, by controller and result.',
@@ -48,20 +51,25 @@ export function createControllerMetrics(registers: Registry[], now: () => number
       aggregator: 'max',
       registers,
     });
+  const leads = gauge('leads', 'Whether this replica runs the controller.');
   const refusals = gauge('refusals', 'What the last run found that cannot be as desired.');
   const failures = gauge('failures', 'Objects that the last run could not write, or not read.');
   const heldBack = gauge('held_back', 'Deletions that require stonegate sync --force.');
   const lastSuccess = gauge('last_success_timestamp_seconds', 'Time of the last run without failures.');
 
-  return (controller, run) => {
-    const { result } = run;
-    runs.inc({ controller, result });
-    for (const [action, count] of Object.entries(run.changes ?? {}))
-      changes.inc({ controller, action }, count);
-    if (controller === 'bindings-on-request' || result === 'broken-off' || run.changes === undefined) return;
-    refusals.set({ controller }, run.refusals ?? 0);
-    failures.set({ controller }, run.failures ?? 0);
-    heldBack.set({ controller }, run.heldBack ?? 0);
-    if (result === 'ok') lastSuccess.set({ controller }, now() / 1000);
+  return {
+    leads: (controller, isLeader) => leads.set({ controller }, isLeader ? 1 : 0),
+    reconciled(controller, run) {
+      const { result } = run;
+      runs.inc({ controller, result });
+      for (const [action, count] of Object.entries(run.changes ?? {}))
+        changes.inc({ controller, action }, count);
+      if (controller === 'bindings-on-request' || result === 'broken-off' || run.changes === undefined)
+        return;
+      refusals.set({ controller }, run.refusals ?? 0);
+      failures.set({ controller }, run.failures ?? 0);
+      heldBack.set({ controller }, run.heldBack ?? 0);
+      if (result === 'ok') lastSuccess.set({ controller }, now() / 1000);
+    },
   };
 }

@@ -163,7 +163,7 @@ export function createMetrics(now: () => number, version: string): Metrics {
     unknownCredentialLimited: (reason) => limited.inc({ reason }),
     webhookReview: (kind, result) => reviews.inc({ kind, result }),
     admissionReview: (result) => admissions.inc({ result }),
-    reconciled: createControllerMetrics(registers, now),
+    ...createControllerMetrics(registers, now),
     streamEnded: (kind, reason) => ended.inc({ kind, reason }),
     ...index,
     ...createInformerMetrics(registers),

@@ -27,8 +27,9 @@ export function observeAll(observers: readonly RequestObserver[], logger: Logger
 }
 
 /**
- * Logs failed requests with the audit ID that the client was shown and the cause that it was not. In an outage
- * every waiting request fails: one of a code is logged each second, with the number of those that were omitted.
+ * Logs failed requests with the audit ID that the client was shown and the cause that it was not. In an
+ * outage every waiting request fails: one of a code is logged each second, with the number of those that were
+ * omitted.
  */
 export function createRequestLog(logger: Logger, clock: Clock): RequestObserver {
   const errors = createRateLimiter({ perSecond: 1, burst: 1, clock });

@@ -51,8 +51,8 @@ export interface BodyRule {
   /** The longest body, in bytes. */
   readonly maxBytes: number;
   /**
-   * How many objects and arrays within each other the rule reads of JSON, of which deeper ones are digests; for
-   * a rule that never changes the body. Absent if it reads all.
+   * How many objects and arrays within each other the rule reads of JSON, of which deeper ones are digests;
+   * for a rule that never changes the body. Absent if it reads all.
    */
   readonly depth?: number;
   /** The formats that can be inspected; any other body is refused with 415. */

@@ -37,7 +37,7 @@ export function routeKind(
     case 'self-review':
       return request.crossing === undefined ? 'self-review' : 'guest-review';
     case 'forward':
-      return request.exchange.upgrade === undefined ? forwardedKind(request, route.path, mode) : 'forward';
+      return forwardedKind(request, route.path, mode);
     default:
       return route.kind;
   }
@@ -49,9 +49,14 @@ function forwardedKind(
   { isSystem }: Pick<TenancyMode, 'isSystem'>,
 ): RouteKind {
   if (!info.isResourceRequest)
-    return GROUP_LISTS.has(path) && (info.verb === 'get' || info.verb === 'head') ? 'group-list' : 'forward';
+    return exchange.upgrade === undefined &&
+      GROUP_LISTS.has(path) &&
+      (info.verb === 'get' || info.verb === 'head')
+      ? 'group-list'
+      : 'forward';
   const { apiGroup, apiVersion, resource, subresource, namespace, name } = info;
-  if (!isList(info)) return 'forward';
+  // Of lists only watches can be upgraded.
+  if (!isList(info) || (info.verb === 'list' && exchange.upgrade !== undefined)) return 'forward';
   // The API server refuses HEAD with 405. Guests are shown what the entered tenant's RBAC lets them list.
   if (exchange.method !== 'GET' || crossing !== undefined || subresource !== '') return 'forward';
   if (apiGroup === '' && resource === 'namespaces')

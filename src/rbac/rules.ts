@@ -71,8 +71,8 @@ export function coveredByRole({ rules }: RoleRules, action: Action): Covered {
 }
 
 /**
- * What both rules cover of resources; undefined if that is nothing, which is found without a copy. The cost is
- * that of the texts of both.
+ * What both rules cover of resources; undefined if that is nothing, which is found without a copy. The cost
+ * is that of the texts of both.
  */
 export function intersectionOf(one: PolicyRule, other: PolicyRule): PolicyRule | undefined {
   if (!meet(one.apiGroups, other.apiGroups) || !meet(one.verbs, other.verbs)) return undefined;

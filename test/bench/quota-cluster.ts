@@ -60,7 +60,7 @@ interface CountedQuota {
   readonly spec: { readonly hard: Readonly<Record<string, string>> };
   readonly status?: {
     readonly used?: Readonly<Record<string, string>>;
-    readonly reservations?: readonly object[];
+    readonly ledger?: string;
   };
 }
 
@@ -74,8 +74,8 @@ export async function areUsing(
   const path = kind === 'TenantQuota' ? QUOTAS : '/api/v1/resourcequotas';
   const { items }: { items: readonly CountedQuota[] } = JSON.parse((await site.send('GET', path)).body);
   const settled = items.filter(
-    ({ metadata, status: { used, reservations = [] } = {} }) =>
-      names.has(metadata.name) && used?.pods === pods && reservations.length === 0,
+    ({ metadata, status: { used, ledger = '' } = {} }) =>
+      names.has(metadata.name) && used?.pods === pods && ledger === '',
   );
   return settled.length === names.size;
 }

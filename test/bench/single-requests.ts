@@ -1,4 +1,6 @@
-/** What single requests cost the main thread, each in a process of its own; see `programs/single-request.ts`. */
+/**
+ * What single requests cost the main thread, each in a process of its own; see `programs/single-request.ts`.
+ */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CONTENDER_CORE, NODE, program } from './processes.ts';

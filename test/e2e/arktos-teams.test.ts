@@ -1,6 +1,6 @@
 /**
- * Teams and members on Arktos: teams are stored in the system tenant, where users of other tenants cannot reach
- * them, and count in their own tenant alone.
+ * Teams and members on Arktos: teams are stored in the system tenant, where users of other tenants cannot
+ * reach them, and count in their own tenant alone.
  */
 import { join } from 'node:path';
 import t from 'tap';

@@ -67,17 +67,6 @@ t.test('an ambiguous watch parameter is refused', async (t) => {
   }
 });
 
-t.test('a watch over WebSocket is refused, since a tunnel would not be filtered', async (t) => {
-  const headers = {
-    connection: 'Upgrade',
-    upgrade: 'websocket',
-    'sec-websocket-version': '13',
-    'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-  };
-  for (const path of [`${SECRETS}?${ONE}`, '/api/v1/watch/namespaces/default/secrets/mine'])
-    t.equal((await ask(alice, path, { headers })).status, 400, path);
-});
-
 t.test('a client that accepts only protobuf gets a 406', async (t) => {
   for (const path of [SECRETS, `${SECRETS}/mine`, `${SECRETS}?${ONE}`]) {
     const { status, json } = await ask(alice, path, { headers: { accept: PROTOBUF } });

@@ -9,36 +9,13 @@ import { eventually } from '../support/eventually.ts';
 import { startRelay } from '../support/high-availability/relay.ts';
 import { informer, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
-import { runInformer } from '../support/kubernetes/run-informer.ts';
+import { storeOf } from '../support/kubernetes/run-informer.ts';
 import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
 import { serveTestbed, startReplica } from '../support/stonegate.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const PLACES = ['a', 'b', 'c', 'd'] as const;
 const skip = missingKubernetes() || missing(informer());
-
-/** The names in an informer's store. */
-function storeOf(kubeconfig: string, resource: string) {
-  const running = runInformer(kubeconfig, resource);
-  const names = new Set<string>();
-  let events = 0;
-  const ended = (async () => {
-    for (let event = await running.next(); event !== undefined; event = await running.next()) {
-      events += 1;
-      const name = [event.namespace, event.name].filter(Boolean).join('/');
-      if (event.event === 'deleted') names.delete(name);
-      else if (event.event === 'added' || event.event === 'updated') names.add(name);
-    }
-  })();
-  return {
-    names: () => [...names].sort(),
-    events: () => events,
-    async stop() {
-      await running.stop();
-      await ended;
-    },
-  };
-}
 
 async function start(t: Test, replicas: number) {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {

@@ -109,6 +109,15 @@ t.test('what another authorizer allows is not filtered', { skip: missingKubernet
     t.equal(everywhere.status, 200);
     t.equal(everywhere.headers['stonegate-filtered'], isFiltered ? 'rbac' : undefined);
   }
+  for (const path of [NAMESPACES, '/api/v1/configmaps']) {
+    allowed.delete('acme:alice');
+    const { metadata }: { metadata: { resourceVersion: string } } = JSON.parse(
+      (await stonegate.ask(alice, path)).body,
+    );
+    allowed.add('acme:alice');
+    const from = `watch=1&timeoutSeconds=1&resourceVersion=${metadata.resourceVersion}`;
+    t.match((await stonegate.ask(alice, `${path}?${from}`)).body, /"code":410/, 'she may see all by now');
+  }
 });
 
 t.test('nothing is filtered without access.authorizers', { skip: missingKubernetes() }, async (t) => {

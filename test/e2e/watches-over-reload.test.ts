@@ -132,7 +132,7 @@ t.test('a reload that is refused leaves watches open', async (t) => {
   const site = await start(t);
   const { app, apiServer, configure } = site;
   const watches = await openAll(t, site);
-  await configure({ access: { ...ACCESS, maxNamespaces: { list: -1 } } });
+  await configure({ access: { ...ACCESS, maxNamespaces: -1 } });
   await app.reload();
   apiServer.seed.configMap('new', {}, { namespace: 'acme' });
   await eventually(() => watches.everywhere.events.includes('ADDED new'));

@@ -189,7 +189,7 @@ t.test('each line equals what JSON.stringify writes, whatever the request contai
       const lines: string[] = [];
       const log = createAuditLog({
         sink: { write: (...parts) => lines.push(parts.join('')) },
-        clock: { now: () => at, after: () => ({ cancel() {} }) },
+        clock: { now: () => at, monotonic: () => 0, after: () => ({ cancel() {} }) },
       });
       const { outcome, ...unanswered } = withInfo(made);
       // One record for all stages, as in the pipeline: text that was built for the first line is reused.
@@ -212,7 +212,7 @@ t.test('a user’s cached line ending is not reused in another tenant', async (t
   const lines: AuditEvent[] = [];
   const log = createAuditLog({
     sink: { write: (...parts) => lines.push(JSON.parse(parts.join(''))) },
-    clock: { now: () => 0, after: () => ({ cancel() {} }) },
+    clock: { now: () => 0, monotonic: () => 0, after: () => ({ cancel() {} }) },
   });
   const exchange = { method: 'GET', target: '/api', headers: [] };
   const base = { auditID: 'a', receivedAt: 0, exchange, sourceIPs: [] };

@@ -6,7 +6,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { objectUsage } from '../../src/features/quota/object-usage.ts';
 import { missingRequests } from '../../src/features/quota/pod-usage.ts';
-import { atLeast, sum } from '../../src/features/quota/usage.ts';
+import { exceeding, sum, type Usage } from '../../src/features/quota/usage.ts';
+
+/** Whether no resource of `other` is larger than in `usage`. */
+const atLeast = (usage: Usage, other: Usage) => exceeding(other, usage).size === 0;
 
 /** Fields that affect usage, in any place and with any value. */
 const field = fc.constantFrom(

@@ -1,7 +1,7 @@
 /**
  * Whatever clients and Redis do, all processes together admit at most a burst plus what the rate allows, in
- * every period. However often Redis is slow or lost, that adds one burst in all; each time that it is emptied adds
- * one, until the processes notice it.
+ * every period. However often Redis is slow or lost, that adds one burst in all; each time that it is emptied
+ * adds one, until the processes notice it.
  */
 import fc from 'fast-check';
 import t from 'tap';

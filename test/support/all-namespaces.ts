@@ -4,6 +4,7 @@ import {
   type AllNamespacesOptions,
   createMergedNamespaces,
 } from '../../src/features/all-namespaces/handle-all-namespaces.ts';
+import { createMergeTurns } from '../../src/features/all-namespaces/merge-memory.ts';
 import type { RoleLookup } from '../../src/identity/keystone/role-lookup.ts';
 import type { StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import type { UpstreamRequest, UpstreamResponse } from '../../src/kubernetes/upstream-ports.ts';
@@ -11,6 +12,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { firstParameter } from '../../src/lib/query.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { ByteBudget } from '../../src/limits/byte-budget.ts';
+import { MADE_RESPONSES } from '../../src/limits/memory-bounds.ts';
 import { createAccessSubjects } from '../../src/proxy/access-subject.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';
 import { WatchLifetimes } from '../../src/proxy/response/watch-lifetimes.ts';
@@ -23,6 +25,7 @@ import { keystoneIdentity } from './identities.ts';
 import { type Contents, listBody } from './namespaced-lists.ts';
 import { outgoingOf } from './outgoing.ts';
 import { clusterRole, namespace, roleBinding, user } from './rbac-objects.ts';
+import { createReviewed } from './reviewed.ts';
 
 export type Asked = Pick<UpstreamRequest, 'target' | 'headers' | 'sender' | 'account'>;
 /** The response of a namespace in place of its list. */
@@ -67,6 +70,7 @@ export function allNamespacesSite({
   const replaced = new AbortController();
   const asked: Asked[] = [];
   const faults = new Map<string, Fault>();
+  const reviewed = createReviewed();
   const upstreamRights = { withheld: new Set<string>(), constrained: false, refused() {} };
   const subjects = createAccessSubjects({
     mode,
@@ -89,9 +93,11 @@ export function allNamespacesSite({
     changes: new AccessChanges(index.index, index.clock),
     othersMayAllow: false,
     verifier: { sampleNamespaces() {} },
-    maxNamespaces: { list: 200, watch: 20 },
+    maxNamespaces: 50,
+    turns: createMergeTurns(index.clock),
+    reviewer: reviewed.reviewer,
     streams: { widen() {} },
-    memory: new ByteBudget({ total: 1_000_000, perKey: 500_000 }),
+    memory: new ByteBudget(MADE_RESPONSES),
     clock: index.clock,
     random: { ...systemRandom, fraction: () => 0.5 },
     logger: silentLogger,
@@ -126,11 +132,13 @@ export function allNamespacesSite({
   const { handle, wouldMerge } = createMergedNamespaces(options);
   return {
     ...index,
+    mode,
     options,
     /** Ends requests as a reload does. */
     replace: () => replaced.abort(),
     asked,
     faults,
+    reviewed,
     /** The namespaces that were requested, in the order of the requests. */
     requested: () => asked.map(({ target }) => /\/namespaces\/([^/]+)\//.exec(target)?.[1]),
     outgoing: (target: string, accept = 'application/json') =>

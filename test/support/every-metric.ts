@@ -11,6 +11,7 @@ export function everyMetric(now: () => number): Metrics {
   metrics.webhookReview('TokenReview', 'authenticated');
   metrics.admissionReview('denied');
   const changes = { create: 1, update: 0, delete: 0 };
+  metrics.leads('bindings', true);
   metrics.reconciled('bindings', { result: 'ok', changes, refusals: 0, failures: 0, heldBack: 0 });
   metrics.streamEnded('watch', 'expired');
   metrics.accessVerified('agreed');

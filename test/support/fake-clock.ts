@@ -1,4 +1,5 @@
 /** A clock that the test advances: timers run in order when their time has come. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../src/lib/clock.ts';
 
 export interface FakeClock extends Clock {
@@ -17,6 +18,7 @@ export function createFakeClock(start: number = Date.now()): FakeClock {
   const timers = new Map<Timer, { readonly at: number; readonly action: () => void }>();
   return {
     now: () => now,
+    monotonic: () => now,
     after(milliseconds, action) {
       const timer: Timer = { cancel: () => void timers.delete(timer) };
       timers.set(timer, { at: now + milliseconds, action });
@@ -34,4 +36,18 @@ export function createFakeClock(start: number = Date.now()): FakeClock {
       return Math.min(...[...timers.values()].map(({ at }) => at - now));
     },
   };
+}
+
+/** Lets time pass, from timer to timer, until the promise is settled. */
+export async function passUntil<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settled = promise.finally(() => {
+    isSettled = true;
+  });
+  settled.catch(() => {});
+  while (!isSettled) {
+    await nextTurn();
+    if (!isSettled && clock.pending > 0) clock.advance(clock.untilNext);
+  }
+  return promise;
 }

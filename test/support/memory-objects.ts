@@ -89,6 +89,11 @@ export function createMemoryObjects(): MemoryObjects {
       self.before('get', kind, place, name);
       return self.find(kind, place, name);
     },
+    async getMetadata(kind, place, name) {
+      self.before('getMetadata', kind, place, name);
+      const found = self.find(kind, place, name)?.metadata;
+      return found && { ...found };
+    },
     async create(kind, place, object) {
       const { name } = object.metadata;
       self.before('create', kind, place, name);
@@ -96,14 +101,19 @@ export function createMemoryObjects(): MemoryObjects {
       note('create', kind, place, name);
       return store(kind, place, object, `uid-${revision + 1}`);
     },
-    async update(kind, place, object) {
+    async update(kind, place, object, _signal, subresource) {
       const { name } = object.metadata;
-      self.before('update', kind, place, name);
-      const found = self.find(kind, place, name)?.metadata;
+      self.before(subresource === undefined ? 'update' : 'updateStatus', kind, place, name);
+      const found = self.find(kind, place, name);
       if (found === undefined) return 'gone';
-      if (found.resourceVersion !== object.metadata.resourceVersion) return 'conflict';
+      if (found.metadata.resourceVersion !== object.metadata.resourceVersion) return 'conflict';
+      const uid = found.metadata.uid ?? '';
+      if (subresource !== undefined) {
+        const status = 'status' in object ? object.status : undefined;
+        return store(kind, place, { ...found, status }, uid);
+      }
       note('update', kind, place, name);
-      return store(kind, place, object, found.uid ?? '');
+      return store(kind, place, object, uid);
     },
     async delete(kind, place, { metadata }) {
       self.before('delete', kind, place, metadata.name);

@@ -27,6 +27,7 @@ import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
 import { keystoneIdentity } from './identities.ts';
 import { outgoingOf } from './outgoing.ts';
 import { type ReadStream, readStream } from './response-stream.ts';
+import { createReviewed } from './reviewed.ts';
 
 const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 
@@ -105,6 +106,7 @@ export function namespacesSiteOf(
     subjects: createAccessSubjects({ mode: tenancy, maxHeaderBytes: 1 << 20, upstreamRights }),
     mode: tenancy,
     othersMayAllow: false,
+    reviewer: createReviewed().reviewer,
     verifier: { sampleNamespaces() {} },
     clock: site.clock,
     lifetimes: new WatchLifetimes({

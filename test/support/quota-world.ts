@@ -1,19 +1,26 @@
 /**
  * A cluster in memory with one tenant that has a quota: replicas that reserve usage, an API server that
- * stores admitted objects at once, late or never, and counters that receive its events late.
+ * stores admitted objects at once, late or never, and counters that receive the events of each kind late.
  */
 
 import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
+import { objectID } from '../../src/features/quota/reservation.ts';
 import {
   createReservations,
   type QuotaVerdict,
   type Reservations,
 } from '../../src/features/quota/reservations.ts';
-import { readTenantQuota, TENANT_QUOTAS } from '../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { StoredQuotas } from '../../src/features/quota/stored-quotas.ts';
+import {
+  readTenantQuota,
+  TENANT_QUOTAS,
+  type TenantQuota,
+} from '../../src/features/quota/tenant-quota-v1alpha1.ts';
 import type { Usage } from '../../src/features/quota/usage.ts';
 import { type CountedObject, UsageStore } from '../../src/features/quota/usage-store.ts';
-import type { Place, StoredObject } from '../../src/kubernetes/kubernetes-object.ts';
+import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { ONE } from '../../src/kubernetes/quantity.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 
@@ -21,102 +28,174 @@ const PLACE: Place = { namespace: 'stonegate' };
 const TENANT = 'acme';
 const NAMESPACE = 'web';
 
-/** The usage of a pod that requests this many CPUs. */
-function podOf(cpu: number): Usage {
+const WORLD_KINDS = ['pods', 'services'] as const;
+export type WorldKind = (typeof WORLD_KINDS)[number];
+
+/** An object as the API server has it. */
+export interface WorldObject {
+  readonly kind: WorldKind;
+  readonly name: string;
+  /** Of a pod that runs; a pod that has ended uses nothing. */
+  readonly cpu: number;
+  readonly hasEnded: boolean;
+  readonly revision: number;
+}
+
+interface WorldEvent {
+  readonly object: WorldObject;
+  readonly isDeletion: boolean;
+}
+
+function usageOf({ kind, cpu, hasEnded }: Pick<WorldObject, 'kind' | 'cpu' | 'hasEnded'>): Usage {
+  if (hasEnded) return new Map();
+  if (kind === 'services') return new Map([['services', ONE]]);
   return new Map([
     ['pods', ONE],
     ['requests.cpu', BigInt(cpu) * ONE],
   ]);
 }
 
-interface PodEvent {
-  readonly uid: string;
-  /** Undefined if the pod was deleted. */
-  readonly cpu: number | undefined;
-  readonly revision: number;
-}
+const idOf = (name: string) => objectID('', NAMESPACE, name, name);
 
 export type QuotaWorld = ReturnType<typeof createQuotaWorld>;
 export type Counter = ReturnType<QuotaWorld['counter']>;
+
+/** What a counter writes by. */
+export interface Looked {
+  readonly quota: TenantQuota;
+  readonly found: ReadonlyMap<string, number>;
+}
 
 /** @param hard the limits as in a TenantQuota */
 export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
   const clock = createFakeClock(1_000_000);
   const objects = createMemoryObjects();
-  /** The CPUs of the stored pods. */
-  const pods = new Map<string, number>();
-  const events: PodEvent[] = [];
+  const stored = new Map<string, WorldObject>();
+  const events: Readonly<Record<WorldKind, WorldEvent[]>> = { pods: [], services: [] };
+  let revision = 1;
   objects.put(TENANT_QUOTAS, PLACE, { kind: 'TenantQuota', metadata: { name: TENANT }, spec: { hard } });
 
-  const happened = (uid: string, cpu: number | undefined) =>
-    void events.push({ uid, cpu, revision: events.length + 1 });
-  const quota = () => {
+  const quota = (): TenantQuota => {
     const found = objects.find(TENANT_QUOTAS, PLACE, TENANT);
-    if (found === undefined) throw new Error('the TenantQuota is gone');
-    return structuredClone(found);
+    const read = found && readTenantQuota(structuredClone(found));
+    if (read === undefined) throw new Error('the TenantQuota is gone');
+    return read;
   };
 
+  /** A counter that has listed everything. */
   function counter() {
     const usage = new UsageStore({ clock, onChange() {} });
+    usage.addNames(Object.keys(hard));
+    const known = new StoredQuotas({ clock, logger: silentLogger });
     const owner = { tenant: TENANT, project: '' };
-    const namespace = { key: NAMESPACE, uid: 'n', place: NAMESPACE, revision: 1, usage: new Map(), owner };
+    const namespace: CountedObject = {
+      ...{ key: NAMESPACE, id: 'n', place: NAMESPACE, revision: 1, usage: new Map(), owner },
+    };
     usage.storeOf('namespaces').put(namespace);
-    const store = usage.storeOf('pods');
-    const statuses = new QuotaStatuses({ usage, clock, onRepair() {} });
-    let seen = 0;
-    let provenAt = 0;
-    const show = ({ uid, cpu, revision }: PodEvent) => {
-      const object: CountedObject = { key: uid, uid, place: NAMESPACE, revision, usage: podOf(cpu ?? 0) };
-      if (cpu === undefined) store.delete(object);
-      else store.put(object);
-    };
-    return {
+    const stores = { pods: usage.storeOf('pods'), services: usage.storeOf('services') };
+    const seen = { pods: 0, services: 0 };
+    const behind = new Set<WorldKind>();
+    const statuses = new QuotaStatuses({
+      usage,
+      clock,
+      storedWithin: 15_000,
+      ageOf: (tenant, reservation) => known.ageOf(tenant, reservation),
+      unlisted: () => new Set(),
+      onBehind: (kind) => void WORLD_KINDS.filter((one) => one === kind).map((one) => behind.add(one)),
+      onRepair() {},
+    });
+    const countedOf = (object: WorldObject): CountedObject => ({
+      ...{ key: object.name, id: idOf(object.name), place: NAMESPACE },
+      ...{ revision: object.revision, usage: usageOf(object) },
+    });
+    const self = {
+      list(kind: WorldKind) {
+        const list = stores[kind].beginList(revision);
+        list.take([...stored.values()].filter((object) => object.kind === kind).map(countedOf));
+        list.end();
+        seen[kind] = events[kind].length;
+        behind.delete(kind);
+      },
       /** Delivers this many further events to the counter; by default all of them. */
-      deliver(count = events.length - seen) {
-        for (const event of events.slice(seen, seen + count)) show(event);
-        seen = Math.min(events.length, seen + count);
-        if (seen === events.length) provenAt = clock.now();
+      deliver(kind: WorldKind, count = events[kind].length) {
+        for (const { object, isDeletion } of events[kind].slice(seen[kind], seen[kind] + count))
+          stores[kind][isDeletion ? 'delete' : 'put'](countedOf(object));
+        seen[kind] = Math.min(events[kind].length, seen[kind] + count);
       },
-      /** Writes the status, as the leader does. */
-      async write(stored: StoredObject = quota()) {
-        const read = readTenantQuota(stored);
-        const status = read && provenAt > 0 ? statuses.next(read, provenAt) : undefined;
-        if (status === undefined) return;
-        await objects.updateStatus(TENANT_QUOTAS, PLACE, stored, status, new AbortController().signal);
+      /** Receives the TenantQuota, as a replica without the lease does too. */
+      observe: () => void known.read(objects.find(TENANT_QUOTAS, PLACE, TENANT)),
+      /** Reads the TenantQuota, and asks the API server about objects that were not seen in time. */
+      look(): Looked {
+        self.observe();
+        const read = quota();
+        const found = statuses.unresolved(read).map(({ id, object: { name } }) => {
+          return [id, stored.get(name)?.revision ?? 0] as const;
+        });
+        return { quota: read, found: new Map(found) };
+      },
+      /** Writes the status, as the leader does. @returns whether no other client was faster */
+      async write(looked?: Looked): Promise<boolean> {
+        const { quota: read, found } = looked ?? self.look();
+        const next = statuses.next(read, found);
+        for (const kind of behind) self.list(kind);
+        if (next === undefined) return true;
+        const changed = { ...read, status: next.status };
+        const outcome = await objects.update(TENANT_QUOTAS, PLACE, changed, NEVER, 'status');
+        return outcome !== 'conflict';
       },
     };
+    for (const kind of WORLD_KINDS) self.list(kind);
+    return self;
   }
 
+  const put = (object: Omit<WorldObject, 'revision'>) => {
+    revision += 1;
+    const written = { ...object, revision };
+    stored.set(object.name, written);
+    events[object.kind].push({ object: written, isDeletion: false });
+  };
   return {
     clock,
     objects,
-    pods,
+    stored,
     counter,
     quota,
-    replica: () => createReservations({ objects, place: PLACE, reserves: true }),
-    async admit(replica: Reservations, uid: string, cpu: number): Promise<QuotaVerdict['kind']> {
-      const before = pods.get(uid);
+    put,
+    replica: () => createReservations({ objects, place: PLACE, clock, reserves: true }),
+    /**
+     * @param before the stored object, or a former state of it; undefined for a new object
+     * @param after what it is to become
+     */
+    async admit(
+      replica: Reservations,
+      before: WorldObject | undefined,
+      after: Pick<WorldObject, 'kind' | 'name' | 'cpu'>,
+    ): Promise<QuotaVerdict['kind']> {
+      const { kind, name } = after;
       const { verdict } = await replica.admit(TENANT, {
-        uid,
-        before: before === undefined ? new Map() : podOf(before),
-        after: podOf(cpu),
+        id: idOf(name),
+        object: { resource: kind, namespace: NAMESPACE, name },
+        revision: before?.revision ?? 0,
+        before: before === undefined ? new Map() : usageOf(before),
+        after: usageOf({ ...after, hasEnded: before?.hasEnded === true }),
         isDryRun: false,
         missing: () => [],
         signal: new AbortController().signal,
       });
       return verdict.kind;
     },
-    /** Stores a pod or its new size. */
-    store(uid: string, cpu: number) {
-      pods.set(uid, cpu);
-      happened(uid, cpu);
-    },
-    delete(uid: string) {
-      if (pods.delete(uid)) happened(uid, undefined);
+    delete(name: string) {
+      const object = stored.get(name);
+      if (object === undefined) return;
+      revision += 1;
+      stored.delete(name);
+      events[object.kind].push({ object: { ...object, revision }, isDeletion: true });
     },
     /** The number of open reservations. */
     get reserved() {
-      return readTenantQuota(quota())?.status.reservations?.length ?? 0;
+      return (quota().status.ledger ?? '').split('\n').filter((line) => line !== '').length;
     },
   };
 }
+
+const NEVER = new AbortController().signal;

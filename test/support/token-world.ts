@@ -92,7 +92,7 @@ export function createTokenWorld() {
 
   function createReplica() {
     /** When the last news from the API server arrived. */
-    const news = { isFailing: false, provenAt: Number.POSITIVE_INFINITY };
+    const news = { failingSince: undefined, provenAt: Number.POSITIVE_INFINITY };
     const store = new TokenStore({ clock, onEnded: () => {} });
     const upkeep = () =>
       createTokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });

@@ -17,6 +17,7 @@ import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenan
 import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
+import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
@@ -211,7 +212,7 @@ async function checkProvisioner(
     return await withinLimit(
       (async () => [
         ...(await missingProvisionerRights(configuration, fetcher)),
-        ...(await whenAsked(PROVISIONER, 'what members and tokens need', () =>
+        ...(await whenAsked(PROVISIONER, 'what quotas, members and tokens need', () =>
           missingObjects(configuration, fetcher),
         )),
         ...(hasTenants
@@ -239,7 +240,7 @@ async function checkProvisioner(
 
 /** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
-  { tokens, members, tenancy }: StonegateConfiguration,
+  { tokens, members, quota, tenancy }: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
@@ -249,6 +250,7 @@ async function missingObjects(
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
       found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
+  if (quota && !(await isQuotaRegistered(objects, signal))) found.push(warning('quota', NOT_REGISTERED));
   return members === undefined ? found : [...found, ...(await missingRoles(tenancy, objects))];
 }
 

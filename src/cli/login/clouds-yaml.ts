@@ -144,8 +144,8 @@ function merge(under: JSONObject, over: JSONObject): JSONObject {
 }
 
 /**
- * What is nearer to the cloud counts first: the values of its region, its own, those of its profile. A profile
- * of another file stays a setting.
+ * What is nearer to the cloud counts first: the values of its region, its own, those of its profile. A
+ * profile of another file stays a setting.
  */
 function resolveCloud(cloud: JSONObject, profiles: JSONObject, wanted: string | undefined): Cloud {
   const { cloud: olderWord, profile = olderWord, ...own } = cloud;

@@ -104,8 +104,8 @@ export function ownObjectViolations(
 }
 
 /**
- * Whether the request stores a role of Stonegate exactly as `stonegate manifests roles` prints it for a tenant
- * of Arktos.
+ * Whether the request stores a role of Stonegate exactly as `stonegate manifests roles` prints it for a
+ * tenant of Arktos.
  */
 export function storesPrintedRole({ group, resource, operation, object }: AdmissionRequest): boolean {
   if (`${group}/${resource}` !== `${RBAC}/clusterroles`) return false;

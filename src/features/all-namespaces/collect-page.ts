@@ -19,8 +19,8 @@ export interface PartRequest {
   readonly more: string | undefined;
 }
 
-/** `forbidden`: the API server refuses the namespace; `gone`: it does not exist any more. */
-export type PartResult = ListPart | 'forbidden' | 'gone' | 'expired';
+/** `gone`: the namespace does not exist any more. */
+export type PartResult = ListPart | 'gone' | 'expired';
 
 /** @throws whatever fails the whole list */
 export type RequestPart = (request: PartRequest) => Promise<PartResult>;
@@ -35,7 +35,6 @@ export interface MergedPosition {
 
 export interface MergedPage {
   readonly parts: readonly ListPart[];
-  readonly forbidden: readonly string[];
   /** The list's revision is the lowest of its parts. Undefined if no part was listed. */
   readonly revision: string | undefined;
   /** Undefined on the last page. */
@@ -60,7 +59,6 @@ export async function collectPage(
 ): Promise<MergedPage | 'expired'> {
   const namespaces = from ? all.filter((name) => name >= from.namespace) : all;
   const parts: ListPart[] = [];
-  const forbidden: string[] = [];
   let resumed = from?.namespace === namespaces[0] ? from?.more : undefined;
   let revision = from?.revision;
   let left = limit ?? Number.POSITIVE_INFINITY;
@@ -85,7 +83,6 @@ export async function collectPage(
       // unless the API server takes no limit: with `resourceVersion=0`.
       overflows = nth > 0 && typeof result === 'object' && result.count > left;
       if (overflows) break;
-      if (result === 'forbidden') forbidden.push(names[nth] ?? '');
       if (typeof result === 'object') {
         parts.push(result);
         revision = lowest(revision, result.revision);
@@ -104,5 +101,5 @@ export async function collectPage(
     namespace === undefined || revision === undefined
       ? undefined
       : { namespace, revision, ...(more !== undefined && { more }) };
-  return { parts, forbidden, revision, next };
+  return { parts, revision, next };
 }

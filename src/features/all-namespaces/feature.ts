@@ -3,12 +3,17 @@
  * docs/access.md.
  */
 
+import { ComponentType } from '../../config/component.ts';
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
+import type { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { WouldMerge } from '../../proxy/filtered-reason.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { createMergedNamespaces } from './handle-all-namespaces.ts';
+import { createMergeTurns } from './merge-memory.ts';
+
+const TURNS = new ComponentType<KeyedSemaphore>('turns of large lists');
 
 /** @returns undefined if the configuration filters no lists */
 export function createAllNamespaces(
@@ -29,6 +34,10 @@ export function createAllNamespaces(
     discovered: parts.discovery.documents,
     maxNamespaces: access.maxNamespaces,
     memory: parts.responseMemory,
+    turns: build.generation.component(TURNS, {
+      fingerprint: [],
+      create: () => createMergeTurns(parts.clock),
+    }),
   });
   return { handlers: { 'all-namespaces': handle }, wouldMerge };
 }

@@ -7,10 +7,10 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceAttributes } from '../../kubernetes/authorization-v1.ts';
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
-import { digitsIn, hasDigits, revisionIn, withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
+import { digitsIn, revisionIn, withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
-import { firstParameter } from '../../lib/query.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import { answerFiltered, type FilteringOptions, goesOnFromFiltered } from '../../proxy/answer-filtered.ts';
 import type { Handled, OwnResponse, RouteHandler } from '../../proxy/feature.ts';
 import type { WouldMerge } from '../../proxy/filtered-reason.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
@@ -18,26 +18,30 @@ import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts
 import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
-import { answerFiltered, type IndexParts } from '../rbac-index/feature.ts';
-import { type MergedListOptions, mergedList } from './merged-list.ts';
-import { type MergedWatchOptions, mergedWatch } from './merged-watch.ts';
+import type { IndexParts } from '../rbac-index/feature.ts';
+import { MergedList, type MergedListOptions } from './merged-list.ts';
+import type { MergedWatchOptions } from './merged-watch.ts';
+import { type RefusalOptions, untilNoneRefused } from './namespace-refused.ts';
+import type { AllNamespacesRequest } from './namespace-request.ts';
 import {
   type AllNamespacesQuestion,
   mayWatchIn,
   type PermittedNamespaces,
   permittedNamespaces,
 } from './permitted-namespaces.ts';
+import { WatchOpening } from './watch-opening.ts';
 
-export interface AllNamespacesOptions extends MergedListOptions, MergedWatchOptions {
-  readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & Pick<TenancyMode, 'reviewTenant'>;
+export interface AllNamespacesOptions
+  extends MergedListOptions,
+    MergedWatchOptions,
+    RefusalOptions,
+    FilteringOptions {
+  readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & FilteringOptions['mode'];
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'preferredVersion'>;
-  /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
-  readonly othersMayAllow: boolean;
   readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
-  readonly maxNamespaces: { readonly list: number; readonly watch: number };
+  readonly maxNamespaces: number;
 }
 
 export interface MergedNamespaces {
@@ -71,20 +75,44 @@ async function handle(
   info: ListRequest,
   options: AllNamespacesOptions,
 ): Promise<Handled> {
-  const { access, othersMayAllow } = options;
-  const { highestRevision } = access.index;
-  const revision = firstParameter(info.rawQuery, 'resourceVersion') ?? '0';
-  const isWatch = info.verb === 'watch';
-  const isFromFiltered = isWatch && hasDigits(revision, highestRevision);
+  const { index } = options.access;
+  const goesOn = goesOnFromFiltered(info, index.highestRevision);
   const selected = await select(outgoing, info, options);
-  // A watch that goes on from a filtered list, by a user whose list would not be filtered now.
-  if (selected === 'unfiltered') return isFromFiltered ? EXPIRED_WATCH : undefined;
-  if (selected === undefined) return undefined;
-  const { subject, question } = selected;
-  const everywhere = { ...question, verb: info.verb, subresource: '', namespace: '', name: '' };
-  const isAllowed = () => allows(access.index, subject.cluster, everywhere);
-  const filtered = () => merge(outgoing, info, selected, options);
-  return answerFiltered({ verb: info.verb, revision, isFromFiltered, isAllowed, filtered }, othersMayAllow);
+  if (typeof selected !== 'object') return unmerged(selected, goesOn);
+  const everywhere = { ...selected.question, verb: info.verb, subresource: '', namespace: '', name: '' };
+  const isAllowed = () => allows(index, selected.subject.cluster, everywhere);
+  const filtered = () => merged(outgoing, info, selected, options);
+  return answerFiltered({ outgoing, info, goesOn, isAllowed, filtered }, options);
+}
+
+/** A watch that goes on from a filtered list, by a user whose list would not be filtered now, has expired. */
+function unmerged(selected: 'unfiltered' | undefined, goesOn: boolean): OwnResponse | undefined {
+  return selected === 'unfiltered' && goesOn ? EXPIRED_WATCH : undefined;
+}
+
+async function merged(
+  outgoing: Outgoing,
+  info: ListRequest,
+  first: Selected,
+  options: AllNamespacesOptions,
+): Promise<OwnResponse | undefined> {
+  const { signal } = outgoing.exchange;
+  const goesOn = goesOnFromFiltered(info, options.access.index.highestRevision);
+  const merging =
+    info.verb === 'watch' ? new WatchOpening(options, signal) : new MergedList(options, outgoing.tenant);
+  let selected: Awaited<ReturnType<typeof select>> = first;
+  const attempt = async (refused: string | undefined) => {
+    if (refused !== undefined) selected = await select(outgoing, info, options);
+    if (typeof selected !== 'object') return unmerged(selected, goesOn);
+    const request = requestFor(outgoing, info, selected, options);
+    return request === 'expired' ? EXPIRED_WATCH : merging.respond(request, refused);
+  };
+  try {
+    const response = await untilNoneRefused(attempt, `${info.verb} ${info.resource}`, signal, options);
+    return response?.status === 200 ? asFiltered(response) : response;
+  } finally {
+    merging.close();
+  }
 }
 
 /**
@@ -110,32 +138,26 @@ async function select(
   return { subject, permitted, question };
 }
 
-async function merge(
+/** @returns `expired` for a watch from a list of other namespaces */
+function requestFor(
   outgoing: Outgoing,
   info: ListRequest,
   { subject, permitted, question }: Selected,
-  options: AllNamespacesOptions,
-): Promise<OwnResponse | undefined> {
-  const { access, maxNamespaces, verifier } = options;
+  { access, maxNamespaces, verifier }: AllNamespacesOptions,
+): AllNamespacesRequest | 'expired' {
   const { verb } = info;
-  verifier.sampleNamespaces(
-    subject,
-    { ...question, verb: 'list', subresource: '', name: '' },
-    permitted.names,
-  );
-  if (permitted.names.length > maxNamespaces[verb])
-    throw tooMany(info, permitted, maxNamespaces[verb], subject);
+  const sampled = { ...question, verb: 'list', subresource: '', name: '' } as const;
+  verifier.sampleNamespaces(subject, sampled, permitted.names);
+  if (permitted.names.length > maxNamespaces) throw tooMany(info, permitted, maxNamespaces, subject);
   const listOptions = readListOptions(info.rawQuery, verb);
   const { resourceVersion, sendInitialEvents } = listOptions;
   const isResumed = verb === 'watch' && resourceVersion !== '0' && sendInitialEvents !== true;
-  if (isResumed && digitsIn(resourceVersion) !== permitted.digits) return EXPIRED_WATCH;
+  if (isResumed && digitsIn(resourceVersion) !== permitted.digits) return 'expired';
   setImpersonationSent(outgoing);
   const revision = isResumed
     ? revisionIn(resourceVersion)
     : withoutDigits(resourceVersion, access.index.highestRevision);
-  const request = { outgoing, info, subject, question, options: listOptions, permitted, revision };
-  const response = await (verb === 'watch' ? mergedWatch(request, options) : mergedList(request, options));
-  return response?.status === 200 ? asFiltered(response) : response;
+  return { outgoing, info, subject, question, options: listOptions, permitted, revision };
 }
 
 async function wouldMerge(
@@ -153,8 +175,7 @@ async function wouldMerge(
   const selected = await select(outgoing, asked, options);
   if (selected === undefined || selected === 'unfiltered') return false;
   const { permitted, subject } = selected;
-  const most = verb === 'watch' ? maxNamespaces.watch : maxNamespaces.list;
-  return permitted.names.length > most ? tooMany(asked, permitted, most, subject) : true;
+  return permitted.names.length > maxNamespaces ? tooMany(asked, permitted, maxNamespaces, subject) : true;
 }
 
 async function isNamespaced(

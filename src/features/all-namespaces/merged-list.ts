@@ -14,9 +14,8 @@ import {
 import { digitsIn, withDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
-import { type ByteBudget, type Reservation, TooLarge } from '../../limits/byte-budget.ts';
-import { MAX_MERGED_LIST } from '../../limits/memory-bounds.ts';
-import { JSON_HEADERS, relayedResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { TooLarge } from '../../limits/byte-budget.ts';
+import { JSON_HEADERS, relayedResponse } from '../../proxy/response/own-responses.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import {
   collectPage,
@@ -25,38 +24,73 @@ import {
   type PartRequest,
   type PartResult,
 } from './collect-page.ts';
-import { mergeParts, readListPart } from './list-part.ts';
+import { type ListPart, mergeParts, readListPart } from './list-part.ts';
+import { listTooLarge, MergeMemory, type MergeMemoryOptions, NoRoom } from './merge-memory.ts';
+import { NamespaceRefused } from './namespace-refused.ts';
 import {
   type AllNamespacesRequest,
-  leftOut,
   type NamespaceRequestOptions,
   namespaceRequest,
   UnexpectedNamespaceResponse,
 } from './namespace-request.ts';
 
-export interface MergedListOptions extends NamespaceRequestOptions {
+export interface MergedListOptions extends NamespaceRequestOptions, MergeMemoryOptions {
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'listsAtRevision'>;
   readonly fetcher: UpstreamFetcher;
-  /** Bounds the parts of all lists that are being merged. */
-  readonly memory: ByteBudget;
 }
 
-/**
- * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
- * @throws StatusError RequestMalformed (`continue`), ResourceExpired, ListTooLarge, TenantRateExceeded,
- *   UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
- */
-export async function mergedList(
-  request: AllNamespacesRequest,
-  options: MergedListOptions,
-): Promise<UpstreamResponse | undefined> {
-  const { info, permitted } = request;
-  const { digits } = permitted;
-  const from = startOf(request);
-  const memory = options.memory.reservation(request.outgoing.tenant);
-  let isResponse = false;
-  try {
-    const page = await listPage(request, from, memory, options);
+interface KnownPart {
+  readonly asked: PartRequest;
+  readonly part: ListPart;
+}
+
+/** One list. What it has of single namespaces outlasts a refused namespace, if it is small. */
+export class MergedList {
+  readonly #options: MergedListOptions;
+  readonly #memory: MergeMemory;
+  readonly #parts = new Map<string, KnownPart>();
+  #isMerged = false;
+
+  /** @param tenant to which it is charged */
+  constructor(options: MergedListOptions, tenant: string) {
+    this.#options = options;
+    this.#memory = new MergeMemory(options, tenant);
+  }
+
+  /**
+   * @param first the namespace that was refused before
+   * @returns undefined if the API server has none of the namespaces: then the request is forwarded as it is
+   * @throws NamespaceRefused; StatusError RequestMalformed (`continue`), ResourceExpired, ListTooLarge,
+   *   TenantRateExceeded, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential
+   */
+  async respond(
+    request: AllNamespacesRequest,
+    first: string | undefined,
+  ): Promise<UpstreamResponse | undefined> {
+    const from = startOf(request);
+    this.#forgetOthers(request.permitted.names);
+    try {
+      return this.#merge(request, from, await this.#pageInTurn(request, from, first));
+    } catch (error) {
+      if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
+      if (error instanceof MalformedJSON) throw unreadable(error);
+      // Others take their turns while the namespace is refused.
+      if (error instanceof NamespaceRefused && this.#memory.hasTurn) this.#forgetAll();
+      throw error;
+    }
+  }
+
+  /** To be called if there will be no other attempt; a list that is merged keeps its memory. */
+  close(): void {
+    if (!this.#isMerged) this.#memory.release();
+  }
+
+  #merge(
+    request: AllNamespacesRequest,
+    from: MergedPosition | undefined,
+    page: MergedPage,
+  ): UpstreamResponse | undefined {
+    const { digits } = request.permitted;
     const [first, ...others] = page.parts;
     if (first === undefined) {
       if (from !== undefined) throw expiredContinue();
@@ -64,19 +98,124 @@ export async function mergedList(
     }
     const more = page.next && { continue: continueToken(scopeOf(request), { ...page.next, digits }) };
     const resourceVersion = withDigits(page.revision ?? first.revision, digits);
-    const metadata = { resourceVersion, ...more };
-    const body = mergeParts([first, ...others], metadata);
-    isResponse = true;
-    // The merged list takes as much memory as its parts.
-    const { release } = memory;
-    const response = { status: 200, headers: JSON_HEADERS, body, release };
-    return withWarnings(response, leftOut(page.forbidden, info));
-  } catch (error) {
-    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
-    if (error instanceof MalformedJSON) throw unreadable(error);
+    const body = mergeParts([first, ...others], { resourceVersion, ...more });
+    this.#isMerged = true;
+    return { status: 200, headers: JSON_HEADERS, body, release: this.#memory.merged() };
+  }
+
+  async #pageInTurn(
+    request: AllNamespacesRequest,
+    from: MergedPosition | undefined,
+    first: string | undefined,
+  ): Promise<MergedPage> {
+    for (;;) {
+      try {
+        return await this.#page(request, from, first);
+      } catch (error) {
+        if (!(error instanceof NoRoom)) throw error;
+        this.#parts.clear();
+        await this.#memory.wait(error, request.outgoing.exchange.signal);
+      }
+    }
+  }
+
+  async #page(
+    request: AllNamespacesRequest,
+    from: MergedPosition | undefined,
+    first: string | undefined,
+  ): Promise<MergedPage> {
+    const { permitted, options: asked } = request;
+    const limit = asked.limit === 0 ? undefined : asked.limit;
+    const { listsAtRevision } = this.#options.mode;
+    const attempts = from === undefined ? 2 : 1;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const begun = from ?? this.#begun();
+      if (first !== undefined && permitted.names.includes(first)) {
+        const revision = listsAtRevision ? begun?.revision : undefined;
+        await this.#part(request, { namespace: first, limit, revision, more: undefined });
+      }
+      const page = await collectPage(
+        { namespaces: permitted.names, limit, from: begun ?? this.#begun(), listsAtRevision },
+        (part) => this.#part(request, part),
+      );
+      if (page !== 'expired') return page;
+      this.#forgetAll();
+    }
+    throw expiredContinue();
+  }
+
+  /** Where a list goes on that has begun: all parts are of one revision. */
+  #begun(): MergedPosition | undefined {
+    const [known] = this.#parts.values();
+    return known && { namespace: '', revision: known.part.revision };
+  }
+
+  async #part(request: AllNamespacesRequest, asked: PartRequest): Promise<PartResult> {
+    const { namespace, limit, more } = asked;
+    const known = this.#parts.get(namespace);
+    if (known !== undefined && known.asked.limit === limit && known.asked.more === more) return known.part;
+    const body = await this.#list(request, asked);
+    if (typeof body === 'string') return body;
+    this.#forget(namespace);
+    this.#memory.take(body.length);
+    const part = readListPart(body);
+    this.#parts.set(namespace, { asked, part });
+    return part;
+  }
+
+  async #list(
+    { outgoing, info, revision: asked }: AllNamespacesRequest,
+    { namespace, limit, revision, more }: PartRequest,
+  ): Promise<Buffer | Exclude<PartResult, ListPart>> {
+    const parameters = {
+      ...(asked !== '0' && { resourceVersion: asked }),
+      limit: limit === undefined ? undefined : String(limit),
+      continue: more,
+      ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
+      ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
+    };
+    const request = await namespaceRequest(outgoing, info, namespace, parameters, this.#options);
+    const { fetcher } = this.#options;
+    const response = await fetcher
+      .fetch(request, outgoing.exchange.signal)
+      .catch((error) => this.#failed(error));
+    switch (response.status) {
+      case 200:
+        return response.body;
+      case 403:
+        throw new NamespaceRefused(namespace);
+      case 404:
+        return 'gone';
+      case 410:
+        return 'expired';
+      default:
+        throw new UnexpectedNamespaceResponse(response);
+    }
+  }
+
+  /** What is too much for the tenant at the same time as other lists is tried again in turn. */
+  #failed(error: unknown): never {
+    if (!(error instanceof StatusError)) throw error;
+    if (error.cause instanceof TooLarge) throw listTooLarge(error);
+    if (error.code === 'TenantRateExceeded' && !this.#memory.hasTurn) throw this.#memory.noRoom();
     throw error;
-  } finally {
-    if (!isResponse) memory.release();
+  }
+
+  #forgetOthers(permitted: readonly string[]): void {
+    const names = new Set(permitted);
+    for (const name of this.#parts.keys()) if (!names.has(name)) this.#forget(name);
+  }
+
+  #forget(namespace: string): void {
+    const known = this.#parts.get(namespace);
+    if (known === undefined) return;
+    this.#parts.delete(namespace);
+    this.#memory.giveBack(known.part.text.length);
+  }
+
+  #forgetAll(): void {
+    this.#parts.clear();
+    this.#memory.release();
   }
 }
 
@@ -99,80 +238,6 @@ function startOf(request: AllNamespacesRequest): MergedPosition | undefined {
     throw invalidContinue();
   if (digits !== permitted.digits) throw expiredContinue();
   return { namespace, revision, ...(more !== undefined && { more }) };
-}
-
-/** The caller releases the bytes that are reserved for the parts. */
-async function listPage(
-  request: AllNamespacesRequest,
-  from: MergedPosition | undefined,
-  memory: Reservation,
-  options: MergedListOptions,
-): Promise<MergedPage> {
-  const { permitted, options: asked } = request;
-  const limit = asked.limit === 0 ? undefined : asked.limit;
-  const { listsAtRevision } = options.mode;
-  const attempts = from === undefined ? 2 : 1;
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const page = await collectPage({ namespaces: permitted.names, limit, from, listsAtRevision }, (part) =>
-      listPart(request, part, memory, options),
-    );
-    if (page !== 'expired') return page;
-    memory.resize(0);
-  }
-  throw expiredContinue();
-}
-
-async function listPart(
-  { outgoing, info, revision: asked }: AllNamespacesRequest,
-  { namespace, limit, revision, more }: PartRequest,
-  memory: Reservation,
-  options: MergedListOptions,
-): Promise<PartResult> {
-  const parameters = {
-    ...(asked !== '0' && { resourceVersion: asked }),
-    limit: limit === undefined ? undefined : String(limit),
-    continue: more,
-    ...(more !== undefined && { resourceVersion: undefined, resourceVersionMatch: undefined }),
-    ...(revision !== undefined && { resourceVersion: revision, resourceVersionMatch: 'Exact' }),
-  };
-  const request = await namespaceRequest(outgoing, info, namespace, parameters, options);
-  const response = await options.fetcher.fetch(request, outgoing.exchange.signal).catch(tooLarge);
-  switch (response.status) {
-    case 200:
-      reserve(memory, response.body.length);
-      return readListPart(response.body);
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'gone';
-    case 410:
-      return 'expired';
-    default:
-      throw new UnexpectedNamespaceResponse(response);
-  }
-}
-
-function reserve(memory: Reservation, bytes: number): void {
-  const merged = memory.bytes + bytes;
-  if (merged > MAX_MERGED_LIST) throw listTooLarge();
-  if (!memory.resize(merged))
-    throw new StatusError(
-      'TenantRateExceeded',
-      'Too many requests, please try again later: too many large lists are merged at once',
-    );
-}
-
-function tooLarge(error: unknown): never {
-  if (error instanceof StatusError && error.cause instanceof TooLarge) throw listTooLarge(error);
-  throw error;
-}
-
-function listTooLarge(cause?: unknown): StatusError {
-  return new StatusError(
-    'ListTooLarge',
-    `the list of all your namespaces is too large to be merged: request it in pages (limit), or one namespace (-n NAMESPACE)`,
-    { cause },
-  );
 }
 
 function unreadable(cause: unknown): StatusError {

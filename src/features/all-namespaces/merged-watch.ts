@@ -1,36 +1,26 @@
 /**
- * A watch of all namespaces that a user may watch: each namespace is watched as the user, and the events are
- * merged. See docs/access.md.
+ * A watch of all namespaces that a user may watch, once the watch of each is open: their events are merged.
+ * See docs/access.md.
  */
 import type { Readable } from 'node:stream';
 import { LineSplitter } from '../../kubernetes/line-splitter.ts';
-import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { UpstreamResponse, UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
+import type { UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
-import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import { headerValue } from '../../lib/header-list.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
-import { EXPIRED_EVENT, relayedResponse, withWarnings } from '../../proxy/response/own-responses.ts';
+import { EXPIRED_EVENT } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
-import type { ResponseStream, StreamedResponse } from '../../proxy/response/response-stream.ts';
+import type { ResponseStream } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
-import { CONCURRENT_PARTS } from './collect-page.ts';
 import { MergedWatch } from './merge-watches.ts';
-import {
-  type AllNamespacesRequest,
-  leftOut,
-  type NamespaceRequestOptions,
-  namespaceRequest,
-  UnexpectedNamespaceResponse,
-} from './namespace-request.ts';
+import type { AllNamespacesRequest, NamespaceRequestOptions } from './namespace-request.ts';
 import { permittedNamespaces } from './permitted-namespaces.ts';
 
 export interface MergedWatchOptions
@@ -46,98 +36,9 @@ export interface MergedWatchOptions
   readonly logger: Pick<Logger, 'warn'>;
 }
 
-/** Bytes of a response that is no watch. */
-const MAX_REFUSAL_BYTES = 256 * 1024;
-
-/**
- * @returns undefined if the API server refuses all of them: then the request is forwarded as it is
- * @throws StatusError NotAcceptable, UpstreamUnavailable, UpstreamTimeout, UpstreamRefusedCredential,
- *   TenantRateExceeded, StreamLimitExceeded
- */
-export async function mergedWatch(
-  request: AllNamespacesRequest,
-  options: MergedWatchOptions,
-): Promise<StreamedResponse | UpstreamResponse | undefined> {
-  const { outgoing, info, permitted } = request;
-  if (outgoing.stream) options.streams.widen(outgoing.stream, permitted.names.length);
-  const ending = new AbortController();
-  const close = () => ending.abort();
-  const signal = AbortSignal.any([outgoing.exchange.signal, ending.signal]);
-  try {
-    const opened = await openAll(request, options, signal);
-    const parts = new Map(opened.flatMap(({ name, stream }) => (stream ? [[name, stream]] : [])));
-    const [first] = parts.values();
-    if (first === undefined) {
-      close();
-      return undefined;
-    }
-    const refused = opened.flatMap(({ name, isRefused }) => (isRefused ? [name] : []));
-    const run = new MergedWatchRun({ ...options, request, parts, close });
-    const response: StreamedResponse = {
-      status: 200,
-      headers: [
-        ['Content-Type', headerValue(first.headers, 'content-type') ?? JSON_TYPE],
-        ['Cache-Control', 'no-cache, private'],
-      ],
-      start(stream) {
-        run.start(stream);
-        return () => run.stop();
-      },
-    };
-    return withWarnings(response, leftOut(refused, info));
-  } catch (error) {
-    close();
-    if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
-    throw error;
-  }
-}
-
 /** Bookmarks of Arktos say nothing about the watch, and hold an object of any tenant. */
-function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
+export function countsBookmarks({ mode }: Pick<MergedWatchOptions, 'mode'>): boolean {
   return mode.watchEvents !== 'filtered';
-}
-
-interface Opened {
-  readonly name: string;
-  /** Undefined if the API server refuses the namespace, or has it no more. */
-  readonly stream: UpstreamStream | undefined;
-  readonly isRefused: boolean;
-}
-
-/** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
-function openAll(
-  { outgoing, info, permitted, revision }: AllNamespacesRequest,
-  options: MergedWatchOptions,
-  signal: AbortSignal,
-): Promise<Opened[]> {
-  const parameters = {
-    ...(revision !== '0' && { resourceVersion: revision }),
-    allowWatchBookmarks: countsBookmarks(options) ? 'true' : undefined,
-    timeoutSeconds: undefined,
-    pretty: undefined,
-  };
-  return mapWithConcurrency(permitted.names, CONCURRENT_PARTS, async (name) => {
-    const request = await namespaceRequest(outgoing, info, name, parameters, options);
-    const stream = await options.streamer.stream(request, signal);
-    const isRefused = stream.status === 403;
-    if (stream.status === 200) return { name, stream, isRefused };
-    if (!isRefused && stream.status !== 404)
-      throw new UnexpectedNamespaceResponse(await wholeResponse(stream));
-    stream.body.destroy();
-    return { name, stream: undefined, isRefused };
-  });
-}
-
-async function wholeResponse({ status, headers, body }: UpstreamStream): Promise<UpstreamResponse> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    if (!Buffer.isBuffer(piece)) continue;
-    bytes += piece.length;
-    if (bytes > MAX_REFUSAL_BYTES) break;
-    pieces.push(piece);
-  }
-  return { status, headers, body: Buffer.concat(pieces) };
 }
 
 interface RunOptions extends MergedWatchOptions {
@@ -158,7 +59,7 @@ const SPREAD = 4_500;
  * set of permitted namespaces is another: the client lists again, and sees what it may see now. When the API
  * server ends one of the watches, all end, and the client resumes.
  */
-class MergedWatchRun implements AccessFollower {
+export class MergedWatchRun implements AccessFollower {
   readonly concerns: Concerns;
   readonly namespacesOf: string;
   readonly #options: RunOptions;

@@ -88,14 +88,3 @@ export class UnexpectedNamespaceResponse extends Error {
     this.response = response;
   }
 }
-
-/** Named in a warning. */
-const MAX_NAMED = 10;
-
-/** Warnings, which clients print. */
-export function leftOut(names: readonly string[], { verb, resource }: ResourceRequest): string[] {
-  if (names.length === 0) return [];
-  const others = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-  const named = `${names.slice(0, MAX_NAMED).join(', ')}${others}`;
-  return [`the API server refuses to ${verb} ${resource} in ${named}: left out`];
-}

@@ -20,10 +20,10 @@ import { type Desired, type Existing, makePlan, type Plan } from '../../kubernet
 import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
+import { conditionsWith } from '../status-conditions.ts';
 import { type DesiredPolicyObject, POLICY_LABELS, REASON } from './desired-rbac.ts';
 import type { MembershipLog } from './membership-log.ts';
 import type { PolicyStatus } from './resolve.ts';
-import { conditionsWith } from './status-conditions.ts';
 import {
   CROSS_TENANT_POLICIES,
   type CrossTenantPolicy,

@@ -8,6 +8,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { type AccessReviewer, resourceAttributesOf } from '../../kubernetes/access-reviewer.ts';
 import type { Exchange, ResponseWriter } from '../../lib/exchange.ts';
 import { redact } from '../../lib/untrusted-text.ts';
+import { plainWatchOnly } from '../../proxy/answer-filtered.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { ReasonOf } from '../../proxy/rbac-reasons.ts';
 import type { Outgoing, Received } from '../../proxy/request-context.ts';
@@ -168,6 +169,7 @@ async function filteredWords(
       ? await filteredReason?.(outgoing, resourceAttributesOf(listRequest(outgoing), undefined))
       : undefined;
   if (reason instanceof StatusError) throw reason;
+  if (reason !== undefined && outgoing.exchange.upgrade !== undefined) throw plainWatchOnly();
   if (reason !== undefined) return `Stonegate answers: ${reason}`;
   requireScope(outgoing, mode);
   return undefined;

@@ -48,7 +48,8 @@ export async function giveRole(
   const isKnown = () =>
     access.state(home) !== 'current' || access.index.objectsOf(home).role('', name) !== undefined;
   if (!isKnown()) {
-    // Who may give no role is told so first. The API server lets who has the right `bind` bind what is not there.
+    // Who may give no role is told so first. The API server lets who has the right `bind` bind what is not
+    // there.
     await addBinding(member, role, { ...writer, dryRun: true });
     if (!(await waitUntil(isKnown, clock, ROLE_WAIT, signal)))
       throw new StatusError('NotFound', `there is no ClusterRole ${JSON.stringify(name)}`);

@@ -5,10 +5,9 @@
  */
 
 import { readListOptions } from '../../kubernetes/lists/list-options.ts';
-import { hasDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { waitUntil } from '../../lib/clock.ts';
-import { firstParameter } from '../../lib/query.ts';
+import { answerFiltered, goesOnFromFiltered } from '../../proxy/answer-filtered.ts';
 import type { Handled, ResponseHook, RouteHandler } from '../../proxy/feature.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts';
@@ -16,7 +15,6 @@ import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import { type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import { visibleNamespaces } from '../../rbac/enumerate.ts';
-import { answerFiltered } from '../rbac-index/feature.ts';
 import { createdRevision, mayCreateNamespace } from './created-namespaces.ts';
 import { listVisible } from './namespace-list.ts';
 import { watchVisible } from './namespace-watch.ts';
@@ -59,7 +57,7 @@ export function createFilteredNamespaces(options: FilteredNamespacesOptions): Fi
       const tenant = mode.reviewTenant(outgoing.tenant) ?? '';
       return (
         access.state(subject.cluster.tenant) === 'current' &&
-        !mayHaveAll(access, subject, { namespace: '', name: '', tenant }).both
+        !may('list', access, subject, { namespace: '', name: '', tenant })
       );
     },
   };
@@ -70,19 +68,16 @@ async function handle(
   info: ListRequest,
   options: FilteredNamespacesOptions,
 ): Promise<Handled> {
-  const { access, subjects, othersMayAllow } = options;
+  const { access, subjects } = options;
   const tenant = tenantOf(outgoing, info, options);
   await waitForCreated(outgoing, tenant, options);
   const subject = await subjects.subjectOf(outgoing);
   if (access.state(subject.cluster.tenant) !== 'current') return undefined;
-  const revision = firstParameter(info.rawQuery, 'resourceVersion') ?? '';
-  const isFromFiltered = hasDigits(revision, access.index.highestRevision);
-  const may = mayHaveAll(access, subject, { ...info, tenant });
-  if (may.both) return info.verb === 'watch' && isFromFiltered ? EXPIRED_WATCH : undefined;
+  const isAllowed = (verb: 'list' | 'watch') => may(verb, access, subject, { ...info, tenant });
+  const goesOn = goesOnFromFiltered(info, access.index.highestRevision);
+  if (isAllowed('list')) return goesOn ? EXPIRED_WATCH : undefined;
   const filtered = () => filteredResponse({ outgoing, info, subject, tenant }, options);
-  const { verb } = info;
-  const answer = { verb, revision, isFromFiltered, isAllowed: () => may[verb], filtered };
-  return answerFiltered(answer, othersMayAllow);
+  return answerFiltered({ outgoing, info, goesOn, isAllowed: () => isAllowed(info.verb), filtered }, options);
 }
 
 async function filteredResponse(
@@ -120,19 +115,18 @@ async function waitForCreated(
   if (!exchange.signal.aborted) created.shown(tenant, user.username, revision);
 }
 
+type Place = Pick<ResourceRequest, 'namespace' | 'name'> & { readonly tenant: string };
+
 /**
- * What RBAC allows. A user who may either list or watch all gets both filtered: a client would miss, or keep
- * for ever, what the one shows and the other does not.
+ * Whether RBAC allows it. The right to `list` decides about lists and watches, so that a watch is filtered as
+ * the list before it was: a user who may list all, but not watch, gets the API server's 403 for the watch.
  */
-function mayHaveAll(
+function may(
+  verb: 'list' | 'watch',
   { index }: FilteredNamespacesOptions['access'],
   subject: SubjectByNamespace,
-  { namespace, name, tenant }: Pick<ResourceRequest, 'namespace' | 'name'> & { readonly tenant: string },
-): Readonly<Record<'list' | 'watch' | 'both', boolean>> {
-  const may = (verb: 'list' | 'watch') => {
-    const question = { verb, apiGroup: '', resource: 'namespaces', subresource: '', namespace, name, tenant };
-    return allows(index, subjectIn(subject, namespace), question);
-  };
-  const [list, watch] = [may('list'), may('watch')];
-  return { list, watch, both: list && (watch || name !== '') };
+  { namespace, name, tenant }: Place,
+): boolean {
+  const question = { verb, apiGroup: '', resource: 'namespaces', subresource: '', namespace, name, tenant };
+  return allows(index, subjectIn(subject, namespace), question);
 }

@@ -18,6 +18,7 @@ import { withoutDigits } from '../../kubernetes/lists/shown-revision.ts';
 import type { StoredNamespace } from '../../kubernetes/rbac-v1.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
+import type { FilteringOptions } from '../../proxy/answer-filtered.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { ListRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
@@ -32,12 +33,12 @@ export interface NamespacesMemory {
   readonly created: CreatedNamespaces;
 }
 
-export interface FilteredNamespacesOptions extends Pick<IndexParts, 'access' | 'lifetimes'> {
+export interface FilteredNamespacesOptions
+  extends Pick<IndexParts, 'access' | 'lifetimes'>,
+    FilteringOptions {
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
-  /** Whether another authorizer may allow what RBAC does not: then the API server is asked first. */
-  readonly othersMayAllow: boolean;
   readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
   readonly clock: Clock;
 }

@@ -1,7 +1,7 @@
 /**
- * The informers of what quotas count: namespaces with their tenants, the counted kinds, and the TenantQuotas.
+ * The informers of what quotas count: namespaces with their tenants, and the counted kinds.
  */
-import { type ObjectStore, storableObjects } from '../../kubernetes/informer-store.ts';
+import type { Informer } from '../../kubernetes/informer.ts';
 import type { Informers } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
@@ -12,56 +12,45 @@ import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
 import { tenantLabelOf } from './quota-tenants.ts';
-import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import { countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
+import { type CountedObject, countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 
 export interface CountedKinds {
-  /** Where the TenantQuotas are. */
-  readonly place: Place;
   /** The system tenant, on Arktos; undefined in shared mode. */
   readonly systemTenant: string | undefined;
   /** Further kinds that are counted. */
   readonly count: readonly ResourceKind[];
 }
 
-export interface CountedStores {
-  readonly usage: UsageStore;
-  readonly quotas: ObjectStore<TenantQuota>;
-  /** Called after each list, event and bookmark. */
-  readonly onUpdate: () => void;
-}
+/** Each counted kind, with its informer, by the name that kubectl gives it. */
+export type CountedInformers = ReadonlyMap<
+  string,
+  { readonly kind: ResourceKind; readonly informer: Informer<CountedObject> }
+>;
 
+/** @param onUpdate called after each list, event and bookmark */
 export function addCountedInformers(
   informers: Informers,
-  { place, systemTenant, count }: CountedKinds,
-  { usage, quotas, onUpdate }: CountedStores,
-): void {
+  { systemTenant, count }: CountedKinds,
+  usage: UsageStore,
+  onUpdate: () => void,
+): CountedInformers {
   const everywhere: Place = systemTenant === undefined ? {} : { tenant: 'all' };
-  informers.add({
-    path: collectionPath(TENANT_QUOTAS, place),
-    read: storableObjects(readTenantQuota),
-    store: quotas,
-    onUpdate,
-  });
-  informers.add({
-    path: collectionPath(KINDS.Namespace, everywhere),
-    metadataOnly: true,
-    read: countedObjects((value) => ({
-      place: placeName(value),
-      usage: objectUsage(KINDS.Namespace, value),
-      owner: ownerIn(value, systemTenant),
-    })),
-    store: usage.storeOf('namespaces'),
-    onUpdate,
-  });
-  for (const kind of [...COUNTED_KINDS, ...count])
-    informers.add({
-      path: collectionPath(kind, everywhere),
-      metadataOnly: !COUNTED_KINDS.includes(kind),
-      read: countedObjects((value) => ({ place: placeName(value), usage: objectUsage(kind, value) })),
-      store: usage.storeOf(resourceName(kind)),
-      onUpdate,
-    });
+  return new Map(
+    [KINDS.Namespace, ...COUNTED_KINDS, ...count].map((kind) => {
+      const informer = informers.add({
+        path: collectionPath(kind, everywhere),
+        metadataOnly: !COUNTED_KINDS.includes(kind),
+        read: countedObjects((value) => ({
+          place: placeName(value),
+          usage: objectUsage(kind, value),
+          ...(kind === KINDS.Namespace && { owner: ownerIn(value, systemTenant) }),
+        })),
+        store: usage.storeOf(resourceName(kind)),
+        onUpdate,
+      });
+      return [resourceName(kind), { kind, informer }] as const;
+    }),
+  );
 }
 
 /** The namespace of an object, or the namespace itself, with the tenant on Arktos. */

@@ -6,26 +6,32 @@ import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType, RUNS } from '../../config/component.ts';
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { GenerationBuilder } from '../../config/generation.ts';
+import { Informers } from '../../kubernetes/informers.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
+import { INFORMS } from '../component-with-informers.ts';
 import type { KeystoneQuota } from '../keystone-limits/feature.ts';
 import { createLeasedController } from '../leased-controller.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { isQuotaPath } from './counted-writes.ts';
+import { createNamespaceQuotas, type NamespaceQuotas } from './namespace-quotas.ts';
 import { usedRatio } from './own-quota-v1alpha1.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
 import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
 import { createReservations, type Reservations } from './reservations.ts';
+import { StoredQuotas } from './stored-quotas.ts';
 import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
 import { UsageCounter } from './usage-counter.ts';
 
 /** Milliseconds between two runs without a change: reservations end with time. */
-const INTERVAL = 10_000;
+const INTERVAL = 2_000;
 /** What tenants use is written at most twice a second, however long a run takes. */
 const PACE = { debounce: 500, rest: 0 };
 
@@ -53,6 +59,9 @@ export function createQuotaController(
       const objects = createObjects(upstream, STONEGATE_ACCOUNT);
       const place = operatorPlace(quota, tenancy);
       const changes = { wake: () => {} };
+      const quotas = new StoredQuotas(runtime);
+      const informers = new Informers({ ...runtime, upstream, name: 'tenant-quotas' });
+      quotas.addTo(informers, place, () => changes.wake());
       const reconciler = createQuotaReconciler({
         objects,
         place,
@@ -63,7 +72,9 @@ export function createQuotaController(
             ...runtime,
             upstream,
             objects,
+            quotas,
             place,
+            byDefault: quota.default,
             systemTenant: tenancy.mode === 'arktos' ? tenancy.systemTenant : undefined,
             count: quota.count,
             onChange: () => changes.wake(),
@@ -90,15 +101,36 @@ export function createQuotaController(
         reconciler,
         start() {
           unmeasure = telemetry.quotasInForce(() => highUsage(reconciler.counter?.quotas() ?? []));
+          informers.start();
           controller.start();
         },
-        stop() {
+        async stop() {
           unmeasure();
-          return controller.stop();
+          await Promise.all([controller.stop(), informers.stop()]);
         },
       };
     },
   }).reconciler;
+}
+
+/** Milliseconds after the start of the process for which it is not ready while a kind cannot be listed. */
+const READY_TIMEOUT = 60_000;
+
+/** @param startedAt of the process, in milliseconds since the epoch */
+export function createQuotaReadiness(
+  reconciler: Pick<QuotaReconciler, 'counter'>,
+  clock: Clock,
+  startedAt: number,
+): ReadinessCheck {
+  return {
+    name: 'quota',
+    notReadyBecause() {
+      const unlisted = [...(reconciler.counter?.unlisted ?? [])];
+      return unlisted.length > 0 && clock.now() - startedAt < READY_TIMEOUT
+        ? `cannot be listed, so they are not counted: ${unlisted.join(', ')}`
+        : undefined;
+    },
+  };
 }
 
 /** From which the use of a resource is measured, and in how many series at most: the highest. */
@@ -117,8 +149,15 @@ export function highUsage(quotas: readonly TenantQuota[]): readonly QuotaMeasure
     .slice(0, MAX_SERIES);
 }
 
-const RESERVATIONS = new ComponentType<Reservations>('quota reservations', {
-  dispose: (reservations) => reservations.close(),
+interface QuotaDecisions {
+  readonly informers: Informers;
+  readonly reservations: Reservations;
+  readonly namespaceQuotas: NamespaceQuotas | undefined;
+}
+
+const DECISIONS = new ComponentType<QuotaDecisions>('quota decisions', {
+  ...INFORMS,
+  dispose: ({ reservations }) => reservations.close(),
 });
 
 /** What the admission webhook is built from, in its own process too. */
@@ -142,20 +181,32 @@ export function createQuotaRules(
   if (quota === undefined || upstream === undefined) return [];
   const { clock } = runtime;
   const objects = createObjects(upstream, STONEGATE_ACCOUNT);
-  const reservations = generation.component(RESERVATIONS, {
+  const { reservations, namespaceQuotas } = generation.component(DECISIONS, {
     fingerprint: [quota, tenancy],
     uses: [upstream],
-    create: () =>
-      createReservations({
-        objects,
-        place: operatorPlace(quota, tenancy),
-        reserves: quota.mode === 'enforce',
-      }),
+    create: () => {
+      const reserves = quota.mode === 'enforce';
+      const everywhere = tenancy.mode === 'arktos' ? { tenant: 'all' } : {};
+      const informers = new Informers({ ...runtime, upstream, name: 'resource-quotas' });
+      return {
+        informers,
+        reservations: createReservations({ objects, place: operatorPlace(quota, tenancy), clock, reserves }),
+        namespaceQuotas: reserves
+          ? createNamespaceQuotas({ informers, objects, clock, everywhere })
+          : undefined,
+      };
+    },
   });
   const tenantOf =
     tenancy.mode === 'arktos'
       ? arktosQuotaTenants(tenancy.systemTenant)
       : sharedQuotaTenants({ objects, clock });
-  const review = createQuotaReviewer({ ...runtime, tenantOf, reservations, mode: quota.mode });
+  const review = createQuotaReviewer({
+    ...runtime,
+    tenantOf,
+    reservations,
+    namespaceQuotas,
+    mode: quota.mode,
+  });
   return [{ isPath: isQuotaPath, review }];
 }

@@ -1,29 +1,36 @@
 /**
  * What a tenant uses, and what was admitted and is not counted yet: pure decisions on one TenantQuota. A
- * replica reserves what it admits; the counter ends a reservation when it has seen what was reserved.
+ * replica reserves what it admits; the counter ends a reservation when it has seen what became of the object.
  */
-import { atLeast, exceeding, largest, NOTHING, sum, type Usage } from './usage.ts';
-
-/** What was admitted for one object. */
-export interface Reservation {
-  /** Identifies the object, also in a repeated review and in a later update. */
-  readonly uid: string;
-  /** All that the object uses of what is limited when it is stored. */
-  readonly usage: Usage;
-  /** What of it is counted in `used`. */
-  readonly seen: Usage;
-}
+import { createReservation, type Reservation, type ReservedObject } from './reservation.ts';
+import { exceeding, largest, NOTHING, smallest, sum, type Usage } from './usage.ts';
 
 export interface Ledger {
   readonly hard: Usage;
-  /** Undefined until the tenant has been counted once. */
-  readonly used: Usage | undefined;
-  readonly reservations: readonly Reservation[];
+  /** Without the resources that have never been counted. */
+  readonly used: Usage;
+  /** By the id of the object. */
+  readonly reservations: ReadonlyMap<string, Reservation>;
+  /** What is admitted and not counted, over all reservations. */
+  readonly reserved: Usage;
+  /** The length of all lines. */
+  readonly bytes: number;
+}
+
+export function createLedger(hard: Usage, used: Usage, reservations: Iterable<Reservation>): Ledger {
+  const byID = new Map([...reservations].map((reservation) => [reservation.id, reservation]));
+  const all = [...byID.values()];
+  const bytes = all.reduce((total, { line }) => total + line.length + 1, 0);
+  return { hard, used, reservations: byID, reserved: sum(all.map(pending)), bytes };
 }
 
 /** What one request asks for. */
 export interface Claim {
-  readonly uid: string;
+  /** As a reservation has it. */
+  readonly id: string;
+  readonly object: ReservedObject;
+  /** Of the stored object; 0 for a new one. */
+  readonly revision: number;
   /** What the stored object uses; empty for a new one. */
   readonly before: Usage;
   readonly after: Usage;
@@ -46,38 +53,46 @@ export type Verdict =
   /** There are too many reservations. */
   | { readonly kind: 'full' };
 
-/** An object of the API server holds at most 1.5 MB. */
+/** Each write of a TenantQuota costs the API server time for every line, and etcd takes at most 1.5 MB. */
 const MAX_RESERVATIONS = 1_024;
+const MAX_BYTES = 256 * 1_024;
 
-/** Judges one request on one snapshot: what does not increase is always admitted. */
-export function judge(ledger: Ledger, { uid, before, after }: Claim): Verdict {
-  const present = ledger.reservations.find((reservation) => reservation.uid === uid);
-  // Without a reservation the counter has seen at least what is stored.
-  const seen = present?.seen ?? before;
-  const usage = limitedBy(ledger, present === undefined ? after : largest(present.usage, after));
+/**
+ * Judges one request on one snapshot: what does not increase is always admitted.
+ *
+ * @param mark of the reservation that is made
+ */
+export function judge(ledger: Ledger, claim: Claim, mark: string): Verdict {
+  const [before, after] = [limitedBy(ledger, claim.before), limitedBy(ledger, claim.after)];
+  if (exceeding(after, before).size === 0) return { kind: 'admitted', ledger };
+  const present = ledger.reservations.get(claim.id);
+  // Without a reservation the counter has seen at least what is stored. With one it may have seen more than
+  // this review, which may be late, and less than the review that made it.
+  const seen = present === undefined ? before : smallest(present.seen, before);
+  const usage = present === undefined ? after : largest(present.usage, after);
   const asked = exceeding(exceeding(usage, seen), present === undefined ? NOTHING : pending(present));
-  if (asked.size === 0) return { kind: 'admitted', ledger };
-  const { used = NOTHING } = ledger;
-  const uncounted = [...asked.keys()].filter((one) => !used.has(one));
+  const uncounted = [...asked.keys()].filter((resource) => !ledger.used.has(resource));
   if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
-  const reserved = reservedIn(ledger);
   const exceeded = [...asked]
     .map(([resource, requested]) => ({
       resource,
       requested,
-      used: used.get(resource) ?? 0n,
-      reserved: reserved.get(resource) ?? 0n,
+      used: ledger.used.get(resource) ?? 0n,
+      reserved: ledger.reserved.get(resource) ?? 0n,
       hard: ledger.hard.get(resource) ?? 0n,
     }))
     .filter((one) => one.used + one.reserved + one.requested > one.hard)
     .sort((one, other) => (one.resource < other.resource ? -1 : 1));
   if (exceeded.length > 0) return { kind: 'exceeded', exceeded };
-  const others = ledger.reservations.filter((reservation) => reservation !== present);
-  if (others.length >= MAX_RESERVATIONS) return { kind: 'full' };
-  return {
-    kind: 'admitted',
-    ledger: { ...ledger, reservations: [...others, { uid, usage, seen: limitedBy(ledger, seen) }] },
-  };
+  const { id, object } = claim;
+  const revision = Math.max(present?.revision ?? 0, claim.revision);
+  // Even if nothing more is asked for: the object may be stored only after the time of the former review.
+  const reservation = createReservation({ id, mark, revision, object, usage, seen });
+  const reservations = new Map(ledger.reservations).set(id, reservation);
+  const bytes = ledger.bytes + reservation.line.length - (present?.line.length ?? -1);
+  if (reservations.size > MAX_RESERVATIONS || bytes > MAX_BYTES) return { kind: 'full' };
+  const reserved = sum([ledger.reserved, asked]);
+  return { kind: 'admitted', ledger: { ...ledger, reservations, reserved, bytes } };
 }
 
 /** A user decides how many resources an object names, and how long the names are: others are not stored. */
@@ -85,31 +100,65 @@ function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {
   return new Map([...usage].filter(([resource]) => hard.has(resource)));
 }
 
-/** What is admitted and not counted, over all reservations. */
-export function reservedIn({ reservations }: Pick<Ledger, 'reservations'>): Usage {
-  return sum(reservations.map(pending));
-}
-
 function pending({ usage, seen }: Reservation): Usage {
   return exceeding(usage, seen);
 }
 
-/** What the counter knows. */
-export interface Counted {
-  /** The sum over the tenant's objects, with every resource that is counted. */
-  readonly used: Usage;
-  /** What the object uses that has this UID; undefined for one that was not seen. */
-  usageOf(uid: string): Usage | undefined;
-  /** Whether the object can no longer come: it was deleted, or its request is over. */
-  isOver(reservation: Reservation): boolean;
+/** What the counter knows of the object of a reservation. */
+export interface Sight {
+  /** At which the object is counted, for whatever tenant; undefined if it is not. */
+  readonly revision: number | undefined;
+  readonly wasDeleted: boolean;
+  /**
+   * The object's revision at the API server after the time of the reservation, 0 if it has no such object;
+   * undefined if it was not asked.
+   */
+  readonly found: number | undefined;
 }
 
-/** The ledger after counting: reservations end whose object was seen with what it was to use, or is over. */
-export function settle(ledger: Ledger, { used, usageOf, isOver }: Counted): Ledger {
-  const reservations = ledger.reservations.flatMap((reservation): Reservation[] => {
-    const current = usageOf(reservation.uid) ?? NOTHING;
-    if (atLeast(current, reservation.usage) || isOver(reservation)) return [];
-    return [{ ...reservation, seen: limitedBy(ledger, current) }];
+/**
+ * Whether what was admitted is counted, or can no longer be stored. A review at the object's present revision
+ * can only have failed; the counter must have that revision too, since an earlier review may have stored it.
+ */
+export function isOver({ revision: reviewed }: Reservation, { revision, wasDeleted, found }: Sight): boolean {
+  if (wasDeleted || (revision !== undefined && revision > reviewed)) return true;
+  if (found === undefined) return false;
+  return found === 0 || (found <= reviewed && revision !== undefined && revision >= found);
+}
+
+/** What the counter knows. */
+export interface Counted {
+  /** The sum over the tenant's objects, of each resource that is counted. */
+  readonly used: Usage;
+  /** @returns what of it is counted in `used`; `over` if the reservation ends; undefined if nothing is known */
+  stateOf(reservation: Reservation): Usage | 'over' | undefined;
+}
+
+/** The ledger after counting. What is not counted at the moment stays as it is. */
+export function settle(ledger: Ledger, { used, stateOf }: Counted): Ledger {
+  const reservations = [...ledger.reservations.values()].flatMap((reservation): Reservation[] => {
+    const state = stateOf(reservation);
+    if (state === undefined) return [reservation];
+    return state === 'over' ? [] : [createReservation({ ...reservation, seen: limitedBy(ledger, state) })];
   });
-  return { ...ledger, used, reservations };
+  const limited = limitedBy(ledger, new Map([...ledger.used, ...used]));
+  return createLedger(ledger.hard, limited, reservations);
+}
+
+/** Reservations with which a ledger is written at once, since each one makes every write slower. */
+const MANY = 32;
+
+/** Whether requests may wait for the ledger after counting: room is given back or scarce, or there are many reservations. */
+export function isUrgent(before: Ledger, after: Ledger): boolean {
+  if (before.reservations.size >= MANY) return true;
+  const takenOf = ({ used, reserved }: Ledger, resource: string) =>
+    (used.get(resource) ?? 0n) + (reserved.get(resource) ?? 0n);
+  return [...after.hard].some(([resource, hard]) => {
+    const taken = takenOf(before, resource);
+    return (
+      takenOf(after, resource) < taken ||
+      4n * taken > 3n * hard ||
+      before.used.has(resource) !== after.used.has(resource)
+    );
+  });
 }

@@ -84,13 +84,20 @@ export function isQuotaName(name: string): boolean {
   return COUNT.test(name) || (name.startsWith('requests.') && isExtended(name.slice('requests.'.length)));
 }
 
+/** @returns the kind whose objects use the resource, as kubectl names it */
+export function kindOfResource(resource: string): string {
+  if (resource.startsWith('count/')) return resource.slice('count/'.length);
+  const [, ofClass = resource] = resource.split(`${STORAGE_CLASS}/`);
+  if (ofClass === CLAIMS || ofClass === STORAGE) return CLAIMS;
+  if (resource.startsWith('services')) return 'services';
+  return COUNTED.includes(resource) ? resource : 'pods';
+}
+
 /**
  * Whether a quota limits something by this name.
  *
  * @param counted the kinds that are counted, as kubectl names them
  */
 export function isLimiting(name: string, counted: ReadonlySet<string>): boolean {
-  const kind = name.startsWith('count/') ? name.slice('count/'.length) : name;
-  const isOfKind = kind !== name || COUNTED.includes(name);
-  return isQuotaName(name) && (!isOfKind || counted.has(kind));
+  return isQuotaName(name) && counted.has(kindOfResource(name));
 }

@@ -8,7 +8,7 @@ import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { tenantQuotaSpecSchema, tenantQuotaStatusSchema } from './tenant-quota-v1alpha1.ts';
 
-const statusSchema = tenantQuotaStatusSchema.pick({ used: true }).extend({
+const statusSchema = tenantQuotaStatusSchema.pick({ used: true, conditions: true }).extend({
   reserved: z
     .record(z.string(), z.string())
     .exactOptional()
@@ -55,6 +55,13 @@ export function quotaRows({ spec: { hard }, status }: QuotaContent): QuotaRow[] 
       const percent = used === undefined ? undefined : Math.floor(tenThousandths(used, most) / 100);
       return { resource, used, reserved: status.reserved?.[resource], hard: most, percent };
     });
+}
+
+/** @returns what limits nothing, or is not counted at the moment; undefined if everything is in order */
+export function quotaProblem({
+  status: { conditions = [] },
+}: Pick<ShownQuota, 'status'>): string | undefined {
+  return conditions.find(({ status }) => status === 'False')?.message;
 }
 
 /** Such as `pods: 3/10, requests.cpu: 1/4`. */

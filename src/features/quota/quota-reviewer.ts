@@ -5,6 +5,8 @@
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
+import { metadataOf } from '../../kubernetes/object-format.ts';
+import { resourceName } from '../../kubernetes/published-objects.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import {
   type AdmissionReview,
@@ -15,16 +17,20 @@ import {
   readAdmissionReview,
   unreviewed,
 } from '../admission/feature.ts';
+import type { NamespaceQuotas } from './namespace-quotas.ts';
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
 import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
 import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
-import type { Reservations } from './reservations.ts';
+import { type ReservedObject, UNKNOWN_REVISION } from './reservation.ts';
+import type { QuotaRequest, Reservations } from './reservations.ts';
 import { NOTHING, type Usage } from './usage.ts';
 
 export interface QuotaReviewerOptions {
   readonly tenantOf: QuotaTenantOf;
   readonly reservations: Reservations;
+  /** Undefined if nothing is reserved. */
+  readonly namespaceQuotas?: NamespaceQuotas | undefined;
   readonly mode: 'enforce' | 'warn';
   readonly telemetry: Pick<Telemetry, 'quotaReview'>;
 }
@@ -50,27 +56,47 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8
 
 async function judge(
   review: AdmissionReview,
-  { tenantOf, reservations, mode, telemetry }: QuotaReviewerOptions,
+  { tenantOf, reservations, namespaceQuotas, mode, telemetry }: QuotaReviewerOptions,
   signal: AbortSignal,
 ): Promise<Reviewed> {
   const { request } = review;
   const tenant = await tenantOf(request, signal);
   // A deletion asks for nothing.
-  const uid = identityOf(request.object);
-  if (tenant === undefined || uid === undefined) return reviewed(review, tenant, undefined, mode);
-  const { verdict, quota } = await reservations.admit(tenant, {
-    uid,
+  const id = identityOf(request.object);
+  if (tenant === undefined || id === undefined) return reviewed(review, tenant, undefined, mode);
+  const asked: QuotaRequest = {
+    id,
+    object: objectOf(request),
+    revision: revisionOf(request.oldObject),
     before: usageOf(request, request.oldObject),
     after: usageOf(request, request.object),
     isDryRun: request.isDryRun,
     missing: (hard) => (isPod(request) ? missingRequests(request.object, hard) : []),
     signal,
-  });
+  };
+  const refused = await namespaceQuotas?.refusal(request.object, asked);
+  if (refused !== undefined) {
+    telemetry.quotaReview('namespace');
+    return reviewed(review, tenant, refusalOf(refused.verdict, refused.quota.name, refused.quota.hard), mode);
+  }
+  const { verdict, quota } = await reservations.admit(tenant, asked);
   telemetry.quotaReview(verdict.kind);
   // The first namespace tells the controller that there is a tenant which needs a quota.
   const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
   const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});
   return reviewed(review, tenant, refusal, mode);
+}
+
+function objectOf({ group, resource, object }: AdmissionRequest): ReservedObject {
+  const { namespace = '', name = '' } = metadataOf(object);
+  return { resource: resourceName({ group, resource }), namespace: String(namespace), name: String(name) };
+}
+
+/** @returns 0 for an object that is created */
+function revisionOf(object: unknown): number {
+  if (object === undefined) return 0;
+  const revision = Number(metadataOf(object).resourceVersion);
+  return Number.isSafeInteger(revision) ? revision : UNKNOWN_REVISION;
 }
 
 function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {

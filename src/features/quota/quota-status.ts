@@ -1,14 +1,16 @@
 /**
  * The status of TenantQuotas as it follows from what was counted: what is used, and which reservations are
- * still open. If two replicas both think that they have the lease, the one that has seen less writes nothing:
- * the status names the revision of each kind up to which objects were counted.
+ * still open. The status names the revision of each kind up to which objects were counted: of two replicas
+ * that both think that they have the lease, the one that has seen less of a kind writes nothing of it.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { isEqual } from '../../lib/json-equal.ts';
-import { type Counted, type Reservation, settle } from './ledger.ts';
-import { isLimiting } from './object-usage.ts';
+import { conditionsWith } from '../status-conditions.ts';
+import { isOver, isUrgent, type Ledger, settle } from './ledger.ts';
+import { isLimiting, kindOfResource } from './object-usage.ts';
 import { quotaSummary } from './own-quota-v1alpha1.ts';
-import { ledgerOf, reservationStatus, textsAs } from './stored-ledger.ts';
+import type { Reservation } from './reservation.ts';
+import { ledgerOf, linesOf, textsAs } from './stored-ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
 import { NOTHING } from './usage.ts';
 import type { UsageStore } from './usage-store.ts';
@@ -16,17 +18,28 @@ import type { UsageStore } from './usage-store.ts';
 export interface QuotaStatusOptions {
   readonly usage: UsageStore;
   readonly clock: Clock;
+  /** Milliseconds in which what was admitted is stored, or never. */
+  readonly storedWithin: number;
+  /** @returns for how many milliseconds this process has known the reservation with its mark */
+  readonly ageOf: (tenant: string, reservation: Reservation) => number;
+  /** The kinds that cannot be listed, as kubectl names them. */
+  readonly unlisted: () => ReadonlySet<string>;
+  /** Called if another process has counted a kind up to a later revision. */
+  readonly onBehind: (kind: string, revision: number) => void;
   /** Called if a status was changed by another client. */
   readonly onRepair: (tenant: string) => void;
 }
 
-/** Milliseconds in which an API server ends a request, and with it the creation of what was admitted. */
-const REQUEST_TIMEOUT = 60_000;
+/** The object's revision at the API server by the id of its reservation, 0 if there is none. */
+export type FoundObjects = ReadonlyMap<string, number>;
+
+export interface NextStatus {
+  readonly status: TenantQuotaStatus;
+  readonly isUrgent: boolean;
+}
 
 export class QuotaStatuses {
   readonly #options: QuotaStatusOptions;
-  /** When this process first saw a reservation, by UID and usage, in milliseconds since the epoch. */
-  #reservedAt = new Map<string, number>();
   /** What this process last wrote to `used`, by tenant: any other value is another client's. */
   readonly #written = new Map<string, TenantQuotaStatus['used']>();
 
@@ -39,62 +52,116 @@ export class QuotaStatuses {
     if (quota !== undefined) this.#written.set(quota.metadata.name, quota.status.used);
   }
 
+  /** The reservations whose time is over without a sight of what became of their objects. */
+  unresolved(quota: TenantQuota): readonly Reservation[] {
+    const { ageOf, storedWithin } = this.#options;
+    return [...ledgerOf(quota).reservations.values()].filter(
+      (reservation) =>
+        ageOf(quota.metadata.name, reservation) >= storedWithin &&
+        this.#isKnown(reservation.object.resource, quota) &&
+        !this.#isOver(reservation, undefined),
+    );
+  }
+
   /**
    * The status that is to be written.
    *
-   * @param provenAt when everything was last known to be complete, in milliseconds since the epoch
+   * @param found of the objects of unresolved reservations
    * @returns undefined if nothing has changed, or another replica has seen more
    */
-  next(quota: TenantQuota, provenAt: number): object | undefined {
+  next(quota: TenantQuota, found: FoundObjects): NextStatus | undefined {
     const { spec, status, metadata } = quota;
     const tenant = metadata.name;
-    const { usage, onRepair } = this.#options;
-    const ledger = ledgerOf(quota);
-    const next = settle(ledger, this.#countedOf(tenant, provenAt));
-    const used = textsAs(spec.hard, next.used ?? NOTHING);
-    const reservations = reservationStatus(next);
-    if (isEqual(status.used, used) && isEqual(status.reservations ?? [], reservations)) return undefined;
-    if (!usage.includesRevisions(status.revisions ?? {})) return undefined;
+    const { clock, onRepair } = this.#options;
+    // Until the namespaces are known, so are no one's objects.
+    if (!this.#isKnown('namespaces', quota)) return undefined;
+    const before = ledgerOf(quota);
+    const after = this.#settled(quota, before, found);
+    const used = textsAs(spec.hard, after.used);
+    const ledger = linesOf(after);
+    const conditions = conditionsWith(quota, this.#ready(quota), clock.now());
+    const { reservations, ledger: lines = '' } = status;
+    const isSame = isEqual(status.used, used) && ledger === lines && reservations === undefined;
+    if (isSame && conditions === undefined) return undefined;
     const written = this.#written.get(tenant);
     if (written !== undefined && !isEqual(written, status.used)) onRepair(tenant);
-    const removed = Object.keys(status.used ?? {}).filter((resource) => !(resource in spec.hard));
-    const counted = new Set(Object.keys(usage.revisions));
-    const unknown = Object.keys(spec.hard).filter((resource) => !isLimiting(resource, counted));
     return {
-      // A merge patch removes a key by null.
-      used: { ...used, ...Object.fromEntries(removed.map((resource) => [resource, null])) },
-      reservations,
-      summary: quotaSummary({ spec, status: { used } }),
-      problem: unknown.length > 0 ? `not counted, so they limit nothing: ${unknown.join(', ')}` : null,
-      revisions: usage.revisions,
+      status: {
+        used,
+        ledger,
+        summary: quotaSummary({ spec, status: { used } }),
+        conditions: [...(conditions ?? status.conditions ?? [])],
+        revisions: { ...status.revisions, ...this.#knownRevisions(quota) },
+      },
+      isUrgent: conditions !== undefined || isUrgent(before, after),
     };
   }
 
-  #countedOf(tenant: string, provenAt: number): Counted {
+  #settled({ spec, metadata, ...quota }: TenantQuota, before: Ledger, found: FoundObjects): Ledger {
     const { usage } = this.#options;
-    return {
-      used: usage.usedBy(tenant),
-      usageOf: (uid) => usage.usageOf(uid, tenant),
-      isOver: (reservation) => usage.wasDeleted(reservation.uid) || this.#isExpired(reservation, provenAt),
-    };
+    const tenant = metadata.name;
+    const counted = Object.keys(spec.hard).filter(
+      (resource) =>
+        !isLimiting(resource, usage.kinds) ||
+        (usage.isCounted(resource) && this.#isKnown(kindOfResource(resource), quota)),
+    );
+    return settle(before, {
+      used: usage.usedBy(tenant, counted),
+      stateOf: (reservation) => {
+        const { id, object } = reservation;
+        if (!usage.kinds.has(object.resource)) return 'over';
+        if (!this.#isKnown(object.resource, quota)) return undefined;
+        if (this.#isOver(reservation, found.get(id))) return 'over';
+        const seen = usage.find(id);
+        return seen?.tenant === tenant ? seen.usage : NOTHING;
+      },
+    });
   }
 
-  /** Whether what was admitted would have been seen by now if it had been stored. */
-  #isExpired(reservation: Reservation, provenAt: number): boolean {
-    const key = reservationKey(reservation);
-    const since = this.#reservedAt.get(key) ?? this.#options.clock.now();
-    this.#reservedAt.set(key, since);
-    return provenAt >= since + REQUEST_TIMEOUT;
+  /** Whether the objects of a kind are known at least as they were when they were last counted. */
+  #isKnown(kind: string, { status }: Pick<TenantQuota, 'status'>): boolean {
+    const { usage, onBehind } = this.#options;
+    const known = usage.revisionOf(kind);
+    const counted = Number(status.revisions?.[kind] ?? 0);
+    if (known > 0 && known < counted) onBehind(kind, counted);
+    return known > 0 && known >= counted;
   }
 
-  /** @param quotas all of them */
-  forgetEnded(quotas: Iterable<TenantQuota>): void {
-    if (this.#reservedAt.size === 0) return;
-    const open = new Set([...quotas].flatMap((quota) => ledgerOf(quota).reservations.map(reservationKey)));
-    this.#reservedAt = new Map([...this.#reservedAt].filter(([key]) => open.has(key)));
+  #knownRevisions(quota: TenantQuota) {
+    const { usage } = this.#options;
+    const known = [...usage.kinds].filter((kind) => this.#isKnown(kind, quota));
+    return Object.fromEntries(known.map((kind) => [kind, String(usage.revisionOf(kind))]));
   }
-}
 
-function reservationKey({ uid, usage }: Reservation): string {
-  return `${uid} ${[...usage].join()}`;
+  #isOver(reservation: Reservation, found: number | undefined): boolean {
+    const { usage } = this.#options;
+    const { id } = reservation;
+    return isOver(reservation, {
+      revision: usage.find(id)?.revision,
+      wasDeleted: usage.wasDeleted(id),
+      found,
+    });
+  }
+
+  #ready({ spec: { hard } }: TenantQuota) {
+    const { usage, unlisted } = this.#options;
+    const { kinds } = usage;
+    const names = Object.keys(hard);
+    const unknown = names.filter((resource) => !isLimiting(resource, kinds));
+    const failing = unlisted();
+    const missing = new Set(names.map(kindOfResource).filter((kind) => failing.has(kind)));
+    const problems = [
+      ...(missing.size > 0
+        ? [`cannot be listed, so they are not counted anew: ${[...missing].sort().join(', ')}`]
+        : []),
+      ...(unknown.length > 0 ? [`not counted, so they limit nothing: ${unknown.join(', ')}`] : []),
+    ];
+    return problems.length === 0
+      ? { ready: true, reason: 'Counted', message: 'all that hard names is counted' }
+      : {
+          ready: false,
+          reason: missing.size > 0 ? 'KindUnlisted' : 'UnknownNames',
+          message: problems.join('; '),
+        };
+  }
 }

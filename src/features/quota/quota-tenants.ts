@@ -11,6 +11,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { fieldAt } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
+import { objectID } from './reservation.ts';
 
 /**
  * @returns undefined for an object of no tenant
@@ -64,11 +65,8 @@ export function tenantLabelOf(object: unknown): unknown {
   return fieldAt(object, 'metadata', 'labels', TENANT_KEY);
 }
 
-/**
- * @returns by what a reservation and its object are recognized. On Arktos clients may choose UIDs, and give
- *   many objects the same.
- */
+/** @returns the id of a reservation of the object; undefined for what is no stored or new object */
 export function identityOf(object: unknown): string | undefined {
-  const { uid, namespace = '', name = '' } = metadataOf(object);
-  return typeof uid === 'string' ? `${uid}/${namespace}/${name}` : undefined;
+  const { tenant = '', namespace = '', name = '', uid } = metadataOf(object);
+  return typeof uid === 'string' ? objectID(String(tenant), String(namespace), String(name), uid) : undefined;
 }

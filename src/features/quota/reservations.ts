@@ -6,8 +6,10 @@
 
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { type Claim, judge, type Ledger, type Verdict } from './ledger.ts';
-import { ledgerOf, reservationStatus } from './stored-ledger.ts';
+import { ledgerOf, linesOf } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
 export interface QuotaRequest extends Claim {
@@ -43,75 +45,85 @@ export interface Reservations {
 }
 
 export interface ReservationsOptions {
-  /** With a credential that may get TenantQuotas and patch their status. */
+  /** With a credential that may get TenantQuotas and update their status. */
   readonly objects: Objects;
   readonly place: Place;
+  readonly clock: Clock;
   /** Whether what is admitted is reserved; otherwise it is only judged. */
   readonly reserves: boolean;
 }
 
 /** Updates that another client's change may defeat before the request is refused. */
 const ATTEMPTS = 8;
+/** Milliseconds for which what was written is judged by without being read again. */
+const KEPT = 1_000;
+const MAX_KEPT = 1_000;
 
 interface Waiting {
   readonly request: QuotaRequest;
   readonly judged: PromiseWithResolvers<Judged>;
 }
 
-export function createReservations({ objects, place, reserves }: ReservationsOptions): Reservations {
+interface Snapshot {
+  readonly quota: TenantQuota;
+  readonly ledger: Ledger;
+}
+
+export function createReservations(options: ReservationsOptions): Reservations {
+  const { objects, place, clock, reserves } = options;
   const queues = new Map<string, Waiting[]>();
+  /** As they were last written here, by tenant. */
+  const written = createExpiringCache<Snapshot>({ maxEntries: MAX_KEPT, clock });
   const closing = new AbortController();
 
   /** Works until no request of the tenant waits. */
   async function work(tenant: string, queue: Waiting[]): Promise<void> {
-    let known: TenantQuota | undefined;
     while (queue.length > 0) {
       const batch = queue.splice(0).filter(({ request }) => !request.signal.aborted);
       try {
-        known = await decide(tenant, batch, known);
+        await decide(tenant, batch);
       } catch (error) {
-        known = undefined;
         for (const { judged } of batch) judged.reject(error);
       }
     }
     queues.delete(tenant);
   }
 
-  /**
-   * @param known as it was last written here
-   * @returns the object as it is known now
-   */
-  async function decide(
-    tenant: string,
-    batch: readonly Waiting[],
-    known: TenantQuota | undefined,
-  ): Promise<TenantQuota | undefined> {
-    let quota = known;
+  async function decide(tenant: string, batch: readonly Waiting[]): Promise<void> {
+    let known = written.get(tenant);
+    written.delete(tenant);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      const isRead = quota === undefined;
-      quota ??= await read(tenant);
-      if (quota === undefined) return answer(alike(batch, 'absent'), undefined);
-      const { outcomes, ledger, isChanged } = judgeAll(ledgerOf(quota), batch);
-      const isWritten = isChanged && reserves;
-      const written = isWritten ? await write(quota, ledger) : quota;
+      const isRead = known === undefined;
+      known ??= await read(tenant);
+      if (known === undefined) return answer(alike(batch, 'absent'), undefined);
+      const { outcomes, ledger } = judgeAll(known, batch);
+      const isWritten = ledger !== known.ledger && reserves;
+      const present = isWritten ? await write(known.quota, ledger) : known;
       // What is refused must be over the quota as it is now: what was written, or just read, is.
       const isCurrent = isRead || isWritten || outcomes.every(({ verdict }) => verdict.kind === 'admitted');
-      if (written !== undefined && isCurrent) return answer(outcomes, written);
-      quota = undefined;
+      if (present !== undefined && isCurrent) {
+        if (reserves) written.set(tenant, present, clock.now() + KEPT);
+        return answer(outcomes, present.quota);
+      }
+      known = undefined;
     }
     return answer(alike(batch, 'contended'), undefined);
   }
 
-  async function read(tenant: string): Promise<TenantQuota | undefined> {
+  async function read(tenant: string): Promise<Snapshot | undefined> {
     const object = await objects.get(TENANT_QUOTAS, place, tenant, closing.signal);
-    return object && readTenantQuota(object);
+    const quota = object && readTenantQuota(object);
+    return quota && { quota, ledger: ledgerOf(quota) };
   }
 
   /** @returns undefined if the object has changed meanwhile */
-  async function write(quota: TenantQuota, ledger: Ledger): Promise<TenantQuota | undefined> {
-    const status = { reservations: reservationStatus(ledger) };
-    const written = await objects.updateStatus(TENANT_QUOTAS, place, quota, status, closing.signal);
-    return typeof written === 'string' ? undefined : readTenantQuota(written);
+  async function write(quota: TenantQuota, ledger: Ledger): Promise<Snapshot | undefined> {
+    const { reservations: _moved, ...status } = quota.status;
+    const changed = { ...quota, status: { ...status, ledger: linesOf(ledger) } };
+    const outcome = await objects.update(TENANT_QUOTAS, place, changed, closing.signal, 'status');
+    if (typeof outcome === 'string') return undefined;
+    // Everything else is as it was, since the resourceVersion was.
+    return { quota: { ...changed, metadata: outcome.metadata }, ledger };
   }
 
   return {
@@ -141,21 +153,21 @@ function alike(batch: readonly Waiting[], kind: 'absent' | 'contended'): Outcome
   return batch.map((waiting) => ({ waiting, verdict: { kind } }));
 }
 
-function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): TenantQuota | undefined {
+function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): void {
   for (const { waiting, verdict } of outcomes) waiting.judged.resolve({ verdict, quota });
-  return quota;
 }
 
 /** Judges the requests in order: what one is admitted counts for the next. */
-function judgeAll(ledger: Ledger, batch: readonly Waiting[]) {
+function judgeAll({ quota, ledger }: Snapshot, batch: readonly Waiting[]) {
+  const mark = quota.metadata.resourceVersion ?? '';
   let current = ledger;
   const outcomes = batch.map((waiting): Outcome => {
     const { request } = waiting;
     const missing = request.missing(ledger.hard.keys());
     if (missing.length > 0) return { waiting, verdict: { kind: 'unspecified', missing } };
-    const verdict = judge(current, request);
+    const verdict = judge(current, request, mark);
     if (verdict.kind === 'admitted' && !request.isDryRun) current = verdict.ledger;
     return { waiting, verdict };
   });
-  return { outcomes, ledger: current, isChanged: current !== ledger };
+  return { outcomes, ledger: current };
 }

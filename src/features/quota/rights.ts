@@ -2,6 +2,7 @@
  * The rights at the API server that quotas need: the counter's, the admission webhook's, and the one to show
  * users the quota of their tenant.
  */
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import type { PolicyRule, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { type Right, rule } from '../../kubernetes/right.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
@@ -16,22 +17,30 @@ export const QUOTA_READ_RIGHTS: readonly Right[] = [
   },
 ];
 
-/** What the webhook needs to reserve: whose a namespace is, and the TenantQuotas. */
+/** The ValidatingWebhookConfiguration that has what quotas count reviewed. */
+export const QUOTA_REGISTRATION = 'stonegate-quota';
+
+/** What the webhook needs to reserve: whose a namespace is, its ResourceQuotas, and the TenantQuotas. */
 export const RESERVE_RULES: readonly PolicyRule[] = [
   rule('', ['namespaces'], ['get']),
   rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
-  rule(TENANCY_GROUP, ['tenantquotas/status'], ['patch']),
+  rule(TENANCY_GROUP, ['tenantquotas/status'], ['update']),
+  rule('', ['resourcequotas'], ['get', 'list', 'watch']),
 ];
 
-/** What the provisioner needs besides: to give every tenant a quota, and to count. */
+/** What the provisioner needs besides: to give every tenant a quota, to count, and to check. */
 export function quotaRules(count: readonly ResourceKind[]): PolicyRule[] {
   const byGroup = Map.groupBy([...COUNTED_KINDS, ...count], ({ group }) => group);
   return [
     ...RESERVE_RULES,
     rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
     rule('', ['namespaces'], ['get', 'list', 'watch', 'update']),
+    {
+      ...rule(VALIDATING_WEBHOOKS.group, [VALIDATING_WEBHOOKS.resource], ['get']),
+      resourceNames: [QUOTA_REGISTRATION],
+    },
     ...[...byGroup].map(([group, kinds]) =>
-      rule(group, kinds.map(({ resource }) => resource).sort(), ['list', 'watch']),
+      rule(group, kinds.map(({ resource }) => resource).sort(), ['get', 'list', 'watch']),
     ),
   ];
 }

@@ -18,7 +18,6 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
-import { reservedIn } from './ledger.ts';
 import { OWN_QUOTAS, quotaSummary, type ShownQuota } from './own-quota-v1alpha1.ts';
 import type { QuotaConfiguration } from './quota-configuration.ts';
 import { ledgerOf, textsAs } from './stored-ledger.ts';
@@ -91,16 +90,17 @@ function quotaKind(place: Place, upstream: UpstreamFetcher): SingleObjectKind<Sh
 function shownQuota(stored: TenantQuota, metadata: OwnObjectMeta): ShownQuota {
   const {
     spec: { hard },
-    status: { used },
+    status: { used, conditions = [] },
   } = stored;
-  const pending = reservedIn(ledgerOf(stored));
-  const limited = Object.entries(hard).filter(([resource]) => pending.has(resource));
+  const reserved = textsAs(hard, ledgerOf(stored).reserved);
+  const problems = conditions.filter(({ status }) => status === 'False');
   return {
     metadata,
     spec: { hard },
     status: {
       ...(used && { used }),
-      ...(limited.length > 0 && { reserved: textsAs(Object.fromEntries(limited), pending) }),
+      ...(Object.keys(reserved).length > 0 && { reserved }),
+      ...(problems.length > 0 && { conditions: problems }),
     },
   };
 }

@@ -2,35 +2,54 @@
  * A TenantQuota as a ledger and back: quantities as texts, in the form in which `spec.hard` has them.
  */
 import { formatOf, formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
-import type { Ledger } from './ledger.ts';
+import { createLedger, type Ledger } from './ledger.ts';
+import { kindOfResource } from './object-usage.ts';
+import {
+  createReservation,
+  objectID,
+  type Reservation,
+  readReservation,
+  UNKNOWN_REVISION,
+} from './reservation.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import { exceeding, NOTHING, type Usage } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** A quantity that cannot be read is zero: if it is in `hard`, nothing may be used of the resource. */
-export function ledgerOf({ spec: { hard }, status: { used, reservations = [] } }: TenantQuota): Ledger {
-  return {
-    hard: amounts(hard),
-    used: used && amounts(used),
-    reservations: reservations.map(({ uid, usage, seen = {} }) => ({
-      uid,
-      usage: amounts(usage),
-      seen: amounts(seen),
-    })),
-  };
+export function ledgerOf({ spec: { hard }, status }: TenantQuota): Ledger {
+  const { used = {}, ledger = '', reservations = [] } = status;
+  const lines = ledger.split('\n').map(readReservation);
+  const read = [...reservations.map(formerReservation), ...lines].filter((one) => one !== undefined);
+  return createLedger(amountsIn(hard), amountsIn(used), read);
 }
 
-export function reservationStatus({ reservations }: Ledger): NonNullable<TenantQuotaStatus['reservations']> {
-  return reservations.map(({ uid, usage, seen }) => ({
-    uid,
-    usage: texts(usage),
-    ...(exceeding(seen, NOTHING).size > 0 && { seen: texts(seen) }),
-  }));
+/** A former release stored neither the kind nor the revision. */
+function formerReservation({
+  uid: identity,
+  usage,
+  seen = {},
+}: NonNullable<TenantQuotaStatus['reservations']>[number]): Reservation {
+  const [uid = '', namespace = '', name = ''] = identity.split('/');
+  const resource = kindOfResource(Object.keys(usage)[0] ?? '');
+  return createReservation({
+    id: objectID('', namespace, name, uid),
+    mark: 'former',
+    revision: UNKNOWN_REVISION,
+    object: { resource, namespace, name },
+    usage: amountsIn(usage),
+    seen: amountsIn(seen),
+  });
 }
 
-/** @returns the texts of the resources in `hard`, as `hard` writes them */
+/** As a status has them. */
+export function linesOf({ reservations }: Ledger): string {
+  return [...reservations.values()].map(({ line }) => line).join('\n');
+}
+
+/** @returns the texts of the resources in `usage`, as `hard` writes them */
 export function textsAs(hard: Readonly<Record<string, string>>, usage: Usage): Record<string, string> {
+  const limited = Object.entries(hard).filter(([resource]) => usage.has(resource));
   return Object.fromEntries(
-    Object.entries(hard).map(([resource, like]) => [resource, amountText(usage.get(resource) ?? 0n, like)]),
+    limited.map(([resource, like]) => [resource, amountText(usage.get(resource) ?? 0n, like)]),
   );
 }
 
@@ -39,12 +58,6 @@ export function amountText(amount: bigint, like: string): string {
   return formatQuantity(amount, formatOf(like));
 }
 
-function amounts(record: Readonly<Record<string, string>>): Usage {
+export function amountsIn(record: Readonly<Record<string, string>>): Usage {
   return new Map(Object.entries(record).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]));
-}
-
-function texts(usage: Usage): Record<string, string> {
-  return Object.fromEntries(
-    [...usage].map(([resource, amount]) => [resource, formatQuantity(amount, 'decimal')]),
-  );
 }

@@ -3,13 +3,16 @@
  */
 import {
   exceptIn,
+  VALIDATING_WEBHOOKS,
   type Webhook,
   type WebhookPlace,
   webhookConfiguration,
 } from '../../kubernetes/admissionregistration-v1.ts';
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
+import { QUOTA_REGISTRATION } from './rights.ts';
 
 export interface QuotaRegistrationOptions {
   readonly mode: 'arktos' | 'shared';
@@ -38,5 +41,12 @@ export function quotaRegistration({ mode, count, caBundle, place }: QuotaRegistr
             namespaceSelector: ofTenants,
           },
         ];
-  return webhookConfiguration({ name: 'stonegate-quota', webhooks, hasEffect: true, caBundle, place });
+  return webhookConfiguration({ name: QUOTA_REGISTRATION, webhooks, hasEffect: true, caBundle, place });
+}
+
+export const NOT_REGISTERED = `there is no ValidatingWebhookConfiguration ${QUOTA_REGISTRATION}, so the API server asks no webhook about quotas and they limit nothing: apply the output of \`stonegate manifests admission\``;
+
+/** @throws StatusError as Objects does */
+export async function isQuotaRegistered(objects: Objects, signal: AbortSignal): Promise<boolean> {
+  return (await objects.get(VALIDATING_WEBHOOKS, {}, QUOTA_REGISTRATION, signal)) !== undefined;
 }

@@ -9,7 +9,12 @@ import { type CustomResource, column } from '../../kubernetes/custom-resource.ts
 import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
 import { isMeta, metadataOf } from '../../kubernetes/object-format.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import { TENANCY_API_VERSION, TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import {
+  conditionSchema,
+  TENANCY_API_VERSION,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+} from '../cross-tenant/tenancy-v1alpha1.ts';
 
 /** A quantity that is not negative; the number of digits is bounded. */
 const QUANTITY = /^[0-9]{1,18}(\.[0-9]{1,9})?(m|[kMGTPE]|[KMGTPE]i)?$/;
@@ -26,22 +31,29 @@ export const tenantQuotaSpecSchema = z.strictObject({
   ),
 });
 
-const reservationSchema = z.object({
-  uid: z.string().describe('The UID of the object, its namespace and its name.'),
-  usage: quantities(z.string()).describe('What the object uses when it is stored.'),
-  seen: quantities(z.string()).exactOptional().describe('What of it is counted in used already.'),
+const formerReservationSchema = z.object({
+  uid: z.string(),
+  usage: quantities(z.string()),
+  seen: quantities(z.string()).exactOptional(),
 });
 
 export const tenantQuotaStatusSchema = z.object({
   used: quantities(z.string())
     .exactOptional()
     .describe('What the stored objects use. Absent until they were counted once.'),
-  reservations: z
-    .array(reservationSchema)
+  ledger: z
+    .string()
     .exactOptional()
-    .describe('What was admitted and is not counted yet. They end at the latest after two minutes.'),
+    .describe('What was admitted and may not be counted yet: a line for each object.'),
+  reservations: z
+    .array(formerReservationSchema)
+    .exactOptional()
+    .describe('What a release before the ledger admitted. It is moved there.'),
   summary: z.string().exactOptional().describe('Used and hard in one line.'),
-  problem: z.string().exactOptional().describe('Names in hard that limit nothing.'),
+  conditions: z
+    .array(conditionSchema)
+    .exactOptional()
+    .describe('Ready: whether all that hard names is counted; if not, the message says what is not.'),
   revisions: z
     .record(z.string(), z.string())
     .exactOptional()
@@ -70,7 +82,7 @@ export const TENANT_QUOTAS: CustomResource = {
   status: tenantQuotaStatusSchema,
   columns: [
     column('Used', '.status.summary'),
-    column('Problem', '.status.problem'),
+    column('Problem', '.status.conditions[?(@.status=="False")].message'),
     column('Age', '.metadata.creationTimestamp', 'date'),
   ],
 };

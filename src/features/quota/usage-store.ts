@@ -1,7 +1,7 @@
 /**
- * What the stored objects of all tenants use, from informers: quantities only, summed for each namespace.
- * In shared mode the label of a namespace says whose its objects are, so that a namespace that changes its
- * tenant takes its usage along at once.
+ * What the stored objects of all tenants use, from informers: quantities only, of the resources that some
+ * quota limits, summed for each namespace. In shared mode the label of a namespace says whose its objects
+ * are, so that a namespace that changes its tenant takes its usage along at once.
  */
 import { LRUCache } from 'lru-cache';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
@@ -9,6 +9,7 @@ import { MalformedObject, type ReceivedObject, readRevision } from '../../kubern
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
+import { kindOfResource } from './object-usage.ts';
 import { identityOf } from './quota-tenants.ts';
 import { NOTHING, sum, type Usage } from './usage.ts';
 
@@ -16,7 +17,7 @@ import { NOTHING, sum, type Usage } from './usage.ts';
 export interface CountedObject {
   readonly key: string;
   /** As reservations have it. */
-  readonly uid: string;
+  readonly id: string;
   /** The namespace, with the tenant on Arktos: `acme/web`, `web`. */
   readonly place: string;
   readonly revision: number;
@@ -34,24 +35,34 @@ export interface PlaceOwner {
 
 export interface UsageStoreOptions {
   readonly clock: Clock;
-  /** Called for each tenant whose usage may have changed. */
-  readonly onChange: (tenant: string) => void;
+  /** Called for each tenant whose usage may have changed; undefined: more is counted of every tenant. */
+  readonly onChange: (tenant: string | undefined) => void;
 }
 
 /** Milliseconds for which a deletion stays known: the object's reservation may be read only later. */
 const DELETED = 60_000;
-const MAX_DELETED = 100_000;
+const MAX_DELETED = 10_000;
 /** Different usages that are stored once: the pods of a Deployment have the same. */
-const MAX_INTERNED = 10_000;
+const MAX_INTERNED = 2_000;
+
+/** The objects of one kind. */
+interface KindState {
+  /** The revision up to which they are known; 0 before they were listed. */
+  revision: number;
+  /** The resources that the last complete list was counted by. */
+  names: ReadonlySet<string>;
+}
 
 export class UsageStore {
   readonly #options: UsageStoreOptions;
   readonly #totals = new Map<string, Map<string, bigint>>();
-  readonly #owners = new Map<string, PlaceOwner>();
+  /** Undefined for a namespace of no tenant. */
+  readonly #owners = new Map<string, PlaceOwner | undefined>();
   readonly #placesOf = new Map<string, Set<string>>();
-  /** The revision up to which the objects of each resource are known. */
-  readonly #revisions = new Map<string, number>();
-  readonly #byUID = new Map<string, CountedObject>();
+  readonly #kinds = new Map<string, KindState>();
+  /** Grows only: what no quota names any more is counted until the process ends. */
+  readonly #names = new Set<string>();
+  readonly #byID = new Map<string, CountedObject>();
   readonly #deleted: ReturnType<typeof createExpiringCache<true>>;
   readonly #interned = new LRUCache<string, Usage>({ max: MAX_INTERNED });
 
@@ -64,24 +75,36 @@ export class UsageStore {
     return this.#placesOf.keys();
   }
 
-  /** @returns undefined for an object that is not counted for the tenant */
-  usageOf(uid: string, tenant: string): Usage | undefined {
-    const object = this.#byUID.get(uid);
-    return object && this.#owners.get(object.place)?.tenant === tenant ? object.usage : undefined;
+  /** Counts these resources from the next list on. @returns the kinds that must be listed anew for it */
+  addNames(names: Iterable<string>): ReadonlySet<string> {
+    const added = [...names].filter((name) => !this.#names.has(name));
+    for (const name of added) this.#names.add(name);
+    return new Set(added.map(kindOfResource).filter((kind) => this.#kinds.has(kind)));
   }
 
-  wasDeleted(uid: string): boolean {
-    return this.#deleted.get(uid) === true;
+  /** @returns the object if it is counted: whose its namespace is must be known */
+  find(id: string): (CountedObject & { readonly tenant: string | undefined }) | undefined {
+    const object = this.#byID.get(id);
+    if (object === undefined || !this.#owners.has(object.place)) return undefined;
+    return { ...object, tenant: this.#owners.get(object.place)?.tenant };
   }
 
-  /** What all objects of a tenant use. */
-  usedBy(tenant: string): Usage {
-    return sum([...(this.#placesOf.get(tenant) ?? [])].map((place) => this.#totals.get(place) ?? NOTHING));
+  wasDeleted(id: string): boolean {
+    return this.#deleted.get(id) === true;
+  }
+
+  /** What all objects of a tenant use, and zeros. @param resources those that are counted */
+  usedBy(tenant: string, resources: Iterable<string>): Usage {
+    const total = sum(
+      [...(this.#placesOf.get(tenant) ?? [])].map((place) => this.#totals.get(place) ?? NOTHING),
+    );
+    return new Map([...resources].map((resource) => [resource, total.get(resource) ?? 0n]));
   }
 
   /** What the objects of each namespace use, and whose they are. */
   *byOwner(): Generator<PlaceOwner & { readonly usage: Usage }> {
-    for (const [place, owner] of this.#owners) yield { ...owner, usage: this.#totals.get(place) ?? NOTHING };
+    for (const [place, owner] of this.#owners)
+      if (owner !== undefined) yield { ...owner, usage: this.#totals.get(place) ?? NOTHING };
   }
 
   #setOwner(place: string, owner: PlaceOwner | undefined): void {
@@ -92,44 +115,43 @@ export class UsageStore {
       if (places?.size === 0) this.#placesOf.delete(before.tenant);
       this.#options.onChange(before.tenant);
     }
-    if (owner === undefined) {
-      this.#owners.delete(place);
-      return;
-    }
     this.#owners.set(place, owner);
+    if (owner === undefined) return;
     const places = this.#placesOf.get(owner.tenant) ?? new Set();
     this.#placesOf.set(owner.tenant, places.add(place));
     this.#options.onChange(owner.tenant);
   }
 
-  /** The revision of each resource, as a status has it. */
-  get revisions(): Readonly<Record<string, string>> {
-    return Object.fromEntries(
-      [...this.#revisions].map(([resource, revision]) => [resource, String(revision)]),
-    );
+  /** The kinds that are counted, as kubectl names them. */
+  get kinds(): ReadonlySet<string> {
+    return new Set(this.#kinds.keys());
   }
 
-  /** Whether everything that was counted at these revisions is known here. */
-  includesRevisions(revisions: Readonly<Record<string, string>>): boolean {
-    return [...this.#revisions].every(([resource, revision]) => revision >= Number(revisions[resource] ?? 0));
+  /** The revision up to which the objects of a kind are known; 0 before they were listed. */
+  revisionOf(kind: string): number {
+    return this.#kinds.get(kind)?.revision ?? 0;
   }
 
-  /** The store of the informer of one resource. */
-  storeOf(resource: string): InformerStore<CountedObject> {
-    this.#revisions.set(resource, 0);
-    const setRevision = (revision: number) => void this.#revisions.set(resource, revision);
+  isCounted(resource: string): boolean {
+    return this.#kinds.get(kindOfResource(resource))?.names.has(resource) === true;
+  }
+
+  /** The store of the informer of one kind. */
+  storeOf(kind: string): InformerStore<CountedObject> {
+    const state: KindState = { revision: 0, names: new Set() };
+    this.#kinds.set(kind, state);
     const objects = new Map<string, CountedObject>();
     const remove = (key: string) => {
       const object = objects.get(key);
       if (object === undefined) return;
       objects.delete(key);
       this.#remove(object);
-      this.#deleted.set(object.uid, true, this.#options.clock.now() + DELETED);
+      this.#deleted.set(object.id, true, this.#options.clock.now() + DELETED);
     };
     const put = (object: CountedObject) => {
       const before = objects.get(object.key);
       // An object of the same name with another UID is another object.
-      if (before !== undefined && before.uid !== object.uid) remove(object.key);
+      if (before !== undefined && before.id !== object.id) remove(object.key);
       else if (before !== undefined) this.#remove(before);
       const counted = { ...object, usage: this.#intern(object.usage) };
       objects.set(object.key, counted);
@@ -139,14 +161,17 @@ export class UsageStore {
       revisionOf: ({ key }) => objects.get(key)?.revision,
       put(object) {
         put(object);
-        setRevision(object.revision);
+        state.revision = object.revision;
       },
       delete({ key, revision }) {
         remove(key);
-        setRevision(revision);
+        state.revision = revision;
       },
-      progress: setRevision,
-      beginList(revision): InformerList<CountedObject> {
+      progress(revision) {
+        state.revision = revision;
+      },
+      beginList: (revision): InformerList<CountedObject> => {
+        const names = new Set(this.#names);
         const listed = new Set<string>();
         return {
           take(page) {
@@ -155,9 +180,12 @@ export class UsageStore {
               put(object);
             }
           },
-          end() {
+          end: () => {
             for (const key of [...objects.keys()]) if (!listed.has(key)) remove(key);
-            setRevision(revision);
+            state.revision = revision;
+            if (names.size === state.names.size) return;
+            state.names = names;
+            this.#options.onChange(undefined);
           },
         };
       },
@@ -166,14 +194,16 @@ export class UsageStore {
 
   #add(object: CountedObject): void {
     if ('owner' in object) this.#setOwner(object.place, object.owner);
-    this.#byUID.set(object.uid, object);
+    this.#byID.set(object.id, object);
     this.#count(object, 1n);
   }
 
   #remove(object: CountedObject): void {
-    this.#byUID.delete(object.uid);
+    this.#byID.delete(object.id);
     this.#count(object, -1n);
-    if ('owner' in object) this.#setOwner(object.place, undefined);
+    if (!('owner' in object)) return;
+    this.#setOwner(object.place, undefined);
+    this.#owners.delete(object.place);
   }
 
   #count({ place, usage }: CountedObject, factor: 1n | -1n): void {
@@ -190,10 +220,11 @@ export class UsageStore {
   }
 
   #intern(usage: Usage): Usage {
-    const key = [...usage].map(([resource, amount]) => `${resource}=${amount}`).join();
-    const known = this.#interned.get(key);
-    if (known === undefined) this.#interned.set(key, usage);
-    return known ?? usage;
+    const limited = [...usage].filter(([resource]) => this.#names.has(resource));
+    const key = limited.map(([resource, amount]) => `${resource}=${amount}`).join();
+    const known = this.#interned.get(key) ?? new Map(limited);
+    this.#interned.set(key, known);
+    return known;
   }
 }
 
@@ -206,10 +237,10 @@ export function countedObjects(
 ): (object: ReceivedObject) => CountedObject {
   return ({ value }) => {
     const { name, namespace = '', tenant = '', resourceVersion } = metadataOf(value);
-    const uid = identityOf(value);
-    if (uid === undefined || typeof name !== 'string')
+    const id = identityOf(value);
+    if (id === undefined || typeof name !== 'string')
       throw new MalformedObject('an object has no name or UID');
     const key = JSON.stringify([tenant, namespace, name]);
-    return { key, uid, revision: readRevision(resourceVersion), ...select(value) };
+    return { key, id, revision: readRevision(resourceVersion), ...select(value) };
   };
 }

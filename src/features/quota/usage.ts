@@ -28,7 +28,13 @@ export function largest(one: Usage, other: Usage): Usage {
   return result;
 }
 
-/** Whether no resource of `other` is larger than in `usage`. */
-export function atLeast(usage: Usage, other: Usage): boolean {
-  return exceeding(other, usage).size === 0;
+/** The smaller amount of each resource; one that is missing is zero. */
+export function smallest(one: Usage, other: Usage): Usage {
+  const common = [...one].filter(([resource]) => other.has(resource));
+  return new Map(
+    common.map(([resource, amount]) => {
+      const second = other.get(resource) ?? 0n;
+      return [resource, amount < second ? amount : second];
+    }),
+  );
 }

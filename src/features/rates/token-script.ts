@@ -18,9 +18,9 @@ export const TOKEN_LIFE = 400;
 /**
  * The costs that the accounts can pay are paid, in their order. Then up to `wanted` tokens are given in
  * advance, but at most half of what is left. What was spent without Redis is charged as at the time when the
- * first of it was spent, and takes at most one burst more than an empty account has. A TAT beyond that is from a
- * former limit, or Redis' clock was set back: the account counts as empty. An unreadable key begins full. A TAT
- * may be rounded up by 2 µs.
+ * first of it was spent, and takes at most one burst more than an empty account has. A TAT beyond that is
+ * from a former limit, or Redis' clock was set back: the account counts as empty. An unreadable key begins
+ * full. A TAT may be rounded up by 2 µs.
  */
 const TEXT = `
 local time = redis.call('TIME')

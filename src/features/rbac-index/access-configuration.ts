@@ -29,19 +29,6 @@ const namedSet = z.strictObject({
     .describe('The subresource; empty for the resource itself.'),
 });
 
-const maxNamespaces = z.strictObject({
-  list: count
-    .max(5_000)
-    .default(200)
-    .describe('Of a list. Each namespace costs one request to the API server.'),
-  watch: count
-    .max(500)
-    .default(20)
-    .describe(
-      'Of a watch. Each namespace costs one open watch at the API server, and counts as one of `limits.streams`.',
-    ),
-});
-
 const names = (what: string) => z.array(text.regex(/^[^*]*$/, { error: `${what} by its name: no \`*\`` }));
 
 const grantedRule = z.strictObject({
@@ -91,10 +78,11 @@ export const accessSchema = z.strictObject({
     .describe(
       'For which requests a SelfSubjectAccessReview says "allowed" because a filtered response would be returned: none; lists and watches of namespaces, and on Arktos the own tenant of the user; those of all namespaces too, except secrets.',
     ),
-  maxNamespaces: maxNamespaces
-    .prefault({})
+  maxNamespaces: count
+    .max(500)
+    .default(50)
     .describe(
-      'How many namespaces an all-namespaces request of a user with rights in some of them may concern.',
+      'How many namespaces an all-namespaces list or watch of a user with rights in some of them may concern. Each costs one request to the API server; of a watch, one open watch, which counts as one of `limits.streams`.',
     ),
   namedSets: z
     .array(namedSet)

@@ -11,7 +11,7 @@ import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { Timer } from '../../lib/clock.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { IndexMeasures } from '../../lib/telemetry.ts';
-import type { Feature, Handled, OwnResponse } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
@@ -120,31 +120,6 @@ export function createIndexParts(
 export function withoutIndex(resources: readonly OwnResource[]): Feature {
   const unavailable = "need the RBAC index, which Stonegate's operator turns on with access.index";
   return { ownResources: resources.map((resource) => ({ ...resource, unavailable })) };
-}
-
-interface FilteredAnswer {
-  readonly verb: string;
-  /** The client's; empty if it sent none. */
-  readonly revision: string;
-  /** Whether the revision is that of a filtered response. */
-  readonly isFromFiltered: boolean;
-  /** Whether RBAC allows the request itself. */
-  readonly isAllowed: () => boolean;
-  readonly filtered: () => Promise<OwnResponse | undefined>;
-}
-
-/**
- * Answers with the filtered response; or, if other authorizers may allow what RBAC does not, lets the API
- * server answer first.
- */
-export function answerFiltered(
-  { verb, revision, isFromFiltered, isAllowed, filtered }: FilteredAnswer,
-  othersMayAllow: boolean,
-): Promise<Handled> | Handled {
-  if (!othersMayAllow || isFromFiltered) return filtered();
-  // The list of such a watch was not filtered.
-  if (verb === 'watch' && revision !== '' && revision !== '0') return undefined;
-  return isAllowed() ? filtered() : { insteadOfForbidden: filtered };
 }
 
 /**

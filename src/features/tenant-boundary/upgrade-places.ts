@@ -8,6 +8,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { RequestInfo } from '../../kubernetes/request-info.ts';
+import { plainWatchOnly } from '../../proxy/answer-filtered.ts';
 import type { Authorizer } from '../../proxy/authorizer.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 
@@ -27,13 +28,13 @@ export function createUpgradePlaces({ watchEvents }: Pick<TenancyMode, 'watchEve
     name: 'upgrade-places',
     authorize({ info, exchange: { method, upgrade } }) {
       if (upgrade === undefined) return undefined;
-      // Nothing filters what is sent as WebSocket messages.
-      const filtered = watchEvents === 'filtered' && isWatch(info);
-      if (!filtered && mayUpgrade(info, method, upgrade.protocol)) return undefined;
-      throw new StatusError(
-        'RequestMalformed',
-        `the connection cannot be upgraded to ${JSON.stringify(upgrade.protocol.slice(0, 64))} here`,
-      );
+      if (!mayUpgrade(info, method, upgrade.protocol))
+        throw new StatusError(
+          'RequestMalformed',
+          `the connection cannot be upgraded to ${JSON.stringify(upgrade.protocol.slice(0, 64))} here`,
+        );
+      if (watchEvents === 'filtered' && isWatch(info)) throw plainWatchOnly();
+      return undefined;
     },
   };
 }

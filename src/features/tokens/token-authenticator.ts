@@ -34,7 +34,7 @@ export interface TokenCheckOptions {
 export interface TokenAuthenticatorOptions extends TokenCheckOptions {
   readonly store: Pick<TokenStore, 'get' | 'wait'>;
   /** It fills the store. While it is failing, a token that is not known may be a new one. */
-  readonly informer: Readonly<Pick<Informer<never>, 'isFailing' | 'provenAt'>>;
+  readonly informer: Readonly<Pick<Informer<never>, 'failingSince' | 'provenAt'>>;
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
   /** What tenants have if the API server knows none. */
@@ -95,7 +95,7 @@ export function createTokenAuthenticator(options: TokenAuthenticatorOptions): Au
       if (given === undefined) throw unauthorized('the access token has a typo');
       const token = store.get(given.id);
       const isStale = clock.now() - (informer.provenAt ?? 0) > STALE_AFTER;
-      if (isStale || (token === undefined && informer.isFailing))
+      if (isStale || (token === undefined && informer.failingSince !== undefined))
         throw new StatusError(
           'TokensUnavailable',
           'Service Unavailable: the API server has sent no news of access tokens for too long',

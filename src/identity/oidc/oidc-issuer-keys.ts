@@ -140,8 +140,8 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
 
   /**
    * Waits for a running refresh, which may have started before the key was published; then one more may
-   * follow. Only refreshes that do not find the `kid` are rate-limited, and those for a wrong signature, since
-   * another set of keys does not mean that it has the right one.
+   * follow. Only refreshes that do not find the `kid` are rate-limited, and those for a wrong signature,
+   * since another set of keys does not mean that it has the right one.
    */
   async function refreshOnDemand(kid: string | undefined, refuted?: JSONWebKeySet): Promise<void> {
     if (running) {

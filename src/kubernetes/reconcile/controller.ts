@@ -133,10 +133,12 @@ class LeasedController<P extends Plan> implements Controller {
     await this.#run?.ended;
     await this.#endLead?.();
     if (this.#isLeader) await this.#ask(() => lease.release());
+    this.#options.telemetry.leads(this.#options.name, false);
   }
 
   #setLeader(isLeader: boolean): void {
-    const { name, clock, logger, reconciler } = this.#options;
+    const { name, clock, logger, telemetry, reconciler } = this.#options;
+    telemetry.leads(name, isLeader);
     if (isLeader !== this.#isLeader) {
       logger.info(
         { controller: name },

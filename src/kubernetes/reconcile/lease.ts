@@ -24,9 +24,9 @@ export interface Lease {
 }
 
 /** Lease duration in milliseconds: if the holder crashes, no replica works for so long. */
-export const LEASE_TTL = 30_000;
+export const LEASE_TTL = 15_000;
 /** Milliseconds between renewals by the holder. A failed one ends the run. */
-export const LEASE_RENEWAL = 10_000;
+export const LEASE_RENEWAL = 4_000;
 /** Milliseconds between attempts of the other replicas. */
 export const LEASE_STANDBY = 2_000;
 /** Milliseconds in which the lease must be read and written. */

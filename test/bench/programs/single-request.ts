@@ -1,6 +1,6 @@
 /**
- * What one request of an unprivileged user costs the main thread at most, in a process of its own: the case is
- * named by the argument. Prints milliseconds and megabytes as JSON.
+ * What one request of an unprivileged user costs the main thread at most, in a process of its own: the case
+ * is named by the argument. Prints milliseconds and megabytes as JSON.
  */
 import process from 'node:process';
 import { compileAccessRules } from '../../../src/features/access-rules/access-rules.ts';

@@ -20,9 +20,9 @@ export interface StoredQuota {
   readonly spec: { readonly hard: Readonly<Record<string, string>> };
   readonly status?: {
     readonly used?: Readonly<Record<string, string>>;
-    readonly reservations?: readonly object[];
+    /** A line for each reservation. */
+    readonly ledger?: string;
     readonly summary?: string;
-    readonly problem?: string;
   };
 }
 

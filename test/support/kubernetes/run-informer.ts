@@ -41,3 +41,26 @@ export function runInformer(kubeconfigFile: string, resource: string, namespace?
     },
   };
 }
+
+/** The names in an informer's store. */
+export function storeOf(kubeconfig: string, resource: string) {
+  const running = runInformer(kubeconfig, resource);
+  const names = new Set<string>();
+  let events = 0;
+  const ended = (async () => {
+    for (let event = await running.next(); event !== undefined; event = await running.next()) {
+      events += 1;
+      const name = [event.namespace, event.name].filter(Boolean).join('/');
+      if (event.event === 'deleted') names.delete(name);
+      else if (event.event === 'added' || event.event === 'updated') names.add(name);
+    }
+  })();
+  return {
+    names: () => [...names].sort(),
+    events: () => events,
+    async stop() {
+      await running.stop();
+      await ended;
+    },
+  };
+}

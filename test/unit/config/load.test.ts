@@ -234,7 +234,7 @@ bindings: { credential: { tokenFile: provisioner } }
   if (good.ok) t.equal(abacPoliciesOf(good.loaded.configuration, good.loaded.file).policies.length, 1);
   const lines = [...Array(6).fill('# comment'), '{"apiVersion":', abacLine()];
   t.same(problemsOf(await loadWith(lines.join('\n'))), [
-    'policies.jsonl: the file (line 7): expected one JSON object: it is not JSON',
+    'policies.jsonl: the file (line 7, column 15): expected one JSON object: it is not JSON',
   ]);
   t.same(problemsOf(await loadWith(abacLine({ ...ALICE_READS_PODS, space: 'system' }))), [
     'policies.jsonl: spec.space (line 1): expected the name of one tenant that users of others may enter, found "system"',

@@ -171,7 +171,7 @@ access:
   authorizers: [Node, RBAC]
   verifyOneIn: 7
   selfReviews: all
-  maxNamespaces: { list: 3, watch: 2 }
+  maxNamespaces: 3
   namedSets: [{ name: managed, verb: create, apiGroup: g, resource: views, subresource: status }]
   grantable: [{ apiGroups: [g], resources: [views], resourceNames: [one], verbs: [use] }]
 authorization: { hideForbidden: true, administrationsMustEnd: true }
@@ -222,9 +222,9 @@ t.test('one mistake is reported as one problem, without its consequences', async
 });
 
 t.test('an unknown key does not hide mistakes in other fields', async (t) => {
-  const access = 'access:\n  indx: true\n  maxNamespaces: { list: 0 }\n';
+  const access = 'access:\n  indx: true\n  maxNamespaces: 0\n';
   t.match(problemsOf(`${MINIMAL}${access}`), [
-    /^access\.maxNamespaces\.list \(line 9\)/,
+    /^access\.maxNamespaces \(line 9\)/,
     /^access\.indx \(line 8\)/,
   ]);
   t.same(problemsOf(`${MINIMAL}log: {}\nlog: {}\naudit: {}\naudit: {}\n`), [

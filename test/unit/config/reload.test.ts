@@ -25,6 +25,7 @@ function handClock() {
   let armed = (): void => undefined;
   const clock: Clock = {
     now: () => 0,
+    monotonic: () => 0,
     after(_milliseconds, next) {
       action = next;
       armed();

@@ -16,7 +16,7 @@ t.test('settings that need the index are refused without it', async (t) => {
   authorizers: [Node, RBAC]
   verifyOneIn: 1
   selfReviews: all
-  maxNamespaces: { list: 10, watch: 5 }
+  maxNamespaces: 10
   namedSets: [{ name: managed, verb: create, apiGroup: view.example.com, resource: managedclusterviews }]
   maxIndexBytes: 1
 authorization: { hideForbidden: true }`),

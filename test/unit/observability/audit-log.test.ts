@@ -23,7 +23,7 @@ function written(request: AuditedRequest, stage: 'requestReceived' | 'responseCo
   const lines: string[] = [];
   const log = createAuditLog({
     sink: { write: (...parts) => lines.push(parts.join('')) },
-    clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 6), after: () => ({ cancel() {} }) },
+    clock: { now: () => Date.UTC(2026, 0, 2, 3, 4, 6), monotonic: () => 0, after: () => ({ cancel() {} }) },
   });
   log[stage](request);
   const [line = ''] = lines;

@@ -55,6 +55,7 @@ t.test('each request has the expected kind', async (t) => {
     ['GET /api/v1/namespaces', 'forward', { mode: arktos, home: 'ops' }],
     ['GET /api/v1/namespaces', 'forward', { mode: arktos, crossing: {} }],
     ['GET /api/v1/namespaces', 'forward', { upgrade: {} }],
+    ['GET /api/v1/namespaces?watch=1', 'namespaces', { upgrade: {} }],
 
     ['GET /api/v1/pods', 'all-namespaces'],
     ['GET /api/v1/watch/pods', 'all-namespaces'],
@@ -66,6 +67,8 @@ t.test('each request has the expected kind', async (t) => {
     ['POST /api/v1/pods', 'forward'],
     ['GET /api/v1/pods', 'forward', { mode: arktos, crossing: {} }],
     ['GET /api/v1/pods', 'forward', { upgrade: {} }],
+    ['GET /api/v1/pods?watch=1', 'all-namespaces', { upgrade: {} }],
+    ['GET /api/v1/namespaces/n/pods?watch=1', 'forward', { upgrade: {} }],
 
     ['GET /apis', 'group-list'],
     ['HEAD /apis/', 'group-list'],

@@ -2,7 +2,7 @@
  * The page "Quota": what the user's tenant may use of the cluster, and what it uses, with a bar for each
  * resource. On a phone each row becomes a block.
  */
-import { OWN_QUOTAS, type QuotaRow, quotaRows } from '../../quota/own-quota-v1alpha1.ts';
+import { OWN_QUOTAS, type QuotaRow, quotaProblem, quotaRows } from '../../quota/own-quota-v1alpha1.ts';
 import { type Html, html } from '../html.ts';
 import { QUOTA } from '../request.ts';
 import { userPage, type Visit } from '../user-page.ts';
@@ -16,13 +16,14 @@ export const QUOTA_PAGE = userPage({
     const { source, identity, context } = page;
     const { tenant } = context.identities.describe(identity);
     const quota = await source.quotaOf(identity);
+    const problem = quota && quotaProblem(quota);
     return {
       title: 'Quota',
       lead: html`What all namespaces of <span class="tag">${tenant}</span> may use together`,
       main:
         quota === undefined
           ? html`<section class="card"><p>Your tenant has no quota.</p></section>`
-          : resources(quotaRows(quota), page),
+          : html`${resources(quotaRows(quota), page)}${problem !== undefined && html`<p class="also">${problem}</p>`}`,
     };
   },
 });

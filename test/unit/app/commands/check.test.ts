@@ -79,7 +79,7 @@ webhook:
     /^cache\.sealingKeys\[0\]\.fromFile \(line 12\): expected 32 bytes/m,
     /^server\.tls\.keyFile \(line 3\): .*found another's/m,
     /^authentication\.tokenFile\.file \(line 11\): line 1: /m,
-    /^webhook\.policy\.file \(line 22\): /m,
+    /^policy\.json: the file \(line 1, column 1\): is no usable JSON/m,
   ];
   for (const problem of problems) t.match(stderr, problem);
   t.equal(stderr.trim().split('\n').length, problems.length + 1, 'nothing else is printed');

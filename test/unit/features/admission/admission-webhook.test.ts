@@ -87,12 +87,12 @@ t.test('a body that is not a review is an error, never a verdict', async (t) => 
 
 t.test('the response to very many violations is short', async (t) => {
   const { ask } = webhook();
-  const names = Array.from({ length: 4_900 }, (_, at) => [`label-${at}-${'x'.repeat(20)}`, 'v']);
+  const names = Array.from({ length: 2_400 }, (_, at) => [`label-${at}-${'x'.repeat(20)}`, 'v']);
   const spec = { nodeSelector: Object.fromEntries(names) };
   const response = await ask(JSON.stringify(admissionReview(admissionRequest({ object: object(spec) }))));
   const text = JSON.stringify(response.json());
   t.ok(text.length < 8_000);
-  t.match(text, /and 4890 more/);
+  t.match(text, /and 2390 more/);
 });
 
 t.test(

@@ -253,22 +253,6 @@ t.test('changes that do not concern the user leave the watch alone', async (t) =
   client.leave();
 });
 
-t.test(
-  'a namespace that the API server refuses is left out; if it refuses all, the request is forwarded',
-  async (t) => {
-    const site = watchSite({ objects: podReader(['a', 'b']) });
-    site.faults.set('b', { status: 403 });
-    const answer = await site.open(podsOf('a', 'b'));
-    t.match(headerValue(answer.headers, 'warning'), /299 - "the API server refuses to watch pods in b/);
-    const client = readWatch(answer);
-    site.send('a', event('ADDED', 'a', 'p', 6));
-    await client.until(['ADDED a/p']);
-    client.leave();
-    site.faults.set('a', { status: 403 });
-    t.equal(await site.answer(podsOf('a', 'b')), undefined);
-  },
-);
-
 t.test('an error response for one namespace is the response, and no watch stays open', async (t) => {
   const site = watchSite();
   const body = '{"kind":"Status","code":422}';

@@ -18,7 +18,7 @@ const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 /** A handler in front of an API server that responds with `answer`, with a clock that stands still. */
 function discovery(answer: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200, body: list })) {
   const fetcher = fakeFetcher(answer);
-  const clock = { now: () => 0, after: () => ({ cancel() {} }) };
+  const clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel() {} }) };
   const handler = createDiscoveryHandler(discoveryDocuments(fetcher, mode, clock).documents);
   const get = async (
     target: string,

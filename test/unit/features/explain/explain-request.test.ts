@@ -334,6 +334,14 @@ t.test('a pass-through user is described as such, and reviewed with their own to
   t.match(status.stages.at(-2), { reason: /with the very token of/ });
 });
 
+t.test('the upgrade of a watch that would be filtered is refused', async (t) => {
+  const { status } = await explain({
+    request: { method: 'GET', path: '/api/v1/pods?watch=1', upgrade: 'websocket' },
+    filteredReason: async () => 'the watch is filtered',
+  });
+  t.match(status.refusal, { stage: 'deliver', code: 'UpgradeUnavailable', httpStatus: 503 });
+});
+
 t.test('a request that Stonegate answers with a filtered list is not shown as refused', async (t) => {
   const seen: unknown[] = [];
   const { status, asked } = await explain({

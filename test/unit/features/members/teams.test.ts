@@ -45,6 +45,7 @@ function site(rights: readonly string[] = ['acme:alice *']) {
     },
     clock: {
       now: () => 0,
+      monotonic: () => 0,
       after(_milliseconds, action) {
         follow();
         queueMicrotask(action);

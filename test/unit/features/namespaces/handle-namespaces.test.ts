@@ -7,6 +7,7 @@ import { headerValue } from '../../../../src/lib/header-list.ts';
 import { unsyncedAccessIndex } from '../../../support/access-index.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
+import { readWatch } from '../../../support/namespaced-watches.ts';
 import { type NamespacesSite, namespacesSite, namespacesSiteOf } from '../../../support/namespaces-site.ts';
 import {
   clusterRole,
@@ -16,6 +17,7 @@ import {
   roleBinding,
   user,
 } from '../../../support/rbac-objects.ts';
+import { createReviewed } from '../../../support/reviewed.ts';
 import { tampered } from '../../../support/tampered.ts';
 
 const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
@@ -213,21 +215,27 @@ t.test('a list is served at or after a requested resourceVersion, or refused', a
   t.equal(headerValue(reply?.headers ?? [], 'retry-after'), '1');
 });
 
-t.test('a user who may only list, or only watch, has both filtered', async (t) => {
-  for (const verb of ['list', 'watch']) {
+t.test('the right to list all decides about lists and watches', async (t) => {
+  const siteWith = (verb: string) => {
     const one = clusterRole('one', [{ ...GET_NAMESPACES, verbs: [verb] }]);
     const bound = clusterRoleBinding('one', 'ClusterRole/one', [user('acme:alice')]);
-    const site = namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), one, bound]);
-    t.same(await names(site, 'alice'), ['a']);
-    t.same(await (await site.watch('alice')).read(), ['ADDED a']);
-  }
+    return namespacesSite([a, b, VIEWER, viewerIn('a', 'alice'), one, bound]);
+  };
+  const watcher = siteWith('watch');
+  t.same(await names(watcher, 'alice'), ['a']);
+  t.same(await (await watcher.watch('alice')).read(), ['ADDED a']);
+  const lister = siteWith('list');
+  t.equal(await lister.get('alice'), undefined, 'the API server’s list');
+  t.equal(await lister.get('alice', 'watch=1'), undefined, 'the API server’s 403');
+  t.notOk(await lister.filtered.wouldFilter(lister.outgoing('alice', '/api/v1/namespaces')));
 });
 
 t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
   const watcher = clusterRole('watcher', [{ ...GET_NAMESPACES, verbs: ['watch'] }]);
   const bound = clusterRoleBinding('watcher', 'ClusterRole/watcher', [user('acme:bob')]);
   const objects = [a, b, VIEWER, viewerIn('a', 'alice', 'bob'), watcher, bound];
-  const site = namespacesSite(objects, { othersMayAllow: true });
+  const reviewed = createReviewed();
+  const site = namespacesSite(objects, { othersMayAllow: true, reviewer: reviewed.reviewer });
   const answer = (name: string, query: string) =>
     site.filtered.handle(site.outgoing(name, `/api/v1/namespaces?${query}`));
   const list = await answer('alice', '');
@@ -238,6 +246,12 @@ t.test('if other authorizers may allow more, the API server is asked first', asy
   t.equal(items.length, 1);
   const from = `watch=1&resourceVersion=${metadata.resourceVersion}`;
   t.ok('start' in ((await answer('alice', from)) ?? {}), 'the watch of a filtered list is filtered at once');
+  t.match(reviewed.asked, [{ resourceAttributes: { verb: 'list', resource: 'namespaces', name: '' } }]);
+  reviewed.allowed = true;
+  const expired = await answer('alice', from);
+  if (expired === undefined || !('start' in expired)) throw new Error('no watch');
+  t.same(readWatch(expired).events, ['ERROR 410'], 'the user may list all by now');
+  reviewed.allowed = false;
   t.equal(
     await answer('alice', `watch=1&resourceVersion=${a.revision}`),
     undefined,

@@ -5,6 +5,7 @@ import { arktosQuotaTenants } from '../../../../src/features/quota/quota-tenants
 import { createReservations } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const UID = '6a9d7a1e-0f34-4f0f-9d5c-5a4f3c1f6e11';
@@ -17,7 +18,7 @@ function setUp(hard: Readonly<Record<string, string>>) {
   objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
   const review = createQuotaReviewer({
     tenantOf: arktosQuotaTenants('system'),
-    reservations: createReservations({ objects, place, reserves: true }),
+    reservations: createReservations({ objects, place, clock: createFakeClock(), reserves: true }),
     mode: 'enforce',
     telemetry: noTelemetry,
   });

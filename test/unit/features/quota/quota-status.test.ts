@@ -1,5 +1,6 @@
 import t from 'tap';
 import { QuotaStatuses } from '../../../../src/features/quota/quota-status.ts';
+import { createReservation } from '../../../../src/features/quota/reservation.ts';
 import type { TenantQuota } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { type CountedObject, UsageStore } from '../../../../src/features/quota/usage-store.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
@@ -7,44 +8,80 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 
 const POD = new Map([['pods', ONE]]);
 
-function setUp() {
+/** A counter that has listed pods and namespaces at revision 1. */
+function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
   const clock = createFakeClock(1_000_000);
-  const changed: string[] = [];
+  const changed: (string | undefined)[] = [];
   const repaired: string[] = [];
+  const behind: [string, number][] = [];
+  const unlisted = new Set<string>();
+  const ages = { now: 0 };
   const usage = new UsageStore({ clock, onChange: (tenant) => void changed.push(tenant) });
+  usage.addNames(Object.keys(hard));
   const namespaces = usage.storeOf('namespaces');
   const pods = usage.storeOf('pods');
-  const statuses = new QuotaStatuses({ usage, clock, onRepair: (tenant) => void repaired.push(tenant) });
+  for (const store of [namespaces, pods]) store.beginList(1).end();
+  const statuses = new QuotaStatuses({
+    usage,
+    clock,
+    storedWithin: 15_000,
+    ageOf: () => ages.now,
+    unlisted: () => unlisted,
+    onBehind: (...claim) => void behind.push(claim),
+    onRepair: (tenant) => void repaired.push(tenant),
+  });
   const place = (name: string, tenant: string): CountedObject => {
     const owner = { tenant, project: '' };
-    return { key: name, uid: `n-${name}`, place: name, revision: 1, usage: new Map(), owner };
+    return { key: name, id: `n-${name}`, place: name, revision: 1, usage: new Map(), owner };
   };
-  const pod = (uid: string, at: string): CountedObject => ({
-    key: uid,
-    uid,
-    place: at,
-    revision: 2,
-    usage: POD,
-  });
-  return { clock, usage, namespaces, pods, statuses, place, pod, changed, repaired };
+  const pod = (id: string, at: string, revision = 2): CountedObject => {
+    return { key: id, id, place: at, revision, usage: POD };
+  };
+  const quota = (status: TenantQuota['status']): TenantQuota => {
+    return { apiVersion: 'v', kind: 'TenantQuota', metadata: { name: 'acme' }, spec: { hard }, status };
+  };
+  const next = (status: TenantQuota['status'], found = new Map<string, number>()) =>
+    statuses.next(quota(status), found)?.status;
+  return {
+    ages,
+    usage,
+    namespaces,
+    pods,
+    statuses,
+    place,
+    pod,
+    changed,
+    repaired,
+    behind,
+    unlisted,
+    quota,
+    next,
+  };
 }
 
-function quota(
-  status: TenantQuota['status'],
-  hard: Readonly<Record<string, string>> = { pods: '3' },
-): TenantQuota {
-  return { apiVersion: 'v', kind: 'TenantQuota', metadata: { name: 'acme' }, spec: { hard }, status };
-}
+const READY = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Counted',
+  message: 'all that hard names is counted',
+  lastTransitionTime: '1970-01-01T00:16:40Z',
+} as const;
+const conditions = [READY];
+const line = (id: string, resource = 'pods') =>
+  createReservation({
+    ...{ id, mark: '1', revision: 0, object: { resource, namespace: 'web', name: id } },
+    ...{ usage: POD, seen: new Map() },
+  }).line;
 
 t.test('D217 a namespace that changes its tenant takes its usage along in one step', async (t) => {
   const { usage, namespaces, pods, place, pod, changed } = setUp();
   namespaces.put(place('web', 'acme'));
   pods.put(pod('a', 'web'));
-  t.same([...usage.usedBy('acme')], [...POD]);
+  t.same(usage.usedBy('acme', ['pods']), POD);
   changed.length = 0;
   namespaces.put(place('web', 'beta'));
-  t.same([...usage.usedBy('acme')], []);
-  t.same([...usage.usedBy('beta')], [...POD]);
+  t.same(usage.usedBy('acme', ['pods']), new Map([['pods', 0n]]));
+  t.same(usage.usedBy('beta', ['pods']), POD);
   t.same([...new Set(changed)].sort(), ['acme', 'beta']);
 });
 
@@ -56,52 +93,116 @@ t.test('an object that a new list lacks no longer counts', async (t) => {
   const list = pods.beginList(9);
   list.take([pod('b', 'web')]);
   list.end();
-  t.same([...usage.usedBy('acme')], [...POD]);
+  t.same(usage.usedBy('acme', ['pods']), POD);
 });
 
-t.test('D209 the reservation of an object that was never stored ends after a minute', async (t) => {
-  const { statuses, namespaces, place, clock } = setUp();
+t.test('of what objects use only the resources that some quota names are stored', async (t) => {
+  const { usage, namespaces, pods, place, pod } = setUp();
   namespaces.put(place('web', 'acme'));
-  const reserved = quota({ used: { pods: '0' }, reservations: [{ uid: 'lost', usage: { pods: '1' } }] });
-  t.equal(statuses.next(reserved, clock.now()), undefined);
-  clock.advance(59_000);
-  t.equal(statuses.next(reserved, clock.now()), undefined);
-  clock.advance(2_000);
-  t.equal(
-    statuses.next(reserved, clock.now() - 2_000),
-    undefined,
-    'unless an object may not have been seen yet',
-  );
-  t.match(statuses.next(reserved, clock.now()), { reservations: [] });
+  const wide = new Map([
+    ...POD,
+    ['requests.cpu', ONE],
+    ...Array.from({ length: 99 }, (_, at) => [`requests.e.com/${at}`, ONE] as const),
+  ]);
+  pods.put({ ...pod('a', 'web'), usage: wide });
+  t.same(usage.find('a')?.usage, POD);
+  t.same([...usage.addNames(['requests.cpu'])], ['pods'], 'pods have to be listed anew');
+  t.notOk(usage.isCounted('requests.cpu'));
+  const list = pods.beginList(9);
+  list.take([{ ...pod('a', 'web'), usage: wide }]);
+  list.end();
+  t.ok(usage.isCounted('requests.cpu'));
+  t.same(usage.usedBy('acme', ['requests.cpu']), new Map([['requests.cpu', ONE]]));
 });
 
-t.test('a deletion ends the reservation of an object at once', async (t) => {
-  const { statuses, namespaces, pods, place, pod, clock } = setUp();
-  namespaces.put(place('web', 'acme'));
-  pods.put(pod('short', 'web'));
-  pods.delete(pod('short', 'web'));
-  const reserved = quota({ used: { pods: '0' }, reservations: [{ uid: 'short', usage: { pods: '1' } }] });
-  t.match(statuses.next(reserved, clock.now()), { reservations: [] });
+t.test(
+  'D209 15 seconds after it was first seen a reservation ends whose object does not exist',
+  async (t) => {
+    const { statuses, namespaces, place, ages, quota, next } = setUp();
+    namespaces.put(place('web', 'acme'));
+    const reserved = { used: { pods: '0' }, ledger: line('lost'), conditions };
+    ages.now = 14_999;
+    t.same(statuses.unresolved(quota(reserved)), []);
+    t.equal(next(reserved), undefined);
+    ages.now = 15_000;
+    t.match(statuses.unresolved(quota(reserved)), [{ id: 'lost' }]);
+    t.match(next(reserved, new Map([['lost', 0]])), { ledger: '' });
+    t.equal(next(reserved, new Map([['lost', 9]])), undefined, 'unless it does, and will be seen');
+  },
+);
+
+t.test(
+  'a reservation ends at once when its object is seen, whatever it uses by then, or was deleted',
+  async (t) => {
+    const { namespaces, pods, place, pod, next } = setUp();
+    namespaces.put(place('web', 'acme'));
+    pods.put({ ...pod('failed', 'web'), usage: new Map() });
+    pods.put(pod('short', 'web'));
+    pods.delete(pod('short', 'web'));
+    t.match(next({ used: { pods: '0' }, ledger: [line('failed'), line('short')].join('\n'), conditions }), {
+      ledger: '',
+    });
+  },
+);
+
+t.test('a reservation stays until it is known whose the namespace of its object is', async (t) => {
+  const { namespaces, pods, place, pod, next } = setUp();
+  pods.put(pod('a', 'web'));
+  const reserved = { used: { pods: '0' }, ledger: line('a'), conditions };
+  t.equal(next(reserved), undefined);
+  namespaces.put(place('web', 'beta'));
+  t.match(next(reserved), { used: { pods: '0' }, ledger: '' });
 });
 
 t.test('D219 a status that another client writes is repaired and reported', async (t) => {
-  const { statuses, namespaces, place, clock, repaired } = setUp();
+  const { statuses, namespaces, place, repaired, quota, next } = setUp();
   namespaces.put(place('web', 'acme'));
   statuses.written(quota({ used: { pods: '0' } }));
-  t.match(statuses.next(quota({ used: { pods: '-100' } }), clock.now()), { used: { pods: '0' } });
+  t.match(next({ used: { pods: '-100' } }), { used: { pods: '0' } });
   t.same(repaired, ['acme']);
 });
 
-t.test('a replica that has seen less than the last writer writes nothing', async (t) => {
-  const { statuses, namespaces, place, clock } = setUp();
-  namespaces.put(place('web', 'acme'));
-  const status = { used: { pods: '1' }, revisions: { namespaces: '1', pods: '7' } };
-  t.equal(statuses.next(quota(status), clock.now()), undefined);
-});
+t.test(
+  'a replica that has seen less of a kind than the last writer writes nothing of it, and lists it',
+  async (t) => {
+    const { usage, namespaces, pods, place, pod, behind, next } = setUp({ pods: '3', services: '3' });
+    namespaces.put(place('web', 'acme'));
+    pods.put(pod('a', 'web'));
+    const ledger = [line('a'), line('gone', 'services')].join('\n');
+    const services = usage.storeOf('services');
+    services.beginList(5).end();
+    const status = { used: { pods: '5', services: '1' }, ledger, revisions: { pods: '7', services: '4' } };
+    t.match(next(status), {
+      used: { pods: '5', services: '0' },
+      ledger,
+      revisions: { pods: '7', services: '5' },
+    });
+    t.same(behind[0], ['pods', 7]);
+  },
+);
+
+t.test(
+  'a kind that was never listed is not counted, and stops no other; a condition says which',
+  async (t) => {
+    const { usage, namespaces, place, unlisted, next } = setUp({ pods: '3', 'count/deployments.apps': '5' });
+    namespaces.put(place('web', 'acme'));
+    usage.storeOf('deployments.apps');
+    unlisted.add('deployments.apps');
+    t.match(next({}), {
+      used: { pods: '0' },
+      conditions: [{ type: 'Ready', status: 'False', reason: 'KindUnlisted', message: /deployments\.apps/ }],
+    });
+    t.notOk('count/deployments.apps' in (next({})?.used ?? {}));
+  },
+);
 
 t.test('names that limit nothing are reported, and names that are gone are removed', async (t) => {
-  const { statuses, namespaces, place, clock } = setUp();
+  const { namespaces, place, next } = setUp({ pods: '3', 'pod s': '1' });
   namespaces.put(place('web', 'acme'));
-  const status = statuses.next(quota({ used: { cpu: '0' } }, { pods: '3', 'pod s': '1' }), clock.now());
-  t.match(status, { used: { cpu: null, pods: '0' }, problem: /limit nothing: pod s$/ });
+  const status = next({ used: { cpu: '0' } });
+  t.match(status, {
+    used: { pods: '0' },
+    conditions: [{ status: 'False', message: /limit nothing: pod s$/ }],
+  });
+  t.notOk('cpu' in (status?.used ?? {}));
 });

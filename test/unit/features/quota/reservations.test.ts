@@ -1,7 +1,10 @@
 import t from 'tap';
+import { readReservation } from '../../../../src/features/quota/reservation.ts';
 import { createReservations, type Judged } from '../../../../src/features/quota/reservations.ts';
-import { readTenantQuota, TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
+import { fieldAt } from '../../../../src/lib/json-object.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const PLACE = { namespace: 'stonegate' };
@@ -12,13 +15,16 @@ function setUp(status: object = { used: { pods: '0' } }) {
   objects.put(TENANT_QUOTAS, PLACE, quota);
   const calls: string[] = [];
   objects.before = (verb) => void calls.push(verb);
-  const reservations = createReservations({ objects, place: PLACE, reserves: true });
+  const clock = createFakeClock(1_000_000);
+  const reservations = createReservations({ objects, place: PLACE, clock, reserves: true });
   const ask = (
     uid: string,
     { missing = [], signal = new AbortController().signal }: AskOptions = {},
   ): Promise<Judged> =>
     reservations.admit('acme', {
-      uid,
+      id: uid,
+      object: { resource: 'pods', namespace: 'web', name: uid },
+      revision: 0,
       before: new Map(),
       after: new Map([['pods', ONE]]),
       isDryRun: false,
@@ -27,10 +33,10 @@ function setUp(status: object = { used: { pods: '0' } }) {
     });
   const stored = () => objects.find(TENANT_QUOTAS, PLACE, 'acme');
   const open = () => {
-    const object = stored();
-    return (object && readTenantQuota(object)?.status.reservations)?.map(({ uid }) => uid) ?? [];
+    const lines = String(fieldAt(stored(), 'status', 'ledger') ?? '').split('\n');
+    return lines.map(readReservation).flatMap((one) => (one === undefined ? [] : [one.id]));
   };
-  return { objects, calls, ask, open, quota, stored };
+  return { objects, calls, clock, ask, open, quota, stored };
 }
 
 interface AskOptions {
@@ -52,6 +58,42 @@ t.test('requests that wait are judged in order, and written with one update', as
   ]);
   t.same(calls, ['get', 'updateStatus', 'updateStatus']);
   t.same(open(), ['a', 'b', 'c']);
+});
+
+t.test('for a second what a replica wrote is judged by without being read again', async (t) => {
+  const { ask, calls, clock } = setUp();
+  await ask('a');
+  await ask('b');
+  t.same(calls, ['get', 'updateStatus', 'updateStatus']);
+  clock.advance(1_001);
+  await ask('c');
+  t.same(calls.slice(3), ['get', 'updateStatus']);
+});
+
+t.test(
+  'after another client’s change there is one read, and the mark is that of the new state',
+  async (t) => {
+    const { ask, calls, objects, quota, stored, open } = setUp();
+    await ask('a');
+    objects.put(TENANT_QUOTAS, PLACE, quota);
+    const mark = stored()?.metadata.resourceVersion;
+    calls.length = 0;
+    await ask('b');
+    t.same(calls, ['updateStatus', 'get', 'updateStatus']);
+    t.same(open(), ['b']);
+    const line = String(fieldAt(stored(), 'status', 'ledger'));
+    t.equal(readReservation(line)?.mark, mark);
+  },
+);
+
+t.test('what a former release reserved still counts', async (t) => {
+  const { ask, open, stored } = setUp({
+    used: { pods: '0' },
+    reservations: ['a', 'b'].map((uid) => ({ uid: `${uid}/web/${uid}`, usage: { pods: '1' } })),
+  });
+  t.same(kinds([await ask('c'), await ask('d')]), ['admitted', 'exceeded']);
+  t.equal(open().length, 3);
+  t.equal(fieldAt(stored(), 'status', 'reservations'), undefined);
 });
 
 t.test('D205 after another replica’s change everything is judged anew', async (t) => {

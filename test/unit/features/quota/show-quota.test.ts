@@ -5,7 +5,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { highUsage } from '../../../../src/features/quota/feature.ts';
-import { OWN_QUOTAS, quotaRows } from '../../../../src/features/quota/own-quota-v1alpha1.ts';
+import { OWN_QUOTAS, quotaProblem, quotaRows } from '../../../../src/features/quota/own-quota-v1alpha1.ts';
 import { quotaSchema } from '../../../../src/features/quota/quota-configuration.ts';
 import { createShownQuotas } from '../../../../src/features/quota/show-quota.ts';
 import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
@@ -19,6 +19,13 @@ import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
 const PATH = '/apis/stonegate.dev/v1alpha1/tenantquotas';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
+const READY = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Counted',
+  message: 'hidden',
+  lastTransitionTime: '2026-11-26T09:00:00Z',
+};
 const stored = {
   apiVersion: 'tenancy.stonegate.dev/v1alpha1',
   kind: 'TenantQuota',
@@ -34,10 +41,11 @@ const stored = {
     used: { pods: '3', 'requests.memory': '1Gi' },
     summary: 'hidden',
     revisions: { pods: '77' },
-    reservations: [
-      { uid: 'hidden-1', usage: { pods: '1', 'requests.memory': '536870912', services: '1' } },
-      { uid: 'hidden-2', usage: { pods: '1', 'requests.memory': '1073741824' }, seen: { pods: '1' } },
-    ],
+    ledger: [
+      'hidden-1 7 0 pods web a pods=1,requests.memory=536870912,services=1 ',
+      'hidden-2 7 0 pods web b pods=1,requests.memory=1073741824 pods=1',
+    ].join('\n'),
+    conditions: [READY],
   },
 };
 const SHOWN = {
@@ -128,6 +136,14 @@ t.test('users of the system tenant are told where the quotas of all tenants are'
   });
   t.equal(await quotas.source?.quotaOf(keystoneIdentity('olga', { home: 'ops' })), undefined);
   t.same(fetcher.asked, []);
+});
+
+t.test('a kind that cannot be listed is shown', async (t) => {
+  const failing = { ...READY, status: 'False', reason: 'KindUnlisted', message: 'pods cannot be listed' };
+  const { get } = site(() => ({ status: 200, body: { ...stored, status: { conditions: [failing] } } }));
+  const [shown] = (await get(PATH)).items;
+  t.same(shown.status.conditions, [failing]);
+  t.equal(quotaProblem(shown), 'pods cannot be listed');
 });
 
 t.test('the portal shows the same quota', async (t) => {

@@ -26,7 +26,7 @@ const RULES = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 const WHOAMI = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const FORBIDDEN = { status: 403, body: { kind: 'Status', code: 403 } };
 const listPods = { resourceAttributes: { namespace: 'ns', verb: 'list', resource: 'pods' } };
-const standingClock: Clock = { now: () => 0, after: () => ({ cancel() {} }) };
+const standingClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel() {} }) };
 
 interface Options {
   readonly target?: string;

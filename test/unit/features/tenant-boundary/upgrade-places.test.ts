@@ -89,17 +89,24 @@ t.test('no other protocol is tunnelled anywhere', async () => {
   );
 });
 
-t.test('where watches are filtered, none may be upgraded', async (t) => {
-  for (const target of [
-    '/api/v1/namespaces/ns/pods?watch=1',
-    '/api/v1/watch/namespaces/ns/secrets/mine',
-    '/api/v1/watch/namespaces/ns/pods/p/log',
-    '/api/v1/watch/namespaces/ns/pods/p/exec',
-  ])
-    t.match(await refusalOf('GET', target, 'websocket', 'filtered'), { code: 'RequestMalformed' }, target);
-  t.equal(await refusalOf('GET', `${POD}/log?follow=true`, 'websocket', 'filtered'), undefined);
-  t.equal(await refusalOf('GET', `${POD}/exec`, 'websocket', 'filtered'), undefined);
-});
+t.test(
+  'where watches are filtered, the upgrade of one is a 503, after which clients ask by plain GET',
+  async (t) => {
+    for (const target of [
+      '/api/v1/namespaces/ns/pods?watch=1',
+      '/api/v1/watch/namespaces/ns/secrets/mine',
+      '/api/v1/watch/namespaces/ns/pods/p/log',
+      '/api/v1/watch/namespaces/ns/pods/p/exec',
+    ])
+      t.match(
+        await refusalOf('GET', target, 'websocket', 'filtered'),
+        { code: 'UpgradeUnavailable', http: 503 },
+        target,
+      );
+    t.equal(await refusalOf('GET', `${POD}/log?follow=true`, 'websocket', 'filtered'), undefined);
+    t.equal(await refusalOf('GET', `${POD}/exec`, 'websocket', 'filtered'), undefined);
+  },
+);
 
 t.test('a path with the legacy proxy prefix is not upgraded', async (t) => {
   for (const protocol of ['websocket', 'spdy/3.1'])

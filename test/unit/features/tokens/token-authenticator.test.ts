@@ -10,7 +10,7 @@ t.test('without news of the API server a token is accepted for two minutes, then
   replica(0).deliver();
   const authenticate = async () =>
     parts.authenticator.authenticate({ kind: 'bearer', token: status.token ?? '' }, { source: '127.0.0.1' });
-  Object.assign(news, { isFailing: true, provenAt: clock.now() });
+  Object.assign(news, { failingSince: clock.now(), provenAt: clock.now() });
   clock.advance(120_000);
   t.match(await authenticate(), { subject: { name: 'oidc:carol' } });
   clock.advance(1);

@@ -299,7 +299,7 @@ t.test('a body that does not arrive is refused with 408', async (t) => {
     if (milliseconds === 10_000) queueMicrotask(callback);
     return { cancel() {} };
   };
-  const { response } = await send({ exchange, clock: { now: () => 0, after } });
+  const { response } = await send({ exchange, clock: { now: () => 0, monotonic: () => 0, after } });
   t.match(response.json(), { code: 408 });
 });
 

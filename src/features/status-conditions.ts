@@ -1,17 +1,12 @@
 /**
- * The conditions of an object that say whether its policy is in force. Pure.
+ * The conditions of an object that say whether what it asks for is in force. Pure.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
  */
 
-import { timestamp } from '../../lib/go-time.ts';
-import { isJSONObject } from '../../lib/json-object.ts';
-import type { PolicyStatus } from './resolve.ts';
-import {
-  type Condition,
-  type CrossTenantPolicy,
-  conditionSchema,
-  type TenantAdministration,
-} from './tenancy-v1alpha1.ts';
+import type { StoredObject } from '../kubernetes/kubernetes-object.ts';
+import { timestamp } from '../lib/go-time.ts';
+import { isJSONObject } from '../lib/json-object.ts';
+import { type Condition, conditionSchema } from './cross-tenant/tenancy-v1alpha1.ts';
 
 const READY = 'Ready';
 
@@ -20,8 +15,8 @@ const READY = 'Ready';
  * @returns the conditions of the object; undefined if they say it already
  */
 export function conditionsWith(
-  { metadata, status: written }: CrossTenantPolicy | TenantAdministration,
-  { ready, reason, message }: Pick<PolicyStatus, 'ready' | 'reason' | 'message'>,
+  { metadata, status: written }: Pick<StoredObject, 'metadata'> & { readonly status?: unknown },
+  { ready, reason, message }: { readonly ready: boolean; readonly reason: string; readonly message: string },
   now: number,
 ): readonly Condition[] | undefined {
   const { generation } = metadata;
