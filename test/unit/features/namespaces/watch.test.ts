@@ -173,7 +173,7 @@ t.test('a watch from a list gets everything that has changed since, up to a thou
   t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
 });
 
-t.test('a watch goes on while so many others ask that what its user sees is no longer kept', async (t) => {
+t.test('a watch goes on while so many others ask that its own view is evicted', async (t) => {
   const site = namespacesSite([a, b, VIEWER, inA, viewerIn('a', 'bob')]);
   const listed = await fromList(site, 'bob');
   const watch = await site.watch('alice');
