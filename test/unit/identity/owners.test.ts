@@ -71,6 +71,22 @@ t.test('a credential of a sign-in that is too long ago makes nothing, as it woul
   t.end();
 });
 
+t.test('with a Keystone token of another domain a user makes nothing: it would act in their own', (t) => {
+  const owners = createOwners({
+    keystone: { enabledUser: async () => undefined },
+    isConfigured: () => true,
+    presentOf: () => undefined,
+    signInMaxAge: DAY,
+    clock: createFakeClock(),
+  });
+  t.ok(owners.ownerOf(keystoneIdentity('alice', { home: 'acme', scope: 'acme' })));
+  t.throws(() => owners.ownerOf(keystoneIdentity('alice', { home: 'acme', scope: 'globex' })), {
+    code: 'OwnerUnusable',
+    message: /use a Keystone token of that domain/,
+  });
+  t.end();
+});
+
 t.test('a certificate bounds what its user makes, whereas a token of an issuer is renewed', (t) => {
   t.equal(latestEnd({ ...user('dora', '', ISSUER), expiresAt: 7 }), Number.POSITIVE_INFINITY);
   t.equal(latestEnd({ ...user('dora', ''), authenticator: 'x509', expiresAt: 7 }), 7);

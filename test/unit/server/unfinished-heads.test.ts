@@ -6,7 +6,7 @@ import { MAX_UNFINISHED_HEADS } from '../../../src/limits/memory-bounds.ts';
 import { type HeadReader, UnfinishedHeads } from '../../../src/server/unfinished-heads.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { readSome, startListener } from '../../support/server/listening.ts';
+import { echoTarget, readAll, readSome, startListener } from '../../support/server/listening.ts';
 import { FRAME, frame, GET_ROOT, HELLO } from '../../support/server/raw-http2.ts';
 
 const HEAD = 'GET /version HTTP/1.1\r\nHost: x\r\n';
@@ -39,16 +39,30 @@ t.test(
   'of 600 connections with an unfinished head, 512 stay open; requests and idle connections are not affected',
   async (t) => {
     const clock = createFakeClock();
-    const listening = await startListener(undefined, { clock, timeouts: UNLIMITED });
+    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const serve: typeof echoTarget = async (exchange) => {
+      if (exchange.target === '/slow') {
+        begun.resolve();
+        await release.promise;
+      }
+      await echoTarget(exchange);
+    };
+    const listening = await startListener(serve, { clock, timeouts: UNLIMITED });
     t.teardown(async () => {
       const closing = listening.close();
       clock.advance(1);
       await closing;
     });
+    const slow = await listening.socket();
+    const responses = readAll(slow);
+    slow.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    await begun.promise;
+    slow.write(HEAD);
     const idle = await Promise.all(Array.from({ length: 10 }, () => listening.socket()));
     for (const socket of idle) {
-      socket.write(`${HEAD}\r\n`);
+      socket.write(`${HEAD}Content-Length: 4\r\n\r\n`);
       await readSome(socket);
+      socket.write('body');
     }
     let closed = 0;
     const open = async (protocol: string, bytes: string | Buffer): Promise<void> => {
@@ -74,7 +88,7 @@ t.test(
       t.match(await readSome(socket), '200 OK');
     }
     t.equal(closed, 88);
-    t.equal(listening.listener.activeConnections, MAX_UNFINISHED_HEADS + idle.length + 1);
+    t.equal(listening.listener.activeConnections, MAX_UNFINISHED_HEADS + idle.length + 2);
     const [again] = idle;
     if (again === undefined) throw new Error('a connection');
     again.write(HEAD);
@@ -84,5 +98,8 @@ t.test(
     });
     again.write('\r\n');
     t.match(await readSome(again), '200 OK', 'a connection that has just begun a head stays open');
+    release.resolve();
+    slow.write('Connection: close\r\n\r\n');
+    t.match(await responses, /\/slow.*\/version/s, 'so does one whose response is not sent yet');
   },
 );

@@ -173,6 +173,22 @@ t.test('a watch from a list gets everything that has changed since, up to a thou
   t.same(await (await site.watch('alice', from)).read(), ['ERROR']);
 });
 
+t.test('a watch goes on while so many others ask that its own view is evicted', async (t) => {
+  const site = namespacesSite([a, b, VIEWER, inA, viewerIn('a', 'bob')]);
+  const listed = await fromList(site, 'bob');
+  const watch = await site.watch('alice');
+  t.same(await watch.read(), ['ADDED a']);
+  const groups = Array.from({ length: 10_000 }, (_, at) => `g${at}`);
+  for (let at = 0; at < 70; at += 1) await site.get(keystoneIdentity(`user-${at}`, { groups }));
+  site.put(inB);
+  site.put(viewerIn('b', 'bob'));
+  t.same(await (await site.watch('bob', listed)).read(), ['ERROR'], 'a client without a watch lists again');
+  t.same(await watch.read(), ['ADDED b']);
+  t.same((await site.get('alice'))?.names, ['a', 'b']);
+  site.delete(inB);
+  t.same(await watch.read(), ['DELETED b']);
+});
+
 t.test('a watch ends at its timeout, when the index is stale, and when it is replaced', async (t) => {
   const site = namespacesSite([a, VIEWER, inA]);
   const short = await site.watch('alice', 'timeoutSeconds=10');

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { AccessTokens, ShownToken } from '../../../../src/features/tokens/feature.ts';
 import { createFakePortal } from '../../../support/portal.ts';
+import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const SECRET = `sgt_abcd1234${'x'.repeat(38)}`;
 const FORM = { do: 'create', level: 'edit', where: 'namespaces', namespaces: 'web', days: '30' };
@@ -30,7 +31,7 @@ async function setUp() {
       return token;
     },
   };
-  const portal = createFakePortal({ tokens, quota: { quotaOf: async () => undefined } });
+  const portal = createFakePortal({ ...PAGE_SOURCES, tokens });
   const browser = portal.browser();
   await browser.signIn();
   await browser.get('/tokens');
@@ -42,7 +43,10 @@ t.test('a secret is shown only to its own session, on its own page, for a minute
   const done = await browser.post('/tokens', { ...FORM, token: browser.formToken });
   t.notMatch(JSON.stringify(done.headers), SECRET);
   const flash = browser.cookies.get(FLASH) ?? '';
-  t.notMatch((await browser.get('/quota')).text, SECRET);
+  for (const path of ['/members?namespace=shop', '/teams']) {
+    browser.cookies.set(FLASH, flash);
+    t.notMatch((await browser.get(path)).text, SECRET, path);
+  }
   const other = portal.browser();
   await other.signIn();
   other.cookies.set(FLASH, flash);

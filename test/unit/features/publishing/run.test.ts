@@ -182,17 +182,35 @@ t.test('shared: a namespace receives copies only by the labels of provisioning',
   t.notOk(site.copy('secrets', 'registry', 'other'));
 });
 
-t.test('a binding is not copied into a tenant that has its own role of that name', async (t) => {
-  const site = publishingSite();
+/** A role that is published with its binding. */
+function publishReaders(site: ReturnType<typeof publishingSite>) {
   const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
   site.publish('roles', 'readers', { rules });
   site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
+}
+
+t.test('a binding is not copied into a tenant that has its own role of that name', async (t) => {
+  const site = publishingSite();
+  publishReaders(site);
   site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
   const place = { tenant: 'acme', namespace: 'shared' };
   site.objects.put(kindOf('roles'), place, { metadata: { name: 'readers' }, rules: [] });
   const { plan } = await publish(site);
   t.match(plan.refusals, [{ reason: /not overwritten/ }, { reason: /it needs Thing readers in acme/ }]);
+  t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
+  t.ok(site.copy('rolebindings', 'readers', 'globex'));
+});
+
+t.test('a binding is not copied into a tenant into which its role could not be copied', async (t) => {
+  const site = publishingSite();
+  publishReaders(site);
+  site.objects.before = (verb, { resource }, { tenant }) => {
+    if (verb === 'create' && resource === 'roles' && tenant === 'acme')
+      throw new StatusError('ProvisioningRefused', 'quota');
+  };
+  const { failures } = (await publish(site)).applied;
+  t.match(failures, [{ reason: 'quota' }, { reason: /it needs .* readers in acme\/shared/ }]);
   t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);
   t.ok(site.copy('rolebindings', 'readers', 'globex'));
 });

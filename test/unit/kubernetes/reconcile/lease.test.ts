@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createObjects } from '../../../../src/kubernetes/objects.ts';
-import { createLease, LEASE_TTL } from '../../../../src/kubernetes/reconcile/lease.ts';
+import { createLease, LEASE_RENEWAL, LEASE_TTL } from '../../../../src/kubernetes/reconcile/lease.ts';
 import type { UpstreamFetcher } from '../../../../src/kubernetes/upstream-ports.ts';
 import { STONEGATE_ACCOUNT } from '../../../../src/kubernetes/upstream-request.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -79,6 +79,18 @@ t.test(
     t.equal(await one.hold(), false, 'the former holder no longer holds it');
   },
 );
+
+t.test('a holder that renews its Lease keeps it, however long, and no standby takes it over', async (t) => {
+  const { clock, state, replica } = createSite();
+  const [holder, standby] = [replica('holder'), replica('standby')];
+  await holder.hold();
+  for (let held = 0; held < 3 * LEASE_TTL; held += LEASE_RENEWAL) {
+    t.equal(await standby.hold(), false);
+    clock.advance(LEASE_RENEWAL);
+    t.equal(await holder.hold(), true);
+  }
+  t.match(state.stored?.spec, { holderIdentity: 'holder', leaseTransitions: 1 });
+});
 
 t.test('if two replicas write at once, one of them holds the Lease', async (t) => {
   const { clock, state, replica } = createSite();
