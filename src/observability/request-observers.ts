@@ -29,7 +29,7 @@ export function observeAll(observers: readonly RequestObserver[], logger: Logger
 /**
  * Logs failed requests with the audit ID that the client was shown and the cause that it was not. In an
  * outage every waiting request fails: one of a code is logged each second, with the number of those that were
- * omitted.
+ * omitted. Unexpected errors are all logged, since users are told to ask for them by their audit ID.
  */
 export function createRequestLog(logger: Logger, clock: Clock): RequestObserver {
   const errors = createRateLimiter({ perSecond: 1, burst: 1, clock });
@@ -51,7 +51,7 @@ export function createRequestLog(logger: Logger, clock: Clock): RequestObserver 
       };
       const { code } = outcome;
       if (outcome.status < 500) logger.info(fields, 'request refused');
-      else if (errors.take(code)) {
+      else if (code === 'InternalError' || errors.take(code)) {
         const others = omitted.get(code);
         omitted.delete(code);
         logger.error({ ...fields, ...(others !== undefined && { omitted: others }) }, 'request failed');

@@ -4,7 +4,7 @@
  */
 
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
-import { latestEnd, type Owners, ownerKey } from '../../identity/owners.ts';
+import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
@@ -195,6 +195,7 @@ export function createInvitations(options: InvitationsOptions) {
       assertRate(ownerKey(owner, tenant));
       await targets.give(owner, target, user.username, { ...request, dryRun: true });
       const now = clock.now();
+      const countsUntil = owners.countsUntil({ identity: owner, signedInAt: signInOf(identity, now) });
       const { id, text, digest } = newSecret('sgi_', random);
       const stored: StoredInvitationSpec = {
         ...spec,
@@ -203,7 +204,7 @@ export function createInvitations(options: InvitationsOptions) {
         identity: JSON.stringify(owner),
         digest,
         invited: timestamp(now),
-        expires: timestamp(Math.min(now + LIFETIME, latestEnd(identity))),
+        expires: timestamp(Math.min(now + LIFETIME, latestEnd(identity), countsUntil)),
       };
       const metadata = { name: id };
       const object = { apiVersion: TENANCY_API_VERSION, kind: 'Invitation', metadata, spec: stored };

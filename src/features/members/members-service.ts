@@ -4,6 +4,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import { ownerKey } from '../../identity/owners.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { type Clock, waitUntil } from '../../lib/clock.ts';
@@ -66,7 +67,7 @@ export type MembersService = ReturnType<typeof createMembersService>;
 
 /** How many bindings of one member are read at a time. */
 const READS = 8;
-/** Changes of one namespace that may wait, and of all. */
+/** Changes of one user, or of one namespace, that may wait, and of all. */
 const WAITING = { queuePerKey: 32, queue: 1_024 };
 /** Milliseconds for which the next change waits until the index has this one. */
 const INDEX_WAIT = 1_000;
@@ -83,20 +84,33 @@ export function createMembersService(options: MembersOptions) {
     refusal: tooManyChanges,
   });
 
-  async function inTurn<T>(
-    identity: Identity,
-    namespace: string,
+  async function inTurnOf<T>(
+    key: readonly string[],
     { signal }: ChangeOptions,
-    change: (entered: Awaited<ReturnType<typeof enter>>) => Promise<T>,
+    work: () => Promise<T>,
   ): Promise<T> {
-    const { mode } = options;
-    const turn = turns.of(JSON.stringify([mode.reviewTenant(mode.tenantOf(identity)) ?? '', namespace]));
+    const turn = turns.of(JSON.stringify(key));
     if (!(await turn.acquire(signal))) throw tooManyChanges();
     try {
-      return await change(await enter(identity, namespace));
+      return await work();
     } finally {
       turn.release();
     }
+  }
+
+  /** Of each user one change at a time waits for the namespace: many of one do not refuse another's. */
+  function inTurn<T>(
+    identity: Identity,
+    namespace: string,
+    how: ChangeOptions,
+    change: (entered: Awaited<ReturnType<typeof enter>>) => Promise<T>,
+  ): Promise<T> {
+    const { mode } = options;
+    const tenant = mode.tenantOf(identity);
+    const place = [mode.reviewTenant(tenant) ?? '', namespace];
+    return inTurnOf([...place, ownerKey(identity, tenant)], how, () =>
+      inTurnOf(place, how, async () => change(await enter(identity, namespace))),
+    );
   }
 
   async function enter(identity: Identity, namespace: string) {

@@ -53,7 +53,9 @@ export function flashOf(
  * @returns whether the page of the request's flash is shown for the first time here
  */
 export function isFirstShown({ exchange }: PortalRequest, { shownFlashes, clock }: PortalContext): boolean {
-  const digest = hash('sha256', cookieOf(exchange.headers, FLASH_COOKIE) ?? '');
+  // Many texts are the same bytes in base64url.
+  const sealed = Buffer.from(cookieOf(exchange.headers, FLASH_COOKIE) ?? '', 'base64url');
+  const digest = hash('sha256', sealed);
   if (shownFlashes.get(digest)) return false;
   shownFlashes.set(digest, true, clock.now() + LIFETIME);
   return true;

@@ -151,6 +151,7 @@ function withScope(
   return {
     ...owner,
     accessToken: createTokenScope(token.id, token, mode.reviewTenant(tenant) ?? namespacesOf(tenant)),
+    signedInAt: token.signedInAt,
     expiresAt: token.expiresAt,
     auditAnnotations: { ...owner.auditAnnotations, [TOKEN_ANNOTATION]: token.id },
   };

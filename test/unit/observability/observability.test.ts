@@ -214,6 +214,17 @@ t.test(
   },
 );
 
+t.test('each unexpected error is logged, since its user is told the audit ID', async (t) => {
+  const { logger, lines } = captured();
+  const log = createRequestLog(logger, createFakeClock());
+  for (const error of [new TypeError('x'), new RangeError('y')])
+    log.responseComplete(record('/api', { status: 500, code: 'InternalError', error, aborted: false }));
+  t.match(
+    lines.map((line) => JSON.parse(line).reason),
+    [/TypeError: x/, /RangeError: y/],
+  );
+});
+
 t.test('a token in the cause of a refusal is not logged', async (t) => {
   const { logger, last } = captured();
   // This token has no known form.

@@ -4,7 +4,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { type Identity, VERIFIED_EMAIL } from '../../../../src/tenancy/identity.ts';
-import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
+import { claimIdentity, keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import {
   createInvitationWorld,
   type InvitationWorld,
@@ -187,6 +187,14 @@ t.test('an invitation made with an access token expires with the token', async (
   const accessToken = tokenScope('session');
   const made = await invitations.invite({ ...ALICE, accessToken, expiresAt }, EDIT, REQUEST);
   t.equal(Date.parse(made.status.expirationTimestamp), expiresAt);
+});
+
+t.test('an invitation ends when its inviter, who is known from a sign-in, counts no more', async (t) => {
+  const { world, invite } = setUp();
+  const day = 24 * 3_600_000;
+  const signedInAt = world.clock.now() - 29 * day;
+  const made = await invite(EDIT, claimIdentity('carol', 'acme', { signedInAt }));
+  t.equal(Date.parse(made.status.expirationTimestamp), signedInAt + 30 * day);
 });
 
 t.test('an access token sees and withdraws only invitations to what its scopes cover', async (t) => {

@@ -126,6 +126,26 @@ t.test('the last two who may manage a namespace cannot remove each other at the 
   t.same(sent, ['GET /b', 'DELETE /b']);
 });
 
+t.test('many changes of one user at once do not refuse the change of another', async (t) => {
+  const { options } = site(roleBinding('web', 'b', 'ClusterRole/stonegate:read', [user('acme:bob')], 'acme'));
+  const answer = Promise.withResolvers<void>();
+  const send: IdentityRequests['send'] = async ({ subject }) => {
+    await answer.promise;
+    return subject.kind === 'keystone' && subject.userName === 'bob'
+      ? jsonResponse(403, { message: 'rolebindings is forbidden' })
+      : jsonResponse(201, {});
+  };
+  const service = createMembersService({ ...options, requests: { ...options.requests, send } });
+  const bob = keystoneIdentity('bob');
+  const refused = Promise.allSettled(
+    Array.from({ length: 60 }, () => service.add(bob, 'web', spec('bob', 'manage'), CHANGE)),
+  );
+  const given = service.add(ALICE, 'web', spec('carol', 'read'), CHANGE);
+  answer.resolve();
+  t.match(await given, { result: { spec: { name: 'acme:carol', role: 'read' } } });
+  t.ok((await refused).every(({ status }) => status === 'rejected'));
+});
+
 t.test('a binding that the API server calls invalid is refused with its message', async (t) => {
   const { options } = site();
   const send = async () => jsonResponse(422, { message: 'RoleBinding is invalid' });

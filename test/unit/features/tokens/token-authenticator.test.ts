@@ -18,3 +18,15 @@ t.test('without news of the API server a token is accepted for two minutes, then
   news.provenAt = clock.now();
   t.match(await authenticate(), { subject: { name: 'oidc:carol' } });
 });
+
+t.test('what is made with an access token has the time of its owner’s sign-in', async (t) => {
+  const { clock, replica, signIn } = createTokenWorld();
+  const { parts, deliver } = replica(0);
+  const spec = { scopes: ['session', '+tokens'], expirationSeconds: 3_600 };
+  const signedInAt = clock.now() - 60_000;
+  const carol = { ...signIn('carol', 0), signedInAt };
+  const { status } = await parts.tokens.create(carol, spec, new AbortController().signal);
+  deliver();
+  const credential = { kind: 'bearer', token: status.token ?? '' } as const;
+  t.match(await parts.authenticator.authenticate(credential, { source: '127.0.0.1' }), { signedInAt });
+});
