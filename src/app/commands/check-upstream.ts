@@ -207,22 +207,19 @@ async function checkProvisioner(
 ): Promise<CheckResult[]> {
   const { tenancy } = configuration;
   const hasTenants = createTenancyMode(configuration).readsTenantFromPath;
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   try {
     return await withinLimit(
       (async () => [
         ...(await missingProvisionerRights(configuration, fetcher)),
         ...(await whenAsked(PROVISIONER, 'what members and tokens need', () =>
-          missingObjects(configuration, fetcher),
+          missingObjects(configuration, objects),
         )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (
-                await systemBindingWarnings(
-                  createObjects(fetcher, STONEGATE_ACCOUNT),
-                  tenancy.systemTenant,
-                  signal,
-                )
-              ).map((line) => warning(SERVER, line)),
+              (await systemBindingWarnings(objects, tenancy.systemTenant, signal)).map((line) =>
+                warning(SERVER, line),
+              ),
             )
           : []),
       ])(),
@@ -240,9 +237,8 @@ async function checkProvisioner(
 /** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
   { tokens, members, tenancy }: StonegateConfiguration,
-  fetcher: UpstreamFetcher,
+  objects: Objects,
 ): Promise<CheckResult[]> {
-  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const isArktos = tenancy.mode === 'arktos';
   const place = isArktos ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
