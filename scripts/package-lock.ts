@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 
 export interface LockedPackage {
-  readonly version?: string;
   /** A Subresource Integrity string; the package itself, at the path '', has none. */
   readonly integrity?: string;
   /** Whether only development dependencies need it. */

@@ -63,10 +63,7 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
       const user = userOf(credential);
       return user && identityOf(user);
     },
-    present: presentAmong(
-      entries.map(({ user }) => user),
-      identityOf,
-    ),
+    present: presentAmong(entries, identityOf),
   };
 }
 
@@ -130,10 +127,7 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
       if (user === undefined) throw unauthorized('the password is not the one of the file');
       return identityOf(user);
     },
-    present: presentAmong(
-      entries.map(({ user }) => user),
-      identityOf,
-    ),
+    present: presentAmong(entries, identityOf),
   };
 }
 
@@ -156,11 +150,11 @@ function identityOfStaticUser(authenticator: string): (user: StaticUser) => Iden
  * user had counts before the others.
  */
 function presentAmong(
-  users: readonly StaticUser[],
+  entries: readonly { readonly user: StaticUser }[],
   identityOf: (user: StaticUser) => Identity,
 ): (user: Identity) => Identity | undefined {
   return memoizeByReference((user: Identity) => {
-    const named = users.map(identityOf).filter((one) => isSameUser(one, user));
+    const named = entries.map((entry) => identityOf(entry.user)).filter((one) => isSameUser(one, user));
     return named.find(({ groups }) => isDeepStrictEqual(groups, user.groups)) ?? named[0];
   });
 }

@@ -35,6 +35,8 @@ const ENVELOPE: Definition = '1 type TypeMeta, 2 raw raw';
 /** More values than any object of a built-in kind needs. So many are read in some fifty milliseconds. */
 const MAX_VALUES = 40_000;
 const JSON_DEPTH = 256;
+/** It is strict, and keeps a byte order mark. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const NOTHING = new Uint8Array();
 const EMPTY: ReadonlySet<unknown> = new Set([null, '', 0, false]);
 const VARINTS: ReadonlySet<string> = new Set(['bool', 'int32', 'int64']);
@@ -98,7 +100,7 @@ class Decoder {
   object(definition: Definition, bytes: Uint8Array): JSONObject {
     const fields = fieldsOf(definition);
     const found = new Map<Field, unknown[]>();
-    const reader = new BinaryReader(bytes, decodeUTF8);
+    const reader = new BinaryReader(bytes, (text) => UTF8.decode(text));
     while (reader.pos < reader.len) {
       this.#count(1);
       const [number, wireType] = reader.tag();
@@ -229,13 +231,6 @@ function parseField(text: string): [number: number, Field] {
       type,
     },
   ];
-}
-
-/** Strict, and a byte order mark is part of the text. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decodeUTF8(bytes: Uint8Array): string {
-  return UTF8.decode(bytes);
 }
 
 function exact(value: number): number {

@@ -31,7 +31,7 @@ const CLOSE_OBJECT = 0x7d;
 export function parseStrictJSON(bytes: Uint8Array, limits: JSONLimits): unknown {
   const { text, keys } = new Scan(decodeUTF8(bytes), limits).run();
   const value = parse(text);
-  const found = membersOf(value);
+  const found = countMembers(value);
   if (found.members < keys) throw new SyntaxError('a key occurs twice in one object');
   if (!found.isWellFormed) throw new SyntaxError('a string holds half of a surrogate pair');
   return value;
@@ -46,7 +46,7 @@ export function parseStrictJSON(bytes: Uint8Array, limits: JSONLimits): unknown 
 export function keysIn(text: string, value: unknown): 'unique' | 'repeated' | 'tooDeep' {
   try {
     const { keys } = new Scan(text, { depth: MAX_DEPTH, nodes: Number.POSITIVE_INFINITY }).run();
-    return membersOf(value).members < keys ? 'repeated' : 'unique';
+    return countMembers(value).members < keys ? 'repeated' : 'unique';
   } catch (error) {
     if (error instanceof SyntaxError) return 'tooDeep';
     throw error;
@@ -157,7 +157,7 @@ class Scan {
 }
 
 /** Counts the members of all objects. It does not recurse: the client chooses the depth. */
-function membersOf(value: unknown): { members: number; isWellFormed: boolean } {
+function countMembers(value: unknown): { members: number; isWellFormed: boolean } {
   const pending: object[] = [];
   let members = 0;
   let isWellFormed = true;

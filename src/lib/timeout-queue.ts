@@ -1,7 +1,7 @@
 /**
  * One timer for any number of equal timeouts. When it fires, each entry is checked, and it is armed again for
  * the next entry that may be due. A timer for each entry would cost a request more than the entry's own
- * bookkeeping; so would one that is cancelled whenever the last entry is gone.
+ * bookkeeping.
  */
 import type { Clock, Timer } from './clock.ts';
 import { ListNode } from './linked-list.ts';
@@ -50,6 +50,11 @@ export class TimeoutQueue {
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+  }
+
+  /** Cancels the timer unless there are entries. */
+  stopIfEmpty(): void {
+    if (this.empty) this.stop();
   }
 
   /** The oldest entry. */

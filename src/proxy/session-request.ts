@@ -20,8 +20,7 @@ const SESSION = 'stonegate.dev/session';
 
 /** The request of Stonegate's own API that a page, or a form of it, stands for. */
 export interface OwnRequest {
-  /** As RequestInfo has it: a GET without a name is a `list`. */
-  readonly verb: 'get' | 'list' | 'create' | 'update' | 'delete';
+  readonly verb: 'list' | 'create' | 'update' | 'delete';
   readonly resource: Pick<OwnResource, 'name'>;
   readonly namespace?: string;
   readonly name?: string;

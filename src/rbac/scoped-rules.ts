@@ -46,7 +46,7 @@ export function createRulesBudget(): RulesBudget {
   return { left: MAX_COST, isExceeded: false, isTooWide: false };
 }
 
-/** @returns whether as much was left; then it is no more */
+/** @returns whether the budget had as much left, which is spent now */
 export function take(budget: RulesBudget, cost: number): boolean {
   const isLeft = cost <= budget.left;
   if (isLeft) budget.left -= cost;

@@ -64,8 +64,8 @@ export class Http1Connection implements Progress, HeadReader {
     context.heads.add(this);
     socket.once('close', () => {
       context.heads.delete(this);
-      this.stallTimeout.stop();
-      this.#idleTimeout.stop();
+      this.stallTimeout.dispose();
+      this.#idleTimeout.dispose();
       this.#cancelAll();
     });
   }

@@ -46,6 +46,7 @@ export function serveHttp2(socket: TLSSocket, context: ServeContext): ServerHttp
   session.once('stream', () => {
     if (context.draining.cancelled) sendGoAway(session);
   });
+  session.once('close', () => context.stallQueue.stopIfEmpty());
   session.once('connect', () => session.setLocalWindowSize(CONNECTION_WINDOW));
   return session;
 }

@@ -40,9 +40,15 @@ export class ProgressTimeout extends TimeoutEntry {
     this.#queue.add(this);
   }
 
-  /** Stops it until the next start. Call it too when the connection or stream has closed. */
+  /** Stops it until the next start. The timer of the queue runs on, so that no request sets one of its own. */
   stop(): void {
     this.unlink();
+  }
+
+  /** Call when the connection has closed. */
+  dispose(): void {
+    this.unlink();
+    this.#queue.stopIfEmpty();
   }
 
   check(now: number): number {

@@ -208,22 +208,19 @@ async function checkProvisioner(
 ): Promise<CheckResult[]> {
   const { tenancy } = configuration;
   const hasTenants = createTenancyMode(configuration).readsTenantFromPath;
+  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   try {
     return await withinLimit(
       (async () => [
         ...(await missingProvisionerRights(configuration, fetcher)),
         ...(await whenAsked(PROVISIONER, 'what quotas, members and tokens need', () =>
-          missingObjects(configuration, fetcher),
+          missingObjects(configuration, objects),
         )),
         ...(hasTenants
           ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (
-                await systemBindingWarnings(
-                  createObjects(fetcher, STONEGATE_ACCOUNT),
-                  tenancy.systemTenant,
-                  signal,
-                )
-              ).map((line) => warning(SERVER, line)),
+              (await systemBindingWarnings(objects, tenancy.systemTenant, signal)).map((line) =>
+                warning(SERVER, line),
+              ),
             )
           : []),
       ])(),
@@ -241,9 +238,8 @@ async function checkProvisioner(
 /** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
   { tokens, members, quota, tenancy }: StonegateConfiguration,
-  fetcher: UpstreamFetcher,
+  objects: Objects,
 ): Promise<CheckResult[]> {
-  const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   const isArktos = tenancy.mode === 'arktos';
   const place = isArktos ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
@@ -269,8 +265,9 @@ async function missingRoles(
   return GIVEN_BY_MANAGE.flatMap((role) => {
     const lacking = tenants.filter((tenant) => tenant !== systemTenant && !made.has(`${tenant}/${role}`));
     if (lacking.length === 0) return [];
-    const place = isArktos ? ` in ${someOf(lacking)}` : '';
-    const who = isArktos ? ' as an administrator of the tenant' : '';
+    const [place, who] = isArktos
+      ? [` in ${someOf(lacking)}`, ' as an administrator of the tenant']
+      : ['', ''];
     return [
       warning(
         'members',

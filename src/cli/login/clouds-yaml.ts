@@ -8,7 +8,7 @@ import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { hasCode, messageOf } from '../../lib/error-code.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
-import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
+import { isJSONObject, type JSONObject, ownValue } from '../../lib/json-object.ts';
 import { readYAML } from '../read-yaml.ts';
 import { LoginError, type Terminal } from './credential-source.ts';
 import type { Settings } from './keystone-settings.ts';
@@ -43,7 +43,7 @@ export async function readCloud(
   const there = names.length === 0 ? 'none' : names.join(', ');
   if (chosen === undefined)
     throw new LoginError(`which cloud? ${place} has ${there}: name one with --os-cloud or OS_CLOUD`);
-  const cloud = Object.hasOwn(clouds, chosen) ? clouds[chosen] : undefined;
+  const cloud = ownValue(clouds, chosen);
   if (cloud === undefined)
     throw new LoginError(`no cloud ${JSON.stringify(chosen)} in ${place}; there is ${there}`);
   if (cloud.problem !== undefined)

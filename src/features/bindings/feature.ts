@@ -134,10 +134,9 @@ function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined):
     fingerprint: [bindings, tenancy, authentication, quota !== undefined],
     uses: [keystone, fetcher, quotas],
     create() {
+      const account = STONEGATE_ACCOUNT;
       const readLimits = quotas?.ofProjects;
-      const reconciler = createProvisioning(loaded, {
-        ...{ directory, fetcher, mode, readLimits, account: STONEGATE_ACCOUNT },
-      });
+      const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits, account });
       return createLeasedController(build, reconciler.objects, { name: 'bindings', reconciler, interval });
     },
   });

@@ -7,7 +7,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
-import { type Clock, waitUntil } from '../../lib/clock.ts';
+import { waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
@@ -45,7 +45,6 @@ export interface MembersOptions extends RoleGivingOptions {
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
   readonly keystone: Pick<KeystoneNames, 'scopes'> | undefined;
-  readonly clock: Clock;
 }
 
 /** How a change of members is made. */

@@ -84,11 +84,11 @@ export function createConfiguredPortal(
   if (portal === undefined) return undefined;
   const { keystone } = authentication;
   const { kubernetes, signInLimits } = portal;
+  const { trustedProxies, limiter, responseMemory } = stages;
   return createPortal({
     ...runtime,
     publicURL: portal.publicURL,
-    ...{ trustedProxies: stages.trustedProxies, limiter: stages.limiter },
-    ...{ responseMemory: stages.responseMemory, observer: state.observer },
+    ...{ trustedProxies, limiter, responseMemory, observer: state.observer },
     cluster: {
       name: kubernetes.name,
       server: kubernetes.server,

@@ -108,7 +108,8 @@ async function refuse(
   const problem = problemOf(error, request);
   const session = isAtOwnHost(request, context) ? await currentSession(request, context) : undefined;
   const content = problemPage(problem, context.cluster.server, navigationOf(session, request, context));
-  return page(problem.status, content, problem.headers, refusalBy(error, request.observed.auditID));
+  const refusal = refusalBy(error, request.observed.auditID);
+  return { ...page(problem.status, content, problem.headers), refusal };
 }
 
 function showIcon(): PortalResponse {

@@ -43,7 +43,7 @@ export class PortalProblem extends Error {
 }
 
 const SIGN_IN_AGAIN = { label: 'Sign in again', target: '/login' } as const;
-const TRY_AGAIN = { label: 'Try again' } as const;
+const TRY_AGAIN = 'Try again';
 const START = { label: 'Go to the start page', target: '/' } as const;
 
 function problem(
@@ -134,7 +134,10 @@ export function tooManyForms(
   target: string,
   fields: URLSearchParams,
 ): PortalProblem {
-  return new PortalProblem({ ...problemOf(error, request), action: { ...TRY_AGAIN, target, fields } }, error);
+  return new PortalProblem(
+    { ...problemOf(error, request), action: { label: TRY_AGAIN, target, fields } },
+    error,
+  );
 }
 
 /** Keystone does not exchange the token, or the browser stores none that can be exchanged. */
@@ -174,22 +177,16 @@ export function problemOf(error: unknown, { observed, method, exchange }: Portal
   // A 401 requires a `WWW-Authenticate` challenge (RFC 9110 §15.5.2); a form has none.
   const status = http === 401 ? 403 : http;
   const isPage = http === 429 && method !== 'POST';
-  const action = isPage ? { ...TRY_AGAIN, target: exchange.target } : SIGN_IN_AGAIN;
-  const headers = retryAfter(error, auditID);
+  const action = isPage ? { label: TRY_AGAIN, target: exchange.target } : SIGN_IN_AGAIN;
+  // After what time there is room again.
+  const headers = http === 429 ? toStatus(error, auditID).headers : [];
   return { status, ...textFor(http), quote: error.message, action, headers };
-}
-
-/** Says after what time there is room again. */
-export function retryAfter(error: StatusError, id: string): readonly HeaderField[] {
-  return error.http === 429 ? toStatus(error, id).headers : [];
 }
 
 /** What the observers learn of the error. */
 export function refusalBy(error: unknown, id: string): Refusal {
-  const reason = error instanceof PortalProblem ? error.refusal : error;
-  return reason === undefined && error instanceof PortalProblem
-    ? { message: error.message }
-    : refusalOf(reason, toStatus(reason, id));
+  if (!(error instanceof PortalProblem)) return refusalOf(error, toStatus(error, id));
+  return error.refusal === undefined ? { message: error.message } : refusalBy(error.refusal, id);
 }
 
 function textFor(status: number): Pick<Problem, 'title' | 'text'> {

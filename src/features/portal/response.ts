@@ -5,7 +5,6 @@
  */
 
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
-import type { Refusal } from '../../proxy/delivery.ts';
 import type { SessionResponse } from '../../proxy/session-request.ts';
 import { STYLE_HASH } from './assets.ts';
 import type { Html } from './html.ts';
@@ -35,18 +34,11 @@ const SECURITY_HEADERS: HeaderList = [
   ['Cache-Control', 'no-store'],
 ];
 
-/** @param refusal what the observers learn if the page refuses something */
-export function page(
-  status: number,
-  content: Html,
-  headers: readonly HeaderField[] = [],
-  refusal?: Refusal,
-): PortalResponse {
+export function page(status: number, content: Html, headers: readonly HeaderField[] = []): PortalResponse {
   return {
     status,
     headers: [['Content-Type', 'text/html; charset=utf-8'], ...headers],
     body: content.text,
-    ...(refusal && { refusal }),
   };
 }
 

@@ -3,6 +3,7 @@
  * page, so that a reload repeats nothing; a form that is refused is shown again with what was entered.
  */
 import { StatusError } from '../../errors/status-error.ts';
+import { ownValue } from '../../lib/json-object.ts';
 import type { RequestOrigin } from '../../proxy/as-identity.ts';
 import { asSession, type OwnRequest, setUser } from '../../proxy/session-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -15,7 +16,7 @@ import { navigationOf } from './navigation.ts';
 import { layout } from './pages/layout.ts';
 import { type Forms, outcome } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
-import { notFound, refusalBy, retryAfter, staleForm, tooManyForms } from './problem.ts';
+import { notFound, problemOf, refusalBy, staleForm, tooManyForms } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { currentSession, userOf } from './session.ts';
@@ -151,8 +152,7 @@ ${main}`,
     const { form, session } = await readOwnForm(request, context, path);
     if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
-    const action = form.get('do') ?? '';
-    const asked = Object.hasOwn(actions, action) ? actions[action]?.(form, request.query) : undefined;
+    const asked = ownValue(actions, form.get('do') ?? '')?.(form, request.query);
     await admitForm(visit, asked ?? standsFor(request.query), form);
     try {
       if (asked === undefined) throw mistake('This form is not known here.');
@@ -162,8 +162,8 @@ ${main}`,
       if (!(error instanceof StatusError)) throw error;
       const refused = { ...visit, flash: undefined, entered: form, refusal: error };
       const { auditID } = request.observed;
-      const status = error.http === 401 ? 403 : error.http;
-      return page(status, await render(refused), retryAfter(error, auditID), refusalBy(error, auditID));
+      const { status, headers: wait } = problemOf(error, request);
+      return { ...page(status, await render(refused), wait), refusal: refusalBy(error, auditID) };
     }
   };
   return [path, { GET, POST }];

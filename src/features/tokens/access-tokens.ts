@@ -247,11 +247,7 @@ async function deleteToken(
  *
  * @param latest the latest end, in milliseconds since the epoch
  */
-function endingSecrets(
-  { secrets }: StoredTokenSpec,
-  now: number,
-  latest: number,
-): StoredTokenSpec['secrets'] {
+function endingSecrets({ secrets }: StoredTokenSpec, now: number, latest: number) {
   const ending = secrets.flatMap(({ digest, until }) => {
     const end = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
     return now < end ? [{ digest, until: timestamp(Math.min(end, latest)) }] : [];

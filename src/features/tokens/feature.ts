@@ -96,14 +96,16 @@ export function createTokens(
   });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const namespacesOf = createTenantNamespaces(access);
   const tokens = createAccessTokens({
     ...{ ...checks, random, place, mode },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
   });
   return {
     tokens,
-    authenticator: createTokenAuthenticator({ ...checks, mode, informer, used, namespacesOf }),
+    authenticator: createTokenAuthenticator({
+      ...{ ...checks, mode, informer, used },
+      namespacesOf: createTenantNamespaces(access),
+    }),
     feature: {
       authorizers: [
         createScopeAuthorizer({

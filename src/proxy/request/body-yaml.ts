@@ -6,8 +6,8 @@ import { isScalar, parseDocument, visit } from 'yaml';
 import { isExactNumber } from '../../lib/strict-json.ts';
 
 /**
- * YAML takes some five microseconds a byte to parse, what is none up to ten, and a tenant's users may send as
- * much as they like.
+ * The parser takes some five microseconds a byte, and up to ten if the text is no YAML, and a tenant's users
+ * may send as much as they like.
  */
 export const MAX_YAML_BYTES = 8 * 1024;
 

@@ -42,6 +42,7 @@ export class InactivityTimer extends TimeoutEntry {
 
   stop(): void {
     this.unlink();
+    this.#timeouts.stopIfEmpty();
   }
 
   check(now: number): number {

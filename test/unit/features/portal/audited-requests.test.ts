@@ -119,7 +119,7 @@ t.test('signing in and out, redirects, and the files of the pages are in the aud
 });
 
 t.test(
-  'what is refused is in the audit log, with the user of the session if the browser sent one',
+  'what is refused is in the audit log, and a form with the user of the session if the browser sent one',
   async (t) => {
     const { portal, browser, session } = await signedIn();
     const elsewhere = { origin: 'https://evil.example' };

@@ -116,7 +116,9 @@ t.test('in arktos mode no user is mapped to a bare name, which contains no tenan
   const arktos = { ...configuration, tenancy: { ...configuration.tenancy, mode: 'arktos' } } as const;
   const problems = (mapping: string) =>
     checkWebhookFiles(arktos, () => Buffer.from(`role-mappings: [{ keystone-role: r, ${mapping} }]`));
-  t.match(problems('username: u'), [{ message: /expected no username/, elsewhere: { path: 'role-mappings' } }]);
+  t.match(problems('username: u'), [
+    { message: /expected no username/, elsewhere: { path: 'role-mappings' } },
+  ]);
   t.same(problems('groups: [g]'), []);
 });
 
