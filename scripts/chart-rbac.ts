@@ -7,10 +7,10 @@ import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
 import { OWN_EXTRA_KEYS, RIGHTS } from '../src/cli/rbac-manifests.ts';
 import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
 import { policyReadRights } from '../src/features/cross-tenant/rights.ts';
-import { MEMBERS_RULES } from '../src/features/members/rights.ts';
+import { membersRules } from '../src/features/members/rights.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/features/publishing/rights.ts';
 import { quotaRules } from '../src/features/quota/rights.ts';
-import { TOKEN_RULES } from '../src/features/tokens/rights.ts';
+import { tokenRules } from '../src/features/tokens/rights.ts';
 import type { PolicyRule } from '../src/kubernetes/kubernetes-object.ts';
 import {
   TENANT_KINDS,
@@ -74,7 +74,9 @@ export function chartRBAC(): string {
       provisionerRules({ ...provisioning, projectQuotas: true }),
     ),
     /** In addition, for sections that need the same whatever they say. */
-    sections: { members: MEMBERS_RULES, tokens: TOKEN_RULES },
+    sections: Object.fromEntries(
+      MODES.map((mode) => [mode, { members: membersRules(mode), tokens: tokenRules(mode) }]),
+    ),
     publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */
     publishedKinds: rulesBeyond(

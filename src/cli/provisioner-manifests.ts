@@ -5,10 +5,10 @@
 
 import { type ProvisioningNeeds, provisioningRules } from '../features/bindings/rights.ts';
 import { policyWriteRules } from '../features/cross-tenant/rights.ts';
-import { MEMBERS_RULES } from '../features/members/rights.ts';
+import { membersRules } from '../features/members/rights.ts';
 import { type PublishingNeeds, publishingRules } from '../features/publishing/rights.ts';
 import { quotaRules } from '../features/quota/rights.ts';
-import { TOKEN_RULES } from '../features/tokens/rights.ts';
+import { tokenRules } from '../features/tokens/rights.ts';
 import type { PolicyRule, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import {
   boundClusterRole,
@@ -47,8 +47,8 @@ export function provisionerRules({
     ...(grantable ? policyWriteRules(grantable) : []),
     ...(publishing ? publishingRules(needs.mode, publishing) : []),
     ...(countedKinds ? quotaRules(countedKinds) : []),
-    ...(tokens ? TOKEN_RULES : []),
-    ...(members ? MEMBERS_RULES : []),
+    ...(tokens ? tokenRules(needs.mode) : []),
+    ...(members ? membersRules(needs.mode) : []),
   ]);
 }
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
 import { type Owners, ownerKey, signInOf } from '../identity/owners.ts';
 import type { Place, ResourceKind } from '../kubernetes/kubernetes-object.ts';
-import type { Objects } from '../kubernetes/objects.ts';
+import { deleteExactly, type Objects } from '../kubernetes/objects.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import { timestamp } from '../lib/go-time.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -171,8 +171,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
       const at = endedAt(known, clock.now());
       if (at === undefined || clock.now() - at < LISTED_FOR) continue;
       if (signal.aborted) return;
-      const object = await objects.get(kind, place, known.id, signal);
-      if (object?.metadata.uid === known.uid) await objects.delete(kind, place, object, signal);
+      await deleteExactly(objects, kind, place, known, signal);
     }
   }
 

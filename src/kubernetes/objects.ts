@@ -190,6 +190,18 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
   };
 }
 
+/** Deletes the object as it was read: not another one of its name. */
+export async function deleteExactly(
+  objects: Pick<Objects, 'get' | 'delete'>,
+  kind: ResourceKind,
+  place: Place,
+  { id, uid }: { readonly id: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const object = await objects.get(kind, place, id, signal);
+  if (object?.metadata.uid === uid) await objects.delete(kind, place, object, signal);
+}
+
 function parse(value: unknown, kind: ResourceKind, itemKind?: string): StoredObject {
   try {
     return storedObject(value, kind, itemKind);

@@ -63,7 +63,8 @@ export type InformerName =
   | 'resource-quotas'
   | 'teams'
   | 'tokens'
-  | 'invitations';
+  | 'invitations'
+  | 'tenants';
 /** Why an informer listed its resource; `docs/reference/metrics.md` explains each. */
 export const INFORMER_LIST_REASONS = [
   'start',

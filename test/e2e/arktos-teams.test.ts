@@ -7,7 +7,8 @@ import t from 'tap';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveTestbed } from '../support/stonegate.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { posted } from '../support/token-client.ts';
 import { startTokenStandIn } from '../support/token-standin.ts';
 
 const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
@@ -93,4 +94,52 @@ t.test('a team gives its members rights in its own tenant alone', async (t) => {
     );
   t.equal((await stonegate.ask(alice, `${TEAMS}/web`, { method: 'DELETE' })).status, 200);
   await eventually(async () => (await pods(carol)) === 403);
+});
+
+t.test('a tenant made anew under the name of a deleted one inherits no token and no team', async (t) => {
+  const parts: Testbed[] = [];
+  const stonegate = await startTokenStandIn(t, {
+    configuration: { access: { index: true }, members: {} },
+    async prepare(testbed) {
+      parts.push(testbed);
+    },
+  });
+  const [testbed] = parts;
+  if (testbed === undefined) throw new Error('nothing was prepared');
+  const { cluster, seed } = testbed.apiServer;
+  const stored = () =>
+    ['accesstokens', 'teams'].flatMap((resource) => cluster.store.list({ tenant: 'system', resource }));
+  const alice = stonegate.keystoneToken('alice');
+  const groups = async () => {
+    const { body } = await stonegate.ask(alice, '/apis/stonegate.dev/v1alpha1/selfidentity');
+    return JSON.parse(body).status.user.groups;
+  };
+
+  const { secret } = await stonegate.make(alice, 'tenant/read');
+  const team = { metadata: { name: 'web' }, spec: { members: ['alice'] } };
+  const made = posted({ apiVersion: 'stonegate.dev/v1alpha1', kind: 'Team', ...team });
+  t.equal((await stonegate.ask(alice, TEAMS, made)).status, 201);
+  t.equal((await stonegate.ask(secret, '/api/v1/namespaces/default/pods')).status, 200);
+  await eventually(async () => (await groups()).includes(GROUP));
+
+  const roles = ['clusterroles', 'clusterrolebindings'].flatMap((resource) =>
+    cluster.store.list({ tenant: 'acme', resource }),
+  );
+  cluster.remove({ tenant: '', group: '', resource: 'tenants', namespace: '', name: 'acme' });
+  seed.tenant('acme');
+  for (const { location, object } of roles) cluster.store.put(location, object);
+  await eventually(
+    async () => (await stonegate.ask(secret, '/api/v1/namespaces/default/pods')).status === 401,
+  );
+  t.notOk((await groups()).includes(GROUP));
+  t.equal((await stonegate.ask(alice, `${TEAMS}/web`)).status, 404);
+  await eventually(() => stored().length === 0);
+
+  const next = await stonegate.make(alice, 'tenant/read');
+  await eventually(
+    async () => (await stonegate.ask(next.secret, '/api/v1/namespaces/default/pods')).status === 200,
+  );
+  t.equal((await stonegate.ask(alice, TEAMS, made)).status, 201);
+  await eventually(async () => (await groups()).includes(GROUP));
+  t.equal(stored().length, 2);
 });

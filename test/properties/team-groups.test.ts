@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { TeamIndex } from '../../src/features/members/team-index.ts';
 import { readTeam } from '../../src/features/members/team-v1alpha1.ts';
+import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
 import { storableObjects } from '../../src/kubernetes/informer-store.ts';
 
 const TENANTS = ['acme', 'globex'];
@@ -42,7 +43,7 @@ const event = fc.oneof(
 t.test('the groups of a user are those of the teams that name the user', async () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
-      const index = new TeamIndex();
+      const index = new TeamIndex(WITHOUT_TENANT_UIDS);
       /** What the API server has: `tenant.name` → members. */
       const teams = new Map<string, readonly string[]>();
       const set = (tenant: string, name: string, users: readonly string[]) =>

@@ -4,6 +4,7 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { readInvitation } from '../../src/features/members/invitation-store.ts';
 import type { Target } from '../../src/features/members/invitation-v1alpha1.ts';
 import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
+import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createRateLimiter } from '../../src/limits/rate-limiter.ts';
@@ -76,6 +77,7 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
     return createInvitations({
       ...{ clock, owners, describe, random: systemRandom, place: PLACE },
       store: { values: world.stored },
+      tenants: WITHOUT_TENANT_UIDS,
       objectsOf: () => ({
         get: (...args) => turn().then(() => objects.get(...args)),
         create: (...args) => turn().then(() => objects.create(...args)),

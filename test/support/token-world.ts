@@ -4,6 +4,7 @@
  */
 
 import { StatusError } from '../../src/errors/status-error.ts';
+import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
 import { createAccessTokens } from '../../src/features/tokens/access-tokens.ts';
 import { createTokenScope } from '../../src/features/tokens/scope.ts';
 import { createTokenAuthenticator } from '../../src/features/tokens/token-authenticator.ts';
@@ -93,7 +94,7 @@ export function createTokenWorld() {
   function createReplica() {
     /** When the last news from the API server arrived. */
     const news = { failingSince: undefined, provenAt: Number.POSITIVE_INFINITY };
-    const store = new TokenStore({ clock, onEnded: () => {} });
+    const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
     const upkeep = () =>
       createTokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
     const owners = () =>
@@ -123,7 +124,7 @@ export function createTokenWorld() {
           used: (token) => used(token),
         }),
         tokens: createAccessTokens({
-          ...{ ...checks, place: PLACE, mode, random: systemRandom },
+          ...{ ...checks, place: PLACE, mode, random: systemRandom, tenants: WITHOUT_TENANT_UIDS },
           objectsOf: () => objects,
         }),
       };

@@ -17,8 +17,10 @@ import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { deleteFormerObjects } from '../former-objects.ts';
 import { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
+import { createTenantUIDs } from '../tenant-uids.ts';
 import { createKeystoneNames } from '../who-can/feature.ts';
 import { invitationResources } from './handle-invitations.ts';
 import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
@@ -37,7 +39,7 @@ import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { createMembersService, type MembersService } from './members-service.ts';
 import { createMemberships } from './memberships.ts';
 import { createPeopleSearch } from './search-people.ts';
-import { OWN_TEAMS } from './team-v1alpha1.ts';
+import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
 import { createTeams, type TeamSource } from './teams.ts';
 
 export type { Invitations, MembersService, TeamSource };
@@ -86,14 +88,19 @@ export function createMembers(
   }
   const { mode, ownBodies, asIdentity } = parts;
   const place = operatorPlace(section, tenancy);
+  const tenants = createTenantUIDs(build);
   const teams = createTeamSource(
     createTeams({
-      ...{ ...parts, ...memberships, teamMembers: section.teamMembers, place },
+      ...{ ...parts, ...memberships, teamMembers: section.teamMembers, place, tenants },
       objectsOf: (account) => createObjects(upstream, account),
     }),
     parts,
   );
 
+  deleteFormerObjects(build, [memberships, upstream], {
+    ...{ kind: TEAMS, place, tenants, objects: createObjects(upstream, STONEGATE_ACCOUNT) },
+    values: () => memberships.index.values(),
+  });
   const directory = keystone?.client.directory;
   const { groupsOf, index } = memberships;
   const options = {
@@ -153,17 +160,23 @@ function createInvitationService(
   const { portal } = loaded.configuration;
   const known = knownInvitations(build, upstream, collectionPath(STORED_INVITATIONS, place));
   const { store, rate } = known;
+  const tenants = createTenantUIDs(build);
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
   const endedAt = (invitation: Invitation, now: number) => endOf(invitation, now)?.at;
   const upkeep = new OwnerUpkeep({
     ...runtime,
-    ...{ kind: STORED_INVITATIONS, store, endedAt, place, owners },
-    objects: createObjects(upstream, STONEGATE_ACCOUNT),
+    ...{ kind: STORED_INVITATIONS, store, endedAt, place, owners, objects },
     identityOf: ({ identity }) => identity,
   });
   if (!explains) generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
+  deleteFormerObjects(build, [known, upstream], {
+    ...{ kind: STORED_INVITATIONS, place, tenants, objects },
+    values: store.values,
+  });
   const invitations = createInvitations({
     ...runtime,
-    ...{ store, place, owners, rate },
+    ...{ place, owners, rate, tenants },
+    store: { values: () => [...store.values()].filter((each) => !tenants.isFormer(each)) },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
     describe: (identity) => kubernetesIdentity(identity, mode),
     targets: createInvitationTargets({ ...runtime, mode, requests, access, teams }),

@@ -12,6 +12,7 @@ import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
 import type { OwnedObjects } from '../owner-upkeep.ts';
+import { ownershipOf, type TenantOwned } from '../tenant-uids.ts';
 import {
   type StoredInvitationSpec,
   storedInvitationSchema,
@@ -20,7 +21,9 @@ import {
 } from './invitation-v1alpha1.ts';
 
 /** All times are in milliseconds since the epoch. */
-export interface Invitation extends Pick<StoredInvitationSpec, 'tenant' | 'inviter' | 'email' | 'digest'> {
+export interface Invitation
+  extends TenantOwned,
+    Pick<StoredInvitationSpec, 'tenant' | 'inviter' | 'email' | 'digest'> {
   readonly id: string;
   readonly uid: string;
   readonly identity: Identity;
@@ -48,6 +51,7 @@ export function readInvitation(value: unknown): Invitation | undefined {
   return {
     ...{ id: name, uid, tenant, inviter, digest, target, identity, expiresAt, invitedAt, signedInAt, ended },
     ...(email !== undefined && { email }),
+    ...ownershipOf(value),
     ownerKey: ownerKey(identity, tenant),
   };
 }

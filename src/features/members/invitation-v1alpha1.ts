@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
 import { flag, text } from '../../kubernetes/kubernetes-schema.ts';
+import { timestamp } from '../../lib/go-time.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
@@ -96,6 +97,17 @@ const offerSchema = z.object({
 
 /** The invited user sees this. */
 export type Offer = Output<typeof offerSchema>;
+
+export function offerOf(
+  {
+    target,
+    inviter,
+    expiresAt,
+  }: { readonly target: Target; readonly inviter: string; readonly expiresAt: number },
+  accepted: boolean,
+): Offer {
+  return { ...target, inviter, accepted, expirationTimestamp: timestamp(expiresAt) };
+}
 
 export const OWN_ACCEPTANCES: OwnResource = {
   name: 'invitationacceptances',

@@ -20,11 +20,13 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { TenantUIDs } from '../tenant-uids.ts';
 import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } from './invitation-store.ts';
 import {
   type InvitationSpec,
   type Offer,
   OWN_INVITATIONS,
+  offerOf,
   type ShownInvitation,
   STORED_INVITATIONS,
   type StoredInvitationSpec,
@@ -71,6 +73,7 @@ export interface InvitationsOptions {
   readonly linkTo: (secret: string) => string;
   readonly clock: Clock;
   readonly random: Pick<Random, 'bytes'>;
+  readonly tenants: Pick<TenantUIDs, 'isFormer' | 'labelsFor'>;
 }
 
 export type Invitations = ReturnType<typeof createInvitations>;
@@ -82,7 +85,8 @@ const UNINTERRUPTED = new AbortController().signal;
 
 /** The functions throw a StatusError also for what the API server does not answer. */
 export function createInvitations(options: InvitationsOptions) {
-  const { store, objectsOf, place, owners, describe, targets, rate, linkTo, clock, random } = options;
+  const { store, objectsOf, place, owners, describe, targets, rate, linkTo, clock, random, tenants } =
+    options;
 
   function shown(invitation: Invitation, link?: string): ShownInvitation {
     const { id, uid, target, email, inviter, invitedAt, expiresAt } = invitation;
@@ -103,7 +107,8 @@ export function createInvitations(options: InvitationsOptions) {
   async function read(tenant: TenantName, id: string, signal: AbortSignal) {
     const object = await objectsOf(tenant).get(STORED_INVITATIONS, place, id, signal);
     const invitation = readInvitation(object);
-    return object && invitation && { object, invitation };
+    if (object === undefined || invitation === undefined || tenants.isFormer(invitation)) return undefined;
+    return { object, invitation };
   }
 
   /** Ends it unless another request has changed it. */
@@ -206,9 +211,10 @@ export function createInvitations(options: InvitationsOptions) {
         invited: timestamp(now),
         expires: timestamp(Math.min(now + LIFETIME, latestEnd(identity), countsUntil)),
       };
-      const metadata = { name: id };
+      const objects = objectsOf(tenant);
+      const metadata = { name: id, labels: await tenants.labelsFor(tenant, objects, request.signal) };
       const object = { apiVersion: TENANCY_API_VERSION, kind: 'Invitation', metadata, spec: stored };
-      const outcome = await objectsOf(tenant).create(STORED_INVITATIONS, place, object, request.signal);
+      const outcome = await objects.create(STORED_INVITATIONS, place, object, request.signal);
       const invitation = readInvitation({ ...object, metadata: { ...metadata, uid: id } });
       // An id has 41 bits of chance.
       if (outcome === 'exists' || invitation === undefined)
@@ -292,8 +298,4 @@ function noInvitation(): StatusError {
     'NotFound',
     'there is no such invitation for you: it was used or withdrawn, has expired, is for another user, or never was',
   );
-}
-
-function offerOf({ target, inviter, expiresAt }: Invitation, accepted: boolean): Offer {
-  return { ...target, inviter, accepted, expirationTimestamp: timestamp(expiresAt) };
 }

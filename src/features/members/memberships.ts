@@ -11,6 +11,7 @@ import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
+import { createTenantUIDs, type TenantUIDs } from '../tenant-uids.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
 import { readTeam, TEAMS } from './team-v1alpha1.ts';
 
@@ -28,13 +29,14 @@ export interface Memberships {
 const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', INFORMS);
 
 export interface MembershipsOptions extends InformerRuntime {
+  readonly tenants: Pick<TenantUIDs, 'isFormer' | 'stateOf'>;
   readonly upstream: InformerUpstream;
   /** The path of the list of stored teams. */
   readonly path: string;
 }
 
-export function openMemberships({ upstream, path, ...runtime }: MembershipsOptions): Memberships {
-  const index = new TeamIndex();
+export function openMemberships({ upstream, path, tenants, ...runtime }: MembershipsOptions): Memberships {
+  const index = new TeamIndex(tenants);
   const informers = new Informers({ ...runtime, name: 'teams', upstream });
   const informer = informers.add({ path, read: storableObjects(readTeam), store: index });
   const isCurrent = () =>
@@ -53,9 +55,10 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
   const { members, tenancy } = loaded.configuration;
   if (members === undefined || upstream === undefined) return undefined;
   const place = operatorPlace(members, tenancy);
+  const tenants = createTenantUIDs(build);
   return createComponentWithInformers(build, MEMBERSHIPS, upstream, {
     fingerprint: [place],
-    create: () => openMemberships({ ...runtime, upstream, path: collectionPath(TEAMS, place) }),
+    create: () => openMemberships({ ...runtime, upstream, tenants, path: collectionPath(TEAMS, place) }),
   });
 }
 

@@ -5,8 +5,10 @@
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
 import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
+import { tenantUIDRules } from '../tenant-uid-rights.ts';
 
-export const MEMBERS_RULES: readonly PolicyRule[] = [
+export const membersRules = (mode: 'arktos' | 'shared'): readonly PolicyRule[] => [
   rule(TENANCY_GROUP, ['invitations', 'teams'], ['get', 'list', 'watch', 'create', 'update', 'delete']),
   rule(TENANCY_GROUP, ['invitations/status'], ['patch']),
+  ...tenantUIDRules(mode),
 ];

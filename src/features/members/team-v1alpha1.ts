@@ -11,6 +11,8 @@ import { TEAM_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { StoredForTenant } from '../former-objects.ts';
+import { ownershipOf } from '../tenant-uids.ts';
 
 /** Longer than any name that a source gives. */
 const NAME_LENGTH = 1_024;
@@ -70,6 +72,7 @@ const metadataSchema = z.object({
   uid: z.string(),
   resourceVersion: z.string(),
   creationTimestamp: z.string(),
+  labels: z.record(z.string(), z.string()).exactOptional(),
 });
 
 const storedSchema = z
@@ -92,17 +95,25 @@ export function revisionOf({ metadata }: Team): number {
   return Number(metadata.resourceVersion);
 }
 
+export function storedForTenant(team: Team): StoredForTenant {
+  const { metadata, spec } = team;
+  return { ...ownershipOf(team), tenant: spec.tenant, id: metadata.name, uid: metadata.uid };
+}
+
 export function groupOf({ tenant, name }: Pick<Team['spec'], 'tenant' | 'name'>): string {
   return `${TEAM_GROUP_PREFIX}${tenant}:${name}`;
 }
 
 /** A team as the users of its tenant see it, without kind and version. */
 export interface ShownTeam {
-  readonly metadata: Team['metadata'];
+  readonly metadata: Omit<Team['metadata'], 'labels'>;
   readonly spec: Omit<Team['spec'], 'tenant' | 'name'>;
   readonly status: { readonly group: string };
 }
 
-export function shownTeam({ metadata, spec: { tenant, name, ...spec } }: Team): ShownTeam {
+export function shownTeam({
+  metadata: { labels: _, ...metadata },
+  spec: { tenant, name, ...spec },
+}: Team): ShownTeam {
   return { metadata: { ...metadata, name }, spec, status: { group: groupOf({ tenant, name }) } };
 }

@@ -20,6 +20,7 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { TenantUIDs } from '../tenant-uids.ts';
 import { assertMayHaveMembers } from './give-role.ts';
 import type { TeamIndex } from './team-index.ts';
 import {
@@ -28,6 +29,7 @@ import {
   revisionOf,
   type ShownTeam,
   shownTeam,
+  storedForTenant,
   storedName,
   TEAMS,
   type Team,
@@ -51,6 +53,7 @@ export interface TeamsOptions {
   readonly isCurrent: () => boolean;
   /** The most members, and managers, of one team. */
   readonly teamMembers: number;
+  readonly tenants: Pick<TenantUIDs, 'isFormer' | 'labelsFor'>;
   readonly clock: Clock;
 }
 
@@ -83,7 +86,7 @@ export interface TeamSource {
 
 /** Every function throws a StatusError: NotFound, AccessDenied, and what reviews and writes throw. */
 export function createTeams(options: TeamsOptions) {
-  const { mode, reviewer, objectsOf, place, index, isCurrent, teamMembers, clock } = options;
+  const { mode, reviewer, objectsOf, place, index, isCurrent, teamMembers, tenants, clock } = options;
 
   function may(caller: TeamCaller, verb: string, name = ''): Promise<boolean> {
     const { home: tenant, signal } = caller;
@@ -105,7 +108,8 @@ export function createTeams(options: TeamsOptions) {
     const { tenant, user, account, signal } = caller;
     const object = await objectsOf(account).get(TEAMS, place, storedName(tenant, name), signal);
     const team = readTeam(object);
-    if (object === undefined || team?.spec.tenant !== tenant) throw ownObjectNotFound(name, OWN_TEAMS);
+    const isPresent = team?.spec.tenant === tenant && !tenants.isFormer(storedForTenant(team));
+    if (object === undefined || !isPresent) throw ownObjectNotFound(name, OWN_TEAMS);
     if (isEntitled(team, user.username) || (await may(caller, verb, name))) return { team, object };
     // Members and managers know that the team exists.
     throw concerns(team, user.username) ? refused(caller, verb, name) : ownObjectNotFound(name, OWN_TEAMS);
@@ -203,11 +207,14 @@ export function createTeams(options: TeamsOptions) {
       const teams = index.teamsOf(tenant);
       if (teams.length >= MAX_TEAMS)
         throw refused(caller, 'create', '', `the tenant has ${MAX_TEAMS} teams, the most that it may have`);
-      const metadata = { name: storedName(tenant, name), ...place };
       const spec = completeSpec(caller, change);
-      const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
-      if (!isDryRun)
-        return written(caller, name, await objectsOf(account).create(TEAMS, place, team, signal));
+      if (!isDryRun) {
+        const objects = objectsOf(account);
+        const labels = await tenants.labelsFor(tenant, objects, signal);
+        const metadata = { name: storedName(tenant, name), ...place, labels };
+        const team = { apiVersion: TENANCY_API_VERSION, kind: 'Team', metadata, spec };
+        return written(caller, name, await objects.create(TEAMS, place, team, signal));
+      }
       if (teams.some((other) => other.spec.name === name)) throw conflict('AlreadyExists', name);
       return shownTeam({ metadata: { name, uid: '', resourceVersion: '', creationTimestamp: '' }, spec });
     },

@@ -7,7 +7,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
-import type { Objects } from '../../kubernetes/objects.ts';
+import { deleteExactly, type Objects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { humanDuration, timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
@@ -17,6 +17,7 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
+import type { TenantUIDs } from '../tenant-uids.ts';
 import {
   type AccessTokenSpec,
   OWN_ACCESS_TOKENS,
@@ -38,6 +39,7 @@ export interface AccessTokensOptions extends TokenCheckOptions {
   readonly owners: Owners;
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'userOf'>;
   readonly random: Pick<Random, 'bytes'>;
+  readonly tenants: Pick<TenantUIDs, 'labelsFor'>;
 }
 
 /** Tokens of one user that have not ended. */
@@ -54,7 +56,7 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 /** The functions that write also throw a StatusError for what the API server refuses. */
 export function createAccessTokens(options: AccessTokensOptions) {
-  const { store, objectsOf, place, owners, mode, random, clock, lifetimes } = options;
+  const { store, objectsOf, place, owners, mode, random, tenants, clock, lifetimes } = options;
   /** Tokens that are being made, and that may not be in the store yet, by id. */
   const made = new Map<string, { readonly owner: string; readonly until: number }>();
 
@@ -144,7 +146,8 @@ export function createAccessTokens(options: AccessTokensOptions) {
     made.set(id, { owner, until: now + ARRIVAL });
     const ended = all.filter((one) => !live.includes(one));
     ended.sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0));
-    for (const { token } of ended.slice(MAX_ENDED)) await deleteToken(objects, place, token, signal);
+    for (const { token } of ended.slice(MAX_ENDED))
+      await deleteExactly(objects, STORED_TOKENS, place, token, signal);
   }
 
   return {
@@ -168,6 +171,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
       const { id, text, digest } = newSecret('sgt_', random);
       await makeRoom(identity, id, now, signal);
       const { expirationSeconds: _, ...given } = spec;
+      const objects = objectsOf(tenant);
       const stored: StoredTokenSpec = {
         ...given,
         tenant,
@@ -182,10 +186,10 @@ export function createAccessTokens(options: AccessTokensOptions) {
       const object = {
         apiVersion: TENANCY_API_VERSION,
         kind: 'AccessToken',
-        metadata: { name: id },
+        metadata: { name: id, labels: await tenants.labelsFor(tenant, objects, signal) },
         spec: stored,
       };
-      const token = readStored(await objectsOf(tenant).create(STORED_TOKENS, place, object, signal));
+      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
       // With 41 random bits, an id is hardly ever taken.
       if (token === undefined)
         throw new StatusError('InternalError', 'the access token could not be made: try again');
@@ -229,17 +233,6 @@ export function createAccessTokens(options: AccessTokensOptions) {
       );
     },
   };
-}
-
-/** Deletes the object as it was read: not another one of its name. */
-async function deleteToken(
-  objects: Objects,
-  place: Place,
-  { id, uid }: AccessToken,
-  signal: AbortSignal,
-): Promise<void> {
-  const object = await objects.get(STORED_TOKENS, place, id, signal);
-  if (object?.metadata.uid === uid) await objects.delete(STORED_TOKENS, place, object, signal);
 }
 
 /**

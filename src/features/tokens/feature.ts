@@ -18,8 +18,10 @@ import { createTenantNamespaces } from '../../rbac/tenant-namespaces.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
+import { deleteFormerObjects } from '../former-objects.ts';
 import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
+import { createTenantUIDs } from '../tenant-uids.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 
@@ -76,6 +78,7 @@ export function createTokens(
   if (section === undefined || upstream === undefined) return undefined;
   const { clock, random } = runtime;
   const place = operatorPlace(section, tenancy);
+  const tenants = createTenantUIDs(build);
   const known = createComponentWithInformers(build, KNOWN_TOKENS, upstream, {
     fingerprint: [place],
     create() {
@@ -83,21 +86,23 @@ export function createTokens(
         for (const credential of streams.credentials)
           if (credential.accessToken === id) credential.end('dropped');
       };
-      const store = new TokenStore({ clock, onEnded });
+      const store = new TokenStore({ clock, onEnded, tenants });
       const informers = new Informers({ ...runtime, upstream, name: 'tokens' });
       const path = collectionPath(STORED_TOKENS, place);
       return { store, informers, informer: informers.add({ path, read: readToken, store }) };
     },
   });
   const { store, informer } = known;
-  const { upkeep, used } = createTokenUpkeep({
-    ...{ ...runtime, store, place, owners },
-    objects: createObjects(upstream, STONEGATE_ACCOUNT),
-  });
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
+  const { upkeep, used } = createTokenUpkeep({ ...runtime, store, place, owners, objects });
   if (!build.explains) build.generation.component(UPKEEP, { uses: [known, upstream], create: () => upkeep });
+  deleteFormerObjects(build, [known, upstream], {
+    ...{ kind: STORED_TOKENS, place, tenants, objects },
+    values: () => store.values(),
+  });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
   const tokens = createAccessTokens({
-    ...{ ...checks, random, place, mode },
+    ...{ ...checks, random, place, mode, tenants },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
   });
   return {

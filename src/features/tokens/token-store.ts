@@ -12,20 +12,19 @@ import { parseTimestamp } from '../../lib/go-time.ts';
 import { memoize, memoizeByReference } from '../../lib/memoize.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
+import { ownershipOf, type TenantOwned, type TenantUIDs } from '../tenant-uids.ts';
 import { type StoredTokenSpec, storedTokenSchema } from './access-token-v1alpha1.ts';
 
-export interface AccessToken {
+export interface AccessToken extends TenantOwned {
   readonly id: string;
   readonly uid: string;
   readonly revision: number;
-  /** Like all times below, it is in milliseconds since the epoch. */
-  readonly createdAt: number;
-  readonly tenant: string;
   /** The user name. */
   readonly owner: string;
   readonly ownerKey: string;
   /** As JSON; see `identityOf`. Tokens of one owner share the text. */
   readonly identityText: string;
+  /** Like all times, it is in milliseconds since the epoch. */
   readonly signedInAt: number;
   readonly description: string | undefined;
   readonly scopes: readonly string[];
@@ -41,6 +40,7 @@ export interface TokenStoreOptions {
   readonly clock: Clock;
   /** Called for each token that was revoked or deleted. */
   readonly onEnded: (id: string) => void;
+  readonly tenants: Pick<TenantUIDs, 'isFormer'>;
 }
 
 /** For how many milliseconds a request waits for a token that another replica may just have made. */
@@ -59,25 +59,27 @@ export class TokenStore implements InformerStore<ReadToken> {
   }
 
   get(id: string): AccessToken | undefined {
-    return this.#tokens.get(id);
+    const token = this.#tokens.get(id);
+    return token && this.#options.tenants.isFormer(token) ? undefined : token;
   }
 
+  /** All tokens, those that were made for deleted tenants too. */
   values(): Iterable<AccessToken> {
     return this.#tokens.values();
   }
 
   ofOwner(key: string): Iterable<AccessToken> {
-    return this.#byOwner.get(key) ?? [];
+    return [...(this.#byOwner.get(key) ?? [])].filter((token) => !this.#options.tenants.isFormer(token));
   }
 
   /** Waits for a token that is not known yet. @throws StatusError CredentialInvalid */
   async wait(id: string): Promise<AccessToken> {
     if (this.#waiting < MAX_WAITING) {
       this.#waiting += 1;
-      await waitUntil(() => this.#tokens.has(id), this.#options.clock, ARRIVAL_TIMEOUT);
+      await waitUntil(() => this.get(id) !== undefined, this.#options.clock, ARRIVAL_TIMEOUT);
       this.#waiting -= 1;
     }
-    const token = this.#tokens.get(id);
+    const token = this.get(id);
     if (token === undefined) throw unauthorized(`there is no access token ${id}`);
     return token;
   }
@@ -146,12 +148,12 @@ const shared = memoize((text) => text);
 
 /** @throws MalformedObject if the object has no name */
 export function readToken({ value }: ReceivedObject): ReadToken {
-  const { name, uid, resourceVersion, creationTimestamp } = metadataOf(value);
+  const { name, uid, resourceVersion } = metadataOf(value);
   if (typeof name !== 'string' || name === '') throw new MalformedObject('an access token has no name');
   const revision = readRevision(resourceVersion);
   const { data } = storedTokenSchema.safeParse(value);
-  const createdAt = typeof creationTimestamp === 'string' ? parseTimestamp(creationTimestamp) : undefined;
-  if (data === undefined || createdAt === undefined || typeof uid !== 'string') return { id: name, revision };
+  const { tenantUID, createdAt } = ownershipOf(value);
+  if (data === undefined || typeof uid !== 'string') return { id: name, revision };
   const { spec, status = {} } = data;
   const { tenant, owner, description, scopes, rules, revoked } = spec;
   const identityText = status.signIn?.identity ?? spec.identity;
@@ -163,6 +165,7 @@ export function readToken({ value }: ReceivedObject): ReadToken {
     uid,
     revision,
     createdAt,
+    tenantUID: tenantUID && shared(tenantUID),
     tenant: shared(tenant),
     owner,
     ownerKey: ownerKey(identity, tenant),

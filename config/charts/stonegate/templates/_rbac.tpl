@@ -140,7 +140,7 @@ with the conditions under which it is needed. Placeholders are replaced by the c
     {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" (list "list" "watch")) -}}
   {{- end -}}
 {{- end -}}
-{{- range $section, $more := $rbac.sections -}}
+{{- range $section, $more := get $rbac.sections $given.tenancy.mode -}}
   {{- if hasKey $given $section -}}{{- $rules = concat $rules $more -}}{{- end -}}
 {{- end -}}
 {{- if dig "quota" "keystoneLimits" dict $given -}}{{- $rules = concat $rules $rbac.quotaProvisioning -}}{{- end -}}

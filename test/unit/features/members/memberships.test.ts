@@ -1,6 +1,7 @@
 /** When a team begins to count for its members, and for how long. */
 import t from 'tap';
 import { openMemberships } from '../../../../src/features/members/memberships.ts';
+import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
@@ -26,6 +27,7 @@ t.test('a team counts from its event on, as long as its state is known', async (
   teams.listWith({ items: [team(['acme:bob'], 3)], revision: '10' });
   const memberships = openMemberships({
     ...{ upstream: teams.upstream, path: '/teams', clock, logger: silentLogger, telemetry: noTelemetry },
+    tenants: WITHOUT_TENANT_UIDS,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
   });
   const groups = (user: string) => memberships.groupsOf(acme, user);

@@ -4,6 +4,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { TeamIndex } from '../../../../src/features/members/team-index.ts';
 import { readTeam, TEAMS } from '../../../../src/features/members/team-v1alpha1.ts';
 import { createTeams, type GivenTeam, type TeamCaller } from '../../../../src/features/members/teams.ts';
+import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import { storableObjects } from '../../../../src/kubernetes/informer-store.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
@@ -24,7 +25,7 @@ function site(rights: readonly string[] = ['acme:alice *']) {
       return memory.create(kind, place, { ...object, metadata: { ...object.metadata, ...created } }, signal);
     },
   };
-  const index = new TeamIndex();
+  const index = new TeamIndex(WITHOUT_TENANT_UIDS);
   const read = storableObjects(readTeam);
   const follow = () => {
     const list = index.beginList();
@@ -37,6 +38,7 @@ function site(rights: readonly string[] = ['acme:alice *']) {
   });
   const teams = createTeams({
     ...{ mode, objectsOf: () => objects, index, place: PLACE, teamMembers: 3 },
+    tenants: WITHOUT_TENANT_UIDS,
     isCurrent: () => known.isCurrent,
     reviewer: {
       review: ({ username }, asked) =>

@@ -1,5 +1,6 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
 import t from 'tap';
+import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import { accessTokenSpecSchema } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
 import { createAccessTokens } from '../../../../src/features/tokens/access-tokens.ts';
 import { readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
@@ -29,13 +30,14 @@ const alice: Identity = {
 function setUp() {
   const clock = createFakeClock();
   const memory = createMemoryObjects();
-  const store = new TokenStore({ clock, onEnded: () => {} });
+  const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
     ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
   });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = createAccessTokens({
     ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
+    tenants: WITHOUT_TENANT_UIDS,
     mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
     objectsOf: () => ({
       ...memory,
