@@ -105,7 +105,9 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
       return parse(readJSONObject(response.body), kind);
     },
 
-    /** @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no object */
+    /**
+     * @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no object
+     */
     async getMetadata(
       kind: ResourceKind,
       place: Place,

@@ -40,7 +40,7 @@ export class ProgressTimeout extends TimeoutEntry {
     this.#queue.add(this);
   }
 
-  /** Stops it until the next start. The timer of the queue runs on, so that no request sets one of its own. */
+  /** Stops it until the next start. The timer of the queue runs on, so that no request sets one. */
   stop(): void {
     this.unlink();
   }

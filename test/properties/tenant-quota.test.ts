@@ -229,7 +229,7 @@ const count: readonly Step[] = [
 const resize = { do: 'resize', on: 0, object: 0 } as const;
 const create = { do: 'create', on: 0, kind: 'pods', fate: 'stored' } as const;
 
-/** Sequences that exceeded a quota when a reservation did not have the largest revision, or kept what was seen. */
+/** They exceed a quota if a reservation has not the largest revision, or if what was seen stays counted. */
 const SEQUENCES: Readonly<Record<string, readonly Step[]>> = {
   'a late review of a past state of a pod': [
     { ...create, cpus: [1] },

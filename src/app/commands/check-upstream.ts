@@ -247,14 +247,11 @@ async function missingObjects(
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
       found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
   if (quota && !(await isQuotaRegistered(objects, signal))) found.push(warning('quota', NOT_REGISTERED));
-  return members === undefined ? found : [...found, ...(await missingRoles(tenancy, objects))];
+  return members ? [...found, ...(await missingRoles(tenancy, objects))] : found;
 }
 
 /** Looks for the roles that members are given: on Arktos each tenant has its own. */
-async function missingRoles(
-  { mode, systemTenant }: StonegateConfiguration['tenancy'],
-  objects: Objects,
-): Promise<CheckResult[]> {
+async function missingRoles({ mode, systemTenant }: StonegateConfiguration['tenancy'], objects: Objects) {
   const isArktos = mode === 'arktos';
   const everywhere = isArktos ? { tenant: 'all' } : {};
   const pathOf = ({ metadata: { tenant = '', name } }: StoredObject) => `${tenant}/${name}`;

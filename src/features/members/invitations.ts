@@ -239,8 +239,7 @@ export function createInvitations(options: InvitationsOptions) {
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const found = await read(tenant, id, signal);
         if (found?.invitation.tenant !== tenant) break;
-        const isVisible = await visibleTo(identity, tenant, [found.invitation], 'give');
-        if (!isVisible(found.invitation)) break;
+        if (!(await visibleTo(identity, tenant, [found.invitation], 'give'))(found.invitation)) break;
         const ended = endOf(found.invitation, clock.now());
         if (ended?.state === 'accepted')
           throw new StatusError('Conflict', `it cannot be withdrawn any more: it was ${ended.reason}`);

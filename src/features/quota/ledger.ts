@@ -130,7 +130,7 @@ export function isOver({ revision: reviewed }: Reservation, { revision, wasDelet
 export interface Counted {
   /** The sum over the tenant's objects, of each resource that is counted. */
   readonly used: Usage;
-  /** @returns what of it is counted in `used`; `over` if the reservation ends; undefined if nothing is known */
+  /** @returns what of it is in `used`; `over` if the reservation ends; undefined if nothing is known */
   stateOf(reservation: Reservation): Usage | 'over' | undefined;
 }
 
@@ -148,7 +148,7 @@ export function settle(ledger: Ledger, { used, stateOf }: Counted): Ledger {
 /** Reservations with which a ledger is written at once, since each one makes every write slower. */
 const MANY = 32;
 
-/** Whether requests may wait for the ledger after counting: room is given back or scarce, or there are many reservations. */
+/** Whether requests may wait for it: room is given back or scarce, or there are many reservations. */
 export function isUrgent(before: Ledger, after: Ledger): boolean {
   if (before.reservations.size >= MANY) return true;
   const takenOf = ({ used, reserved }: Ledger, resource: string) =>

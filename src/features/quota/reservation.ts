@@ -1,6 +1,6 @@
 /**
- * What was admitted for one object and may not be counted yet. A TenantQuota holds each as a line of text: for
- * a list in a custom resource the API server needs several times the CPU.
+ * What was admitted for one object and may not be counted yet. A TenantQuota holds each as a line of text:
+ * for a list in a custom resource the API server needs several times the CPU.
  */
 import { hash } from 'node:crypto';
 import { formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
@@ -33,7 +33,7 @@ export interface Reservation extends ReservationContent {
   readonly line: string;
 }
 
-/** For a reservation whose object's revision is not known: no revision of the object proves that it was stored. */
+/** Stands for a revision that is not known: no revision of the object proves that it was stored. */
 export const UNKNOWN_REVISION = Number.MAX_SAFE_INTEGER;
 
 /**

@@ -56,8 +56,8 @@ export interface ReservationsOptions {
 /** Updates that another client's change may defeat before the request is refused. */
 const ATTEMPTS = 8;
 /** Milliseconds for which what was written is judged by without being read again. */
-const KEPT = 1_000;
-const MAX_KEPT = 1_000;
+const SNAPSHOT_LIFETIME = 1_000;
+const MAX_SNAPSHOTS = 1_000;
 
 interface Waiting {
   readonly request: QuotaRequest;
@@ -73,7 +73,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   const { objects, place, clock, reserves } = options;
   const queues = new Map<string, Waiting[]>();
   /** As they were last written here, by tenant. */
-  const written = createExpiringCache<Snapshot>({ maxEntries: MAX_KEPT, clock });
+  const written = createExpiringCache<Snapshot>({ maxEntries: MAX_SNAPSHOTS, clock });
   const closing = new AbortController();
 
   /** Works until no request of the tenant waits. */
@@ -102,7 +102,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
       // What is refused must be over the quota as it is now: what was written, or just read, is.
       const isCurrent = isRead || isWritten || outcomes.every(({ verdict }) => verdict.kind === 'admitted');
       if (present !== undefined && isCurrent) {
-        if (reserves) written.set(tenant, present, clock.now() + KEPT);
+        if (reserves) written.set(tenant, present, clock.now() + SNAPSHOT_LIFETIME);
         return answer(outcomes, present.quota);
       }
       known = undefined;
