@@ -77,9 +77,11 @@ function mayCreate({ info, exchange }: Pick<AuthorizationAttributes, 'info' | 'e
   );
 }
 
+/** Only lists of namespaces are filtered if they select a name. */
 function isFilterable(question: Question, scope: TokenScope): boolean {
   if ('path' in question) return false;
-  const { verb, namespace, subresource } = question;
-  const isList = verb === 'list' || verb === 'watch';
-  return isList && namespace === '' && subresource === '' && scope.allowsSomewhere(question);
+  const { verb, apiGroup, resource, namespace, name, subresource } = question;
+  const isList = (verb === 'list' || verb === 'watch') && namespace === '' && subresource === '';
+  const isOfNamespaces = apiGroup === '' && resource === 'namespaces';
+  return isList && (name === '' || isOfNamespaces) && scope.allowsSomewhere(question);
 }
