@@ -163,7 +163,9 @@ export function createTokenWorld() {
     clock.advance(1_000);
     if (owner === 'carol') replica(at).deliver();
     const identity = signedInNow(owner);
-    replica(at).upkeep.signedIn(identity, domains.acme ?? 'acme');
+    // The tenant of an issuer's users is no domain's.
+    const tenant = owner === 'carol' ? 'acme' : (domains.acme ?? 'acme');
+    replica(at).upkeep.signedIn(identity, tenant);
     return identity;
   }
 
