@@ -106,7 +106,8 @@ export function createObjects(fetcher: UpstreamFetcher, account: Account) {
     },
 
     /**
-     * @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no object
+     * @returns metadata alone, so that no content of a tenant's object is read; undefined if there is no
+     * object
      */
     async getMetadata(
       kind: ResourceKind,
