@@ -29,7 +29,7 @@ export interface ProvisionerNeeds extends ProvisioningNeeds {
   readonly tokens?: boolean;
   /** Whether there are teams and invitations. */
   readonly members?: boolean;
-  /** Of the role's name; empty without this. */
+  /** A part of the role's name; empty by default. */
   readonly suffix?: string;
 }
 

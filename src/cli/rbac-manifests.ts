@@ -93,7 +93,7 @@ export const OWN_EXTRA_KEYS = {
 
 export interface ImpersonationNeeds {
   readonly mode: 'arktos' | 'shared';
-  /** Of the role's name; empty without this. */
+  /** A part of the role's name; empty by default. */
   readonly suffix?: string;
   readonly keystone: boolean;
   /** Whether TokenReview is configured. */

@@ -29,7 +29,7 @@ export function createMergeTurns(clock: Clock): KeyedSemaphore {
 }
 
 export interface MergeMemoryOptions {
-  /** Of all responses that Stonegate makes. */
+  /** The memory of all responses that Stonegate makes. */
   readonly memory: ByteBudget;
   readonly turns: KeyedSemaphore;
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export class MergeMemory {
     this.#used = needed;
   }
 
-  /** To be thrown if the tenant has no room for another reason. */
+  /** Throw it if the tenant has no room for another reason. */
   noRoom(): NoRoom {
     return new NoRoom(this.#used);
   }

@@ -80,7 +80,7 @@ export class MergedList {
     }
   }
 
-  /** To be called if there will be no other attempt; a list that is merged keeps its memory. */
+  /** Call it if there will be no other attempt; a list that is merged keeps its memory. */
   close(): void {
     if (!this.#isMerged) this.#memory.release();
   }

@@ -1,6 +1,6 @@
 /**
  * Requests about the permitted namespaces until the API server refuses none of them. What RBAC permits and
- * the API server refuses is a matter of moments: it is starting, or one of the two has not heard of a
+ * the API server refuses is a matter of moments: it is starting, or one of the two has not seen a
  * deletion. Nothing that is permitted is left out meanwhile.
  */
 import { cancelled, ONLY_OPERATOR, StatusError } from '../../errors/status-error.ts';

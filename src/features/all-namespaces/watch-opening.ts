@@ -60,7 +60,7 @@ export class WatchOpening {
     return this.#begin(request);
   }
 
-  /** To be called if there will be no other attempt; a watch that has begun stays open. */
+  /** Call it if there will be no other attempt; a watch that has begun stays open. */
   close(): void {
     if (!this.#hasBegun) this.#ending.abort();
   }

@@ -23,7 +23,7 @@ interface GivenRole {
   /** Its word, or the name of a ClusterRole. */
   readonly role: string;
   readonly tenant: TenantName;
-  /** Of the object in which the user named the role. */
+  /** The kind of the object in which the user named the role. */
   readonly kind: 'Member' | 'Invitation';
 }
 

@@ -97,7 +97,7 @@ export function createMembersService(options: MembersOptions) {
     }
   }
 
-  /** Of each user one change at a time waits for the namespace: many of one do not refuse another's. */
+  /** One change of each user waits for the namespace, so that many of one user refuse no other's. */
   function inTurn<T>(
     identity: Identity,
     namespace: string,
