@@ -292,7 +292,9 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #pause(): Promise<void> {
-    if (this.#watchDuration >= STABLE) this.#backoff.reset();
+    // Resuming a watch is cheap, and requests wait for what the watch has missed.
+    const isResumed = this.#listFor === undefined;
+    if (isResumed || this.#watchDuration >= STABLE) this.#backoff.reset();
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }

@@ -113,7 +113,17 @@ t.test(
   },
 );
 
-t.test('attempts are spaced up to 30 seconds apart', async (t) => {
+t.test('attempts to resume a watch are at most a second apart, however long the outage', async (t) => {
+  const api = await started(t);
+  const first = await api.watch(1);
+  await sendBookmark(api, first, 30);
+  api.refuseWatches(...Array.from({ length: 8 }, () => 503));
+  first.breakOff();
+  for (let attempt = 1; attempt <= 9; attempt += 1) await api.elapse(1_000);
+  t.equal((await api.watch(2)).query.get('resourceVersion'), '30');
+});
+
+t.test('attempts to list are spaced up to 30 seconds apart', async (t) => {
   const api = await started(t, DOWN);
   const pauses: number[] = [];
   for (let attempt = 1; attempt <= 8; attempt += 1) {
