@@ -100,6 +100,7 @@ export function createFeatures(
     explain,
     pages: {
       access: accessRules,
+      namespacesOf: accessRules?.namespacesOf,
       quota: quotas.source,
       tokens: tokens?.tokens,
       ...members.sources,

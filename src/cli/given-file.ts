@@ -1,9 +1,11 @@
 /**
- * Files named by options. Errors name the option, because a command may take several files.
+ * Files named by options. Errors name the option, because a command may take several files. A `data:` URL in
+ * place of a name is the content itself.
  */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { textOfDataURL } from '../lib/data-url.ts';
 import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
 
 /**
@@ -12,6 +14,8 @@ import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
  * @throws Error that names the option and the file
  */
 export async function readGiven(option: string, file: string, folder = ''): Promise<string> {
+  const text = textOfDataURL(file);
+  if (text !== undefined) return text;
   try {
     return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
@@ -38,6 +42,7 @@ export async function readAuthority(option: string, file: string, folder = ''): 
  * @param folder the base of a relative name; without it the working directory
  */
 export function absoluteName(file: string, env: NodeJS.ProcessEnv, folder = ''): string {
+  if (textOfDataURL(file) !== undefined) return file;
   return resolve(folder, file.replace(/^~(?=\/)/, env.HOME || homedir()));
 }
 

@@ -60,6 +60,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
 
   await t.test('a user chooses among the namespaces that they may see', async (t) => {
     await page.goto(`${portal}/members`);
+    t.match(await page.textContent('h1'), 'Members of lab', 'the first one is shown');
     t.match(await page.getByLabel('Namespace').locator('option').allTextContents(), ['lab', 'shop']);
     await assertShown(t, browser, 'members-choose', await page.content());
     await page.getByLabel('Namespace').selectOption('shop');
@@ -79,7 +80,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await page.goto(`${portal}/members?namespace=shop`);
     await page.getByLabel('Name', { exact: true }).fill('carol');
     await page.locator('#role').selectOption('edit');
-    await press(page, 'Give the role');
+    await press(page, 'Add the member');
     t.match(await page.getByRole('status').textContent(), 'carol has the role edit.');
     await showsRow(page, /^acme:carol User edit/);
     await assertShown(t, browser, 'members', await page.content());
@@ -100,7 +101,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await bind(kubernetes, { name: 'auditors', role: 'stonegate:read', subjects: ['user:acme:dave'] });
     await page.getByLabel('Name', { exact: true }).fill('dave');
     await page.locator('#role').selectOption('edit');
-    await press(page, 'Give the role');
+    await press(page, 'Add the member');
     await showsRow(page, /^acme:dave User edit/);
     await unfold(page, 'Change or remove acme:dave');
     await press(page, 'Remove acme:dave');
@@ -113,7 +114,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     t.match(await page.title(), /^Error: /);
     t.match(await page.getByRole('alert').textContent(), 'is the last one in this namespace');
     await assertShown(t, browser, 'members-last', await page.content());
-    await press(page, 'Do it all the same');
+    await press(page, 'Do it anyway');
     t.match(await page.getByRole('status').textContent(), 'acme:alice is removed.');
   });
 
@@ -126,7 +127,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
   await t.test('a user who follows an invitation signs in, sees it, and accepts it once', async (t) => {
     await page.goto(`${portal}/members?namespace=lab`);
     await page.locator('#role-invited').selectOption('edit');
-    await press(page, 'Make a link');
+    await press(page, 'Create a link');
     const link = (await page.getByRole('region', { name: 'The link' }).textContent()) ?? '';
     t.match(link, new RegExp(`^${portal}/invitation/sgi_\\w+$`));
     await assertShown(t, browser, 'members-invited', await page.content());
@@ -141,6 +142,8 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     });
     await invited.goto(link);
     t.equal(new URL(invited.url()).pathname, '/login');
+    t.match(await invited.textContent('main'), 'You are invited to the namespace lab, with the role edit.');
+    await assertShown(t, browser, 'sign-in-invited', await invited.content());
     await signInAs(invited, 'dave');
     t.equal(invited.url(), `${portal}/invitation`);
     const offer = await invited.textContent('main');
@@ -163,7 +166,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
   await t.test('a manager withdraws an invitation', async (t) => {
     await page.goto(`${portal}/members?namespace=lab`);
     await page.getByLabel('E-mail address').fill('carol@acme.example');
-    await press(page, 'Make a link');
+    await press(page, 'Create a link');
     await showsRow(page, /^carol@acme\.example/);
     await page.getByText('Withdraw').first().click();
     await press(page, /^Withdraw /);
@@ -174,16 +177,16 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     });
   });
 
-  await t.test('a user makes a team and changes who is in it', async (t) => {
+  await t.test('a user creates a team and changes who is in it', async (t) => {
     await page.goto(`${portal}/teams`);
     t.match(await page.textContent('main'), 'You are in no team.');
     await page.getByLabel('Name', { exact: true }).fill('Web');
-    await press(page, 'Make the team');
+    await press(page, 'Create the team');
     t.match(await page.title(), /^Error: /);
     await page.getByLabel('Name', { exact: true }).fill('web');
     await page.getByLabel('What is it for?').fill('the web shop');
-    await press(page, 'Make the team');
-    t.match(await page.getByRole('status').textContent(), 'The team web was made.');
+    await press(page, 'Create the team');
+    t.match(await page.getByRole('status').textContent(), 'The team web is created.');
     await unfold(page, 'Add someone web');
     await page.getByLabel('User').fill('carol');
     await press(page, 'Add to web');

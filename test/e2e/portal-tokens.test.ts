@@ -2,7 +2,9 @@
  * The portal's page of access tokens in a real browser without scripts, in front of a real kube-apiserver.
  * Screenshots are written to `artefacts/portal`.
  */
+import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -34,7 +36,9 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     await page.keyboard.press('Tab');
     t.ok(await page.getByRole('radio', { name: /^Read/ }).isChecked(), 'the smallest scope is preselected');
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
-    await page.keyboard.type('web lab');
+    t.equal(await page.evaluate('document.activeElement.value'), 'web', 'a namespace that the user sees');
+    await page.keyboard.press('Space');
+    await page.getByRole('button', { name: 'Create, and show the token' }).focus();
     await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
     secret = (await shownSecret()) ?? '';
     t.match(secret, /^sgt_\w{46}$/);
@@ -49,10 +53,11 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
   await t.test('a mistake is reported, and what was entered stays', async (t) => {
     await page.getByLabel('What is it for?').fill('a mistake');
     await page.getByRole('radio', { name: /^Edit/ }).check();
+    await page.getByText('More rights, with which').click();
     await page.getByRole('checkbox', { name: /^\+exec/ }).check();
-    await press(page, 'Make the token');
+    await press(page, 'Create, and show the token');
     t.match(await page.title(), /^Error: /);
-    t.match(await page.getByRole('alert').textContent(), 'Enter the namespaces');
+    t.match(await page.getByRole('alert').textContent(), 'Choose the namespaces');
     t.equal(await page.getByLabel('What is it for?').inputValue(), 'a mistake');
     t.ok(await page.getByRole('radio', { name: /^Edit/ }).isChecked());
     t.ok(await page.getByRole('checkbox', { name: /^\+exec/ }).isChecked());
@@ -77,6 +82,22 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
     await assertShown(t, browser, 'tokens-ended', await page.content());
   });
 
+  await t.test('a kubeconfig with a token is one click, and its token works', async (t) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download kubeconfig with a token' }).click(),
+    ]);
+    const file = `${t.testdir()}/kubeconfig`;
+    await download.saveAs(file);
+    t.match(download.suggestedFilename(), /^demo-\w{8}\.kubeconfig$/);
+    const { users } = parse(readFileSync(file, 'utf8'));
+    const { token } = users[0].user;
+    await eventually(async () => (await answers(token)) === 200);
+    await page.reload();
+    t.match(await page.getByRole('status').textContent(), /is created\. It ends on .*in 24 hours/);
+    t.notMatch(await page.content(), token);
+  });
+
   await t.test('a token that may do everything ends sooner than requested', async (t) => {
     await page.getByRole('radio', { name: /^All that you may do/ }).check();
     t.notOk(
@@ -84,7 +105,7 @@ t.test('access tokens at the portal', { skip: missing }, async (t) => {
       'the form no longer asks where the token applies',
     );
     await page.getByLabel('For how many days?').fill('30');
-    await press(page, 'Make the token');
+    await press(page, 'Create, and show the token');
     t.match(await page.textContent('table'), 'session');
     t.match(await page.getByRole('status').textContent(), /It ends on \d+ \w+ 20\d\d at/);
   });

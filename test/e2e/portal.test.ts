@@ -3,12 +3,13 @@
  * written to `artefacts/portal`.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
@@ -170,7 +171,7 @@ t.test('an error of the provider is quoted', { skip: missing }, (t) =>
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('did not sign you in').waitFor();
     const text = await page.textContent('main');
-    t.match(text, 'Acme did not sign you in');
+    t.match(text, 'Acme did not sign you in.');
     t.match(text, 'the user said no');
     await shown(t, page, 'provider-refuses');
     await follow(page, page.getByRole('link', { name: 'Sign in again' }));
@@ -178,23 +179,17 @@ t.test('an error of the provider is quoted', { skip: missing }, (t) =>
   }),
 );
 
-t.test('step 3 follows the choice in step 2', { skip: missing }, (t) =>
-  visit(t, async (page) => {
-    await signInWithKeystone(page);
-    const merge = page.getByLabel('Commands to set up kubectl');
-    const [file, context] = ['file', 'context'].map((what) =>
-      page.getByLabel(`Commands to try with the ${what}`),
-    );
-    const shown = async () =>
-      Promise.all([merge, file, context].map(async (commands) => (await commands?.isVisible()) ?? false));
-    t.same(await shown(), [false, true, false]);
-    t.match(await file?.textContent(), 'kubectl --kubeconfig demo.kubeconfig get pods');
-    await page.getByLabel('As a file of its own').focus();
-    await page.keyboard.press('ArrowDown');
-    t.same(await shown(), [true, false, true], 'the choice is changed by keyboard');
-    t.match(await context?.textContent(), 'kubectl --context demo-web get pods');
-  }),
-);
+t.test('a click on a button copies a command', { skip: missing }, async (t) => {
+  const context = await launched().newContext({ ignoreHTTPSErrors: true });
+  t.teardown(() => context.close());
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: portal.url });
+  const page = await context.newPage();
+  await page.goto(`${portal.url}/`);
+  await signInWithKeystone(page);
+  await page.getByTitle('Copy: Command to set up kubectl').click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  t.match(await page.evaluate('navigator.clipboard.readText()'), /^stonegate kubeconfig --server https:/);
+});
 
 t.test('everything works by keyboard', { skip: missing }, (t) =>
   visit(t, async (page) => {
@@ -211,18 +206,20 @@ t.test('everything works by keyboard', { skip: missing }, (t) =>
     }
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'alice' }).waitFor();
-    for (const expected of [
-      ...['Skip to the content', 'Stonegate', 'Sign out', 'Account', 'kubectl'],
-      ...['batch web', 'Switch'],
-    ]) {
+    const reached = () => page.evaluate('document.activeElement.textContent.trim().replace(/\\s+/g, " ")');
+    for (const expected of ['Skip to the content', 'Stonegate', 'Account', 'Switch project: web']) {
       await keyboard.press('Tab');
-      const reached = await page.evaluate('document.activeElement.textContent.trim().replace(/\\s+/g, " ")');
-      t.equal(reached, expected);
-      // Selects the project that begins with this letter.
-      if (reached === 'batch web') await keyboard.type('b');
+      t.equal(await reached(), expected);
     }
     await keyboard.press('Enter');
-    await page.getByText('any role on project batch').waitFor();
+    await keyboard.press('Tab');
+    t.equal(await reached(), 'batch web');
+    // Selects the project that begins with this letter.
+    await keyboard.type('b');
+    await keyboard.press('Tab');
+    t.equal(await reached(), 'Switch');
+    await keyboard.press('Enter');
+    await page.getByText('any role on project batch').waitFor({ state: 'attached' });
     await page.getByRole('button', { name: 'Sign out' }).press('Enter');
     await page.getByText('You have signed out.').waitFor();
   }),
@@ -230,79 +227,96 @@ t.test('everything works by keyboard', { skip: missing }, (t) =>
 
 const kubectls = findKubectls();
 const noKubectl = missing || (kubectls.length === 0 && NO_KUBECTL);
-for (const kubectl of noKubectl === false ? kubectls : ['kubectl']) {
-  for (const signIn of [signInWithKeystone, signInAtProvider]) {
-    const title = `${signIn.name}: the page’s commands merge the downloaded kubeconfig, with ${basename(kubectl)}`;
-    t.test(title, { skip: noKubectl }, (t) =>
-      visit(t, async (page) => {
-        const theirs =
-          'current-context: old\ncontexts: [{ name: old, context: { cluster: old, user: old } }]\n';
-        const folder = t.testdir({ '.kube': { config: theirs } });
-        const downloaded = join(folder, 'demo.kubeconfig');
-        // Not synchronous: the servers run in this process.
-        const read = async (file: string): Promise<Kubeconfig> => {
-          const view = `--kubeconfig=${file} config view --raw -o json`;
-          return JSON.parse((await run(kubectl, view.split(' '))).stdout);
-        };
-        await signIn(page);
-        await page.getByLabel('Added to the kubeconfig that I have').check();
-        t.equal(await downloadKubeconfig(page, downloaded), 'demo.kubeconfig');
-        t.notMatch(readFileSync(downloaded, 'utf8'), /pass|token|secret/, 'it contains no secret');
-        const commands = (await page.getByLabel('Commands to set up kubectl').textContent()) ?? '';
-        const script = commands.replaceAll('kubectl', `'${kubectl}'`);
-        await run('sh', ['-e', '-c', script], { cwd: folder, env: { ...process.env, HOME: folder } });
-        const [added, merged] = [await read(downloaded), await read(join(folder, '.kube', 'config'))];
-        t.equal(merged['current-context'], 'old');
-        t.same(merged.clusters, added.clusters);
-        t.same(merged.users, added.users);
-        t.same(names(merged.contexts), [...names(added.contexts), 'old'].sort());
-        const [first = ''] = ((await page.getByLabel('with the context').textContent()) ?? '').split('\n');
-        t.equal(first, `kubectl --context ${added['current-context']} auth whoami`);
-      }),
-    );
-  }
-}
+const OLD = 'current-context: old\ncontexts: [{ name: old, context: { cluster: old, user: old } }]\n';
 
-interface Kubeconfig {
-  readonly 'current-context': string;
-  readonly clusters: readonly unknown[];
-  readonly users: readonly unknown[];
-  readonly contexts: readonly { readonly name: string }[];
-}
-
-function names(entries: readonly { readonly name: string }[]): string[] {
-  return entries.map(({ name }) => name).sort();
-}
-
-t.test('with the downloaded kubeconfig kubectl reaches the tenant', { skip: noKubectl }, async (t) => {
+/** A portal whose page names the address at which the API is served. */
+async function startReachablePortal(t: Test): Promise<Portal> {
   const apiPort = await freePort();
-  const own = await startPortal(
+  return startPortal(
     t,
-    { kubernetes: { server: `https://127.0.0.1:${apiPort}`, caFile: 'ca.crt' } },
+    { kubernetes: { name: 'demo', server: `https://127.0.0.1:${apiPort}`, caFile: 'ca.crt' } },
     { server: { bind: `127.0.0.1:${apiPort}` } },
   );
+}
+
+/** The environment of a user's shell with `stonegate` on its path. */
+function shellOf(home: string, password = ''): NodeJS.ProcessEnv {
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
+  writeFileSync(join(home, 'stonegate'), command, { mode: 0o700 });
+  return { HOME: home, PATH: `${home}:${process.env.PATH}`, OS_PASSWORD: password };
+}
+
+t.test('the command of the page adds the cluster to a kubeconfig', { skip: noKubectl }, async (t) => {
+  const own = await startReachablePortal(t);
+  const { configFile, keystone } = own.stonegate;
+  const openrc = {
+    ...{ OS_AUTH_URL: keystone.url, OS_CACERT: join(dirname(configFile), 'ca.crt') },
+    ...{ OS_USERNAME: 'alice', OS_USER_DOMAIN_NAME: 'acme' },
+    ...{ OS_PROJECT_NAME: 'web', OS_PROJECT_DOMAIN_NAME: 'acme' },
+  };
+  for (const signIn of [signInWithKeystone, signInAtProvider])
+    await t.test(signIn.name, (t) =>
+      visit(
+        t,
+        async (page) => {
+          const home = t.testdir({ '.kube': { config: OLD } });
+          const file = join(home, '.kube', 'config');
+          chmodSync(file, 0o600);
+          const env = { ...shellOf(home, ALICE.password), ...openrc };
+          await signIn(page);
+          const command = await page.getByLabel('Command to set up kubectl').textContent();
+          // Without a terminal nothing can be asked.
+          const answer = signIn === signInWithKeystone ? ' --provider keystone' : '';
+          await run('sh', ['-c', `${command}${answer}`], { cwd: home, env });
+          t.equal(statSync(file).mode & 0o777, 0o600);
+          const { contexts, ...rest } = parse(readFileSync(file, 'utf8'));
+          t.equal(rest['current-context'], 'old');
+          t.match(contexts, [{ name: 'old' }, { name: '127-0-0-1' }]);
+          const tried = await page.getByLabel('Commands to try it').textContent();
+          t.match(tried, /^kubectl --context 127-0-0-1 auth whoami\n/);
+          if (signIn === signInAtProvider) return;
+          const words = '--context 127-0-0-1 get configmap settings -o jsonpath={.data.owner}'.split(' ');
+          t.equal((await run(kubectls.at(-1) ?? '', words, { env })).stdout, 'acme');
+        },
+        own,
+      ),
+    );
+});
+
+t.test('the commands of the page that fail leave a kubeconfig as it is', { skip: missing }, (t) =>
+  visit(t, async (page) => {
+    const home = t.testdir({ '.kube': { config: OLD } });
+    const file = join(home, '.kube', 'config');
+    chmodSync(file, 0o600);
+    await signInWithKeystone(page);
+    await page.getByText('Use a kubeconfig of its own instead').click();
+    const commands = await page.locator('main pre').allTextContents();
+    // The address of this portal's page leads nowhere, and kubectl fails too.
+    const env = { ...shellOf(home), PATH: `${home}:/usr/bin:/bin` };
+    writeFileSync(join(home, 'kubectl'), '#!/bin/sh\nexit 1\n', { mode: 0o700 });
+    writeFileSync(join(home, 'sudo'), '#!/bin/sh\nexit 1\n', { mode: 0o700 });
+    for (const command of commands) await t.rejects(run('sh', ['-c', command], { cwd: home, env }), command);
+    t.equal(readFileSync(file, 'utf8'), OLD);
+    t.equal(statSync(file).mode & 0o777, 0o600);
+  }),
+);
+
+t.test('with the downloaded kubeconfig kubectl reaches the tenant', { skip: noKubectl }, async (t) => {
+  const own = await startReachablePortal(t);
   const folder = dirname(own.stonegate.configFile);
-  writeFileSync(join(folder, 'stonegate'), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`, {
-    mode: 0o700,
-  });
   await visit(
     t,
     async (page) => {
       await signInWithKeystone(page);
+      await page.getByText('Use a kubeconfig of its own instead').click();
       const kubeconfig = join(folder, 'downloaded');
-      await downloadKubeconfig(page, kubeconfig);
+      t.equal(await downloadKubeconfig(page, kubeconfig), 'demo.kubeconfig');
+      t.notMatch(readFileSync(kubeconfig, 'utf8'), /pass|token|secret/, 'it contains no secret');
+      // The authority of Keystone is in the file.
       const { stdout } = await run(
         kubectls.at(-1) ?? '',
         [`--kubeconfig=${kubeconfig}`, 'get', 'configmap', 'settings', '-o', 'jsonpath={.data.owner}'],
-        {
-          env: {
-            HOME: folder,
-            PATH: `${folder}:${process.env.PATH}`,
-            OS_PASSWORD: ALICE.password,
-            OS_CACERT: join(folder, 'ca.crt'),
-            OS_PROJECT_NAME: 'left-by-an-openrc-file',
-          },
-        },
+        { env: { ...shellOf(folder, ALICE.password), OS_PROJECT_NAME: 'left-by-an-openrc-file' } },
       );
       t.equal(stdout, 'acme');
     },

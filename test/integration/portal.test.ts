@@ -2,6 +2,7 @@
  * The portal as `stonegate serve` assembles it: reloads, a real Redis, a real Keystone.
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse, stringify } from 'yaml';
 import { createPasswordLogin } from '../../src/features/portal/portal-password-login.ts';
@@ -33,6 +34,30 @@ t.test('a reload changes what is shown, and no user has to sign in again', async
   await stonegate.app.reload();
   t.match(await alice.get('/'), { status: 200, body: /signed in with The Cloud/ });
 });
+
+t.test(
+  'users get the certificates of a file of authorities, and not the key that is in it too',
+  async (t) => {
+    const { stonegate, visitor } = await setUp(t);
+    const { authority, configFile, keystone, configure, app } = stonegate;
+    const key = '-----BEGIN PRIVATE KEY-----\nMC4CAQ==\n-----END PRIVATE KEY-----\n';
+    await writeFile(join(dirname(configFile), 'ca-with-key.pem'), `${key}${authority.cert}\n`);
+    const caFile = 'ca-with-key.pem';
+    await configure({
+      authentication: { keystone: { url: keystone.url, caFile } },
+      portal: { kubernetes: { caFile } },
+    });
+    await app.reload();
+    const alice = visitor();
+    t.equal((await alice.signIn()).status, 303);
+    const { body } = await alice.get('/kubeconfig');
+    const { clusters, users } = parse(body);
+    const [, ofKeystone = ''] =
+      /--os-cacert=data:;base64,(\S+)/.exec(users[0].user.exec.args.join(' ')) ?? [];
+    for (const sent of [clusters[0].cluster['certificate-authority-data'], ofKeystone])
+      t.equal(Buffer.from(sent, 'base64').toString().trim(), authority.cert.trim());
+  },
+);
 
 t.test('a portal that is removed from the configuration serves no request any more', async (t) => {
   const { stonegate, visitor } = await setUp(t);
@@ -78,7 +103,7 @@ t.test(
     await redis.command('FLUSHALL');
     t.equal((await alice.get('/')).status, 303);
     await redis.stop();
-    t.match(await visitor().signIn(), { status: 503, body: /could not be signed in just now/ });
+    t.match(await visitor().signIn(), { status: 503, body: /Sign-in failed/ });
   },
 );
 

@@ -18,7 +18,9 @@ export interface PageRows {
   readonly resources?: number;
 }
 
-export function pageSources(rows: PageRows = {}): Required<PageSources> {
+type EverySource = { readonly [Name in keyof PageSources]-?: NonNullable<PageSources[Name]> };
+
+export function pageSources(rows: PageRows = {}): EverySource {
   const { members = 1, namespaces = 1, tokens = 1, teams = 1, usersOfTeam = 1, resources = 1 } = rows;
   const token = tokenNamed('token-0');
   const member = memberNamed('user-0');
@@ -35,6 +37,7 @@ export function pageSources(rows: PageRows = {}): Required<PageSources> {
         incompleteReason: undefined,
       }),
     },
+    namespacesOf: async () => ['shop', ...numbered('namespace', namespaces)],
     quota: {
       quotaOf: async () => ({
         metadata: { name: 'acme', uid: 'u', creationTimestamp: AT },
@@ -43,7 +46,7 @@ export function pageSources(rows: PageRows = {}): Required<PageSources> {
       }),
     },
     tokens: {
-      longestLife: () => 1_000,
+      longestLife: () => 30 * 24 * 3_600_000,
       list: () => numbered('token', tokens).map(tokenNamed),
       create: async () => token,
       rotate: async () => token,
@@ -75,6 +78,7 @@ export function pageSources(rows: PageRows = {}): Required<PageSources> {
       },
     },
     invitations: {
+      offered: () => offer,
       show: async () => offer,
       accept: async () => offer,
       invite: async () => invitation,

@@ -149,6 +149,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     limiter: undefined,
     sealer: createPortalSealer([], systemRandom),
     sessionLifetime: 8 * HOUR,
+    version: '1.2.3',
     clock,
     random: systemRandom,
     logger,

@@ -5,6 +5,8 @@
 
 import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
+import { subjectIn } from '../../rbac/attributes.ts';
+import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
@@ -36,6 +38,13 @@ export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: Prox
   };
   return {
     ...feature,
+    /** @returns the names of the namespaces that the user sees; undefined if they are not known now */
+    async namespacesOf(identity: Identity): Promise<readonly string[] | undefined> {
+      const subject = await parts.asIdentity.subjectOf(identity);
+      const { tenant } = subjectIn(subject, '');
+      if (access.state(tenant) !== 'current') return undefined;
+      return namespacesAllowed(access.index, subject, visibleNamespaces(tenant), 'visible');
+    },
     /**
      * Computes the access that the portal shows as if the user had requested it.
      *

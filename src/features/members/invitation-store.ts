@@ -3,8 +3,9 @@
  * all invitations from an informer, for lists; an acceptance is decided on the stored object itself.
  */
 import { timingSafeEqual } from 'node:crypto';
+import { StatusError } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
-import { digestOfSecret } from '../../identity/secret-token.ts';
+import { digestOfSecret, idOfSecret } from '../../identity/secret-token.ts';
 import { ObjectStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
 import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
@@ -88,6 +89,37 @@ export function isFor(
   if (given.length !== stored.length || !timingSafeEqual(given, stored)) return false;
   if (invitation.tenant !== tenant || endOf(invitation, now) !== undefined) return false;
   return invitation.email === undefined || isSameAddress(invitation.email, verifiedEmail);
+}
+
+/** The open invitation with this secret. No backend is asked: any client may ask for it. */
+export function heldInvitation(
+  secret: string,
+  invitations: Iterable<Invitation>,
+  now: number,
+): Invitation | undefined {
+  const id = idOfSecret('sgi_', secret);
+  const found = [...invitations].find((one) => one.id === id);
+  if (found === undefined) return undefined;
+  const { tenant, email: verifiedEmail } = found;
+  return isFor(found, { secret, tenant, verifiedEmail }, now) ? found : undefined;
+}
+
+/** Whether the inviter cannot give it, rather than that no backend can be asked now. */
+export function isRefusal(error: unknown): error is StatusError {
+  return error instanceof StatusError && error.http < 500 && error.http !== 409 && error.http !== 429;
+}
+
+export function refusalOf({ message, cause, code }: StatusError): string {
+  const why = code === 'CredentialInvalid' && typeof cause === 'string' ? cause : message;
+  return `it could not be given: ${why}`;
+}
+
+/** The message says nothing of the invitation, nor of whom it is for. */
+export function noInvitation(): StatusError {
+  return new StatusError(
+    'NotFound',
+    'there is no such invitation for you: it was used or withdrawn, has expired, is for another user, or never was',
+  );
 }
 
 /** Only the domain of an address is the same in any case: RFC 5321 §2.4. */

@@ -21,7 +21,17 @@ import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
 import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
-import { endOf, type Invitation, type InvitationStore, isFor, readInvitation } from './invitation-store.ts';
+import {
+  endOf,
+  heldInvitation,
+  type Invitation,
+  type InvitationStore,
+  isFor,
+  isRefusal,
+  noInvitation,
+  readInvitation,
+  refusalOf,
+} from './invitation-store.ts';
 import {
   type InvitationSpec,
   type Offer,
@@ -151,6 +161,12 @@ export function createInvitations(options: InvitationsOptions) {
   }
 
   return {
+    /** What an open invitation gives, for the holder of its secret, who need not be a user. */
+    offered(secret: string): Offer | undefined {
+      const held = heldInvitation(secret, store.values(), clock.now());
+      return held === undefined || tenants.isFormer(held) ? undefined : offerOf(held, false);
+    },
+
     /** @throws StatusError NotFound */
     async show(identity: Identity, secret: string, request: InvitationRequest): Promise<Offer> {
       return offerOf((await open(identity, secret, request)).invitation, false);
@@ -280,21 +296,3 @@ export function createInvitations(options: InvitationsOptions) {
 const LIFETIME = 7 * 24 * 3_600_000;
 /** Invitations of one user. */
 export const MOST_PER_HOUR = 20;
-
-/** Whether the inviter cannot give it, rather than that no backend can be asked now. */
-function isRefusal(error: unknown): error is StatusError {
-  return error instanceof StatusError && error.http < 500 && error.http !== 409 && error.http !== 429;
-}
-
-function refusalOf({ message, cause, code }: StatusError): string {
-  const why = code === 'CredentialInvalid' && typeof cause === 'string' ? cause : message;
-  return `it could not be given: ${why}`;
-}
-
-/** The message says nothing of the invitation, nor of whom it is for. */
-function noInvitation(): StatusError {
-  return new StatusError(
-    'NotFound',
-    'there is no such invitation for you: it was used or withdrawn, has expired, is for another user, or never was',
-  );
-}

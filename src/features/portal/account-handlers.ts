@@ -11,7 +11,7 @@ import { kubeconfigFileName, kubeconfigOf, kubeconfigUsers } from './kubeconfig.
 import { SIGN_OUT_ACTION, SWITCH_ACTION } from './navigation.ts';
 import { projectRefused, sessionNotEnded, staleForm, tooManySignIns } from './problem.ts';
 import { type PortalRequest, redirectTarget, SET_UP } from './request.ts';
-import { type PortalResponse, seeOther } from './response.ts';
+import { download, type PortalResponse, seeOther } from './response.ts';
 import { beginSession, currentSession, exchangeableToken, userOf } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
 import { readOwnForm } from './user-page.ts';
@@ -27,14 +27,7 @@ export async function showKubeconfig(
   const { cluster, providers } = context;
   const provider = providers.find(({ issuer }) => issuer === session.issuer);
   const users = kubeconfigUsers(accountOf(session, context), cluster, provider);
-  return {
-    status: 200,
-    headers: [
-      ['Content-Type', 'application/yaml'],
-      ['Content-Disposition', `attachment; filename="${kubeconfigFileName(cluster)}"`],
-    ],
-    body: kubeconfigOf(cluster, users),
-  };
+  return download(kubeconfigFileName(cluster), kubeconfigOf(cluster, users));
 }
 
 export async function signOut(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {

@@ -26,8 +26,10 @@ export interface KeystoneSignIn {
   readonly login: Pick<PasswordLogin, 'signIn' | 'rescope'>;
 }
 
+type AccessRules = ReturnType<typeof createAccessRules>;
+
 /** What a user may do, from the RBAC index. */
-type AccessSource = Pick<ReturnType<typeof createAccessRules>, 'accessOf'>;
+type AccessSource = Pick<AccessRules, 'accessOf'>;
 
 export type AccessView = Awaited<ReturnType<AccessSource['accessOf']>>;
 
@@ -35,6 +37,8 @@ export type AccessView = Awaited<ReturnType<AccessSource['accessOf']>>;
 export interface PageSources {
   /** Undefined if there is no RBAC index. */
   readonly access?: AccessSource | undefined;
+  /** Which namespaces a user sees; undefined if there is no RBAC index. */
+  readonly namespacesOf?: AccessRules['namespacesOf'] | undefined;
   /** Undefined if tenants have no quotas. */
   readonly quota?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> } | undefined;
   /** Undefined if there are no access tokens. */
@@ -51,7 +55,9 @@ export interface PortalOptions extends PageSources, SessionStages {
   readonly cluster: ClusterFacts;
   /** Undefined if it was not built. */
   readonly client?: Client | undefined;
-  /** Where there are executables of it. */
+  /** Of Stonegate, and of its executables. */
+  readonly version: string;
+  /** Where there are executables of the command; see `executables.ts`. */
   readonly commandURL?: string | undefined;
   readonly providers: readonly Provider[];
   /** Undefined if users cannot sign in with a password. */

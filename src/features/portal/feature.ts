@@ -11,6 +11,7 @@ import type {
   PortalOIDCConfiguration,
 } from '../../config/configuration.ts';
 import type { Exchange } from '../../lib/exchange.ts';
+import { certificateBlocks } from '../../lib/transport-security.ts';
 import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
@@ -18,7 +19,7 @@ import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
-import { type Client, readClient } from './assets.ts';
+import { type Client, readClient, readVersion } from './assets.ts';
 import type { KeystoneSignIn, PageSources } from './context.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
@@ -41,6 +42,7 @@ export interface PortalState {
   /** Used without sealing keys: its key is random. */
   readonly sealer: Sealer;
   readonly client: Client | undefined;
+  readonly version: string;
   /** Sees every request to the portal. */
   readonly observer: RequestObserver;
 }
@@ -54,6 +56,7 @@ export function createPortalState(
     sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
     sealer: createPortalSealer([], random),
     client: readClient(),
+    version: readVersion(),
   };
 }
 
@@ -93,10 +96,13 @@ export function createConfiguredPortal(
       name: kubernetes.name,
       server: kubernetes.server,
       portalURL: portal.publicURL,
-      ca: kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
+      ca: certificatesIn(
+        kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
+      ),
       keystoneURL: portal.keystone.publicURL ?? keystone?.url,
+      keystoneCA: keystone && certificatesIn(caOf(loaded, keystone).ca),
     },
-    client: state.client,
+    ...{ client: state.client, version: state.version },
     commandURL: portal.commandURL,
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
@@ -162,5 +168,16 @@ function createProvider(
     fingerprint: [options],
     create: () => createOIDCLogin({ ...options, ...runtime }),
   });
-  return { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes, login };
+  const facts = { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes };
+  return { ...facts, ca: certificatesIn(options.ca), login };
+}
+
+/** What users get of a file of authorities, which may hold more than certificates, such as a key. */
+function certificatesIn(pem: string | undefined): string | undefined {
+  return (
+    pem &&
+    certificateBlocks(pem)
+      .map((block) => `${block}\n`)
+      .join('')
+  );
 }

@@ -4,9 +4,11 @@
  */
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import type { Output } from '../../lib/schema-fields.ts';
+import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
 import type { PortalContext } from './context.ts';
 import { cookieOf, FLASH_COOKIE, setCookie } from './cookies.ts';
 import type { PortalRequest } from './request.ts';
@@ -15,6 +17,14 @@ import type { PortalRequest } from './request.ts';
 const LIFETIME = 60_000;
 /** Characters of the text: a cookie has at most 4,096 bytes (RFC 6265 §6.1). */
 const MAX_TEXT = 800;
+
+/** Digests that are stored: they live for a minute. */
+const MAX_SHOWN = 10_000;
+
+/** The flashes whose pages were shown, by their digests. */
+export function createShownFlashes(clock: Clock): ExpiringCache<true> {
+  return createExpiringCache({ maxEntries: MAX_SHOWN, clock });
+}
 
 /** Another version of Stonegate may have sealed it. */
 const flashSchema = z.strictObject({
@@ -47,7 +57,7 @@ export function flashOf(
 }
 
 /**
- * The form has paid for the page that says what came of it, so that no rate keeps a secret from its user; but
+ * The form has paid for the page that shows its outcome, so that no rate keeps a secret from its user; but
  * for one page only, though a browser can send the cookie again.
  *
  * @returns whether the page of the request's flash is shown for the first time here

@@ -1,6 +1,6 @@
 /**
- * The kubeconfig that users download: it names `stonegate login` as the credential plugin and contains no
- * secret.
+ * The kubeconfigs that users download. One names `stonegate login` as the credential plugin and contains no
+ * secret; the other has an access token.
  */
 import { stringify } from 'yaml';
 import {
@@ -10,6 +10,7 @@ import {
   kubeconfigEntries,
   kubeconfigName,
 } from '../../kubernetes/kubeconfig-v1.ts';
+import { toDataURL } from '../../lib/data-url.ts';
 import { oidcLoginArguments } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Account } from './account.ts';
 import type { Provider } from './oidc-portal.ts';
@@ -18,6 +19,8 @@ import type { Provider } from './oidc-portal.ts';
 export interface ClusterFacts extends KubeconfigCluster {
   /** The URL of Keystone that users reach. */
   readonly keystoneURL: string | undefined;
+  /** PEM; undefined: the system's CAs. */
+  readonly keystoneCA?: string | undefined;
 }
 
 /** The first is the user of the current context. */
@@ -32,11 +35,13 @@ export function kubeconfigUsers(
       ...{ issuer: account.issuer, clientID: provider?.kubectlClientID ?? '' },
       ...{ redirectURI: provider?.kubectlRedirectURI, scopes: provider?.scopes ?? [] },
     };
-    return [{ name: own, args: ['login', ...oidcLoginArguments(client)] }];
+    const trust = provider?.ca === undefined ? [] : [`--ca-file=${toDataURL(provider.ca)}`];
+    return [{ name: own, args: ['login', ...oidcLoginArguments(client), ...trust] }];
   }
   // Flags take precedence over the environment variables of an `openrc` file.
   const args = [
     ...['login', '--keystone', `--os-auth-url=${cluster.keystoneURL ?? ''}`],
+    ...(cluster.keystoneCA === undefined ? [] : [`--os-cacert=${toDataURL(cluster.keystoneCA)}`]),
     ...[`--os-username=${account.name}`, `--os-user-domain-name=${account.domain ?? ''}`],
   ];
   const projects = [...(account.project === undefined ? [] : [account.project]), ...account.otherProjects];
@@ -44,8 +49,21 @@ export function kubeconfigUsers(
   return accessPerProject(cluster.name, projects, args);
 }
 
-export function kubeconfigFileName({ name }: ClusterFacts): string {
-  return `${name}.kubeconfig`;
+/** @param token its name, if the file has one */
+export function kubeconfigFileName({ name }: ClusterFacts, token?: string): string {
+  return `${token === undefined ? name : `${name}-${token}`}.kubeconfig`;
+}
+
+/** @returns YAML */
+export function kubeconfigWithToken(
+  cluster: ClusterFacts,
+  {
+    name,
+    token,
+    namespace,
+  }: { readonly name: string; readonly token: string; readonly namespace: string | undefined },
+): string {
+  return kubeconfigOf(cluster, [{ name: kubeconfigName(cluster.name, name), args: [], token, namespace }]);
 }
 
 /** @returns YAML */

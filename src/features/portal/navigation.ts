@@ -6,7 +6,7 @@ import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
 import { MAX_ROWS } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
-import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, SET_UP, TEAMS, TOKENS } from './request.ts';
+import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, TEAMS, TOKENS } from './request.ts';
 import { exchangeableToken } from './session.ts';
 
 export const SIGN_OUT_ACTION = '/logout';
@@ -35,12 +35,11 @@ export function navigationOf(
     signOutToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
     pages: [
       link(HOME, 'Account'),
-      access && link(ACCESS, 'What you may do'),
+      access && link(ACCESS, 'Access'),
       members && link(MEMBERS, 'Members'),
       teams && link(TEAMS, 'Teams'),
       tokens && link(TOKENS, 'Tokens'),
       quota && link(QUOTA, 'Quota'),
-      link(SET_UP, 'kubectl'),
     ].filter((page) => page !== undefined),
     choice: exchangeableToken(request, context) === undefined ? undefined : choice,
   };

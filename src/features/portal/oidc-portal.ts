@@ -41,6 +41,8 @@ export interface Provider {
   readonly kubectlClientID: string;
   /** The redirect URI of `stonegate login`, if it is not the default one. */
   readonly kubectlRedirectURI: string | undefined;
+  /** PEM; undefined: the system's CAs. */
+  readonly ca?: string | undefined;
   readonly scopes: readonly string[];
   readonly login: Pick<OIDCLogin, 'begin' | 'finish'>;
 }

@@ -85,7 +85,7 @@ export const portalSchema = z.strictObject({
   commandURL: url({ what: 'an https address, such as https://example.com/stonegate/releases', path: /^/ })
     .exactOptional()
     .describe(
-      'Where users find the `stonegate` command as an executable that needs no Node, such as the page of a release. The portal itself serves it as one file for Node.',
+      'Where users find the `stonegate` command as an executable that needs no Node: a page; or, with `{platform}` and `{version}` in it, the address of each file, such as `https://github.com/OWNER/NAME/releases/download/v{version}/stonegate-{version}-{platform}`. Then the portal offers the one for the system of the browser first. It serves the command itself as one file for Node.',
     ),
   oidc: z
     .array(oidc)

@@ -5,18 +5,19 @@
  */
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
-import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { serveSession } from '../../proxy/session-request.ts';
 import { showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
+import { createShownFlashes } from './flash.ts';
+import { followInvitation } from './invitation-link.ts';
 import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
 import { ACCESS_PAGE } from './pages/access-page.ts';
 import { ACCOUNT_PAGE } from './pages/account-page.ts';
-import { followInvitation, INVITATION_PAGE } from './pages/invitation-page.ts';
+import { INVITATION_PAGE } from './pages/invitation-page.ts';
 import { MEMBERS_PAGE } from './pages/members-page.ts';
 import { QUOTA_PAGE } from './pages/quota-page.ts';
 import { TEAMS_PAGE } from './pages/teams-page.ts';
@@ -51,9 +52,6 @@ const ROUTES: Routes = new Map<string, Route>([
   [CLIENT_PATH, { GET: showClient }],
 ]);
 
-/** Flashes whose digests are stored: they live for a minute. */
-const MAX_FLASHES = 10_000;
-
 /** @returns a function that serves one request and never rejects */
 export function createPortal(options: PortalOptions): (exchange: Exchange) => Promise<void> {
   const { sealer, clock, publicURL, providers } = options;
@@ -62,7 +60,7 @@ export function createPortal(options: PortalOptions): (exchange: Exchange) => Pr
     ...options,
     origin: new URL(publicURL).origin,
     formTokens: createFormTokens({ sealer, clock }),
-    shownFlashes: createExpiringCache({ maxEntries: MAX_FLASHES, clock }),
+    shownFlashes: createShownFlashes(clock),
   };
   return (exchange) => {
     const request = readRequest(exchange, context);

@@ -73,7 +73,7 @@ export const noNamespace = () =>
 
 /** @param allowed for the `Allow` field */
 export const methodNotAllowed = (allowed: readonly string[]) =>
-  problem(405, 'This cannot be done here', 'The page was asked for in a way it does not know.', {
+  problem(405, 'This cannot be done here', 'The page does not know this kind of request.', {
     action: START,
     headers: [['Allow', allowed.map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')]],
   });
@@ -89,7 +89,7 @@ export const staleForm = () =>
   problem(
     403,
     'This form has expired',
-    'Nothing was done. Forms count for an hour, in the browser they were opened in, with cookies allowed.',
+    'Nothing has changed. A form is valid for an hour, in the browser in which it was opened, with cookies allowed.',
     { action: { label: 'Start again', target: '/' } },
   );
 
@@ -97,8 +97,8 @@ export const staleForm = () =>
 export const unknownSignIn = () =>
   problem(
     400,
-    'This sign-in was not begun here',
-    'It was begun in another browser or too long ago, or it is finished already. Cookies must be allowed.',
+    'Sign-in failed',
+    'This sign-in was started in another browser or too long ago, or it is finished already. Cookies must be allowed.',
   );
 
 /** An authorization response at another redirect URI than the request named. */
@@ -106,12 +106,12 @@ export const misdirectedResponse = () =>
   problem(
     400,
     'This response belongs to another sign-in',
-    'It came back at another address than the sign-in began with. Nothing was done. If it happens again, tell the operators.',
+    'Sign-in failed: the response came back to another address than the sign-in started with. If it happens again, tell the operators.',
   );
 
 /** @param quote the issuer's error text */
 export const refusedByProvider = (provider: string, quote: string) =>
-  problem(403, `${provider} did not sign you in`, 'The reason it gave:', { quote });
+  problem(403, 'Sign-in failed', `${provider} did not sign you in. It says:`, { quote });
 
 export const tooManySignIns = () =>
   problem(
@@ -124,7 +124,7 @@ export const tooManySignIns = () =>
   );
 
 /**
- * A form beyond a rate of the user or the tenant. The page is made without asking any source.
+ * A form beyond a rate of the user or the tenant. The page asks no source.
  *
  * @param fields are sent again
  */
@@ -149,17 +149,13 @@ export const projectRefused = (project: string) =>
   );
 
 export const sessionNotStored = () =>
-  problem(
-    503,
-    'You could not be signed in just now',
-    'Sessions cannot be stored at the moment. Try again in a minute.',
-  );
+  problem(503, 'Sign-in failed', 'Sessions cannot be stored at the moment. Try again in a minute.');
 
 export const sessionNotEnded = () =>
   problem(
     503,
     'You are signed out in this browser only',
-    'The session could not be ended on the server just now. It ends by itself, at the time your page showed.',
+    'The session could not be ended on the server. It ends by itself, at the time that your page showed.',
   );
 
 export function problemOf(error: unknown, { observed, method, exchange }: PortalRequest): Problem {
@@ -193,8 +189,8 @@ function textFor(status: number): Pick<Problem, 'title' | 'text'> {
   switch (status) {
     case 401:
       return {
-        title: 'Your sign-in is not accepted here',
-        text: 'You have signed in, but the Kubernetes API does not accept what came of it. It says:',
+        title: 'Sign-in failed',
+        text: 'You have signed in, but the Kubernetes API does not accept the result. It says:',
       };
     case 403:
       return {
@@ -202,14 +198,14 @@ function textFor(status: number): Pick<Problem, 'title' | 'text'> {
         text: 'You have signed in, but the Kubernetes API would refuse you. It says:',
       };
     case 429:
-      return { title: 'Too many requests', text: 'Nothing was done. Wait a moment, then try again:' };
+      return { title: 'Too many requests', text: 'Nothing has changed. Wait a moment, then try again:' };
     case 503:
       return {
-        title: 'You cannot be signed in just now',
-        text: 'Who you are cannot be found out at the moment. Try again in a minute.',
+        title: 'This is not available now',
+        text: 'A part that is needed does not answer. Try again in a minute. It says:',
       };
     default:
-      return { title: 'This did not work', text: 'The request could not be understood:' };
+      return { title: 'There is a problem', text: 'The request could not be understood:' };
   }
 }
 

@@ -1,13 +1,14 @@
 /**
  * The portal's responses: pages, and redirects within the portal or to an issuer. All have the same strict
- * headers: no script, no frame, no cache, and no style or image except our own.
+ * headers: no frame, no cache, and no script, style or image except our own.
  * Content Security Policy Level 3; RFC 6797 (HSTS); Referrer Policy §8.
  */
 
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
 import type { SessionResponse } from '../../proxy/session-request.ts';
-import { STYLE_HASH } from './assets.ts';
+import { COPY_SCRIPT_HASH } from './copy-script.ts';
 import type { Html } from './html.ts';
+import { STYLE_HASH } from './style.ts';
 
 export interface PortalResponse extends Pick<SessionResponse, 'status' | 'headers' | 'refusal'> {
   readonly body: string | Buffer;
@@ -15,6 +16,7 @@ export interface PortalResponse extends Pick<SessionResponse, 'status' | 'header
 
 const POLICY = [
   "default-src 'none'",
+  `script-src '${COPY_SCRIPT_HASH}'`,
   `style-src '${STYLE_HASH}'`,
   "img-src 'self'",
   "form-action 'self'",
@@ -39,6 +41,20 @@ export function page(status: number, content: Html, headers: readonly HeaderFiel
     status,
     headers: [['Content-Type', 'text/html; charset=utf-8'], ...headers],
     body: content.text,
+  };
+}
+
+/** A kubeconfig that the browser saves; it stays on its page. */
+export function download(
+  fileName: string,
+  kubeconfig: string,
+  headers: readonly HeaderField[] = [],
+): PortalResponse {
+  const disposition = `attachment; filename="${fileName}"`;
+  return {
+    status: 200,
+    headers: [['Content-Type', 'application/yaml'], ['Content-Disposition', disposition], ...headers],
+    body: kubeconfig,
   };
 }
 

@@ -7,11 +7,12 @@ import { ownName } from './account.ts';
 import type { KeystoneSignIn, PortalContext } from './context.ts';
 import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
+import { invitationSecret } from './invitation-link.ts';
 import { navigationOf } from './navigation.ts';
 import { MAX_LENGTH } from './pages/page-parts.ts';
 import { type SignInPage, signInPage } from './pages/sign-in-page.ts';
 import { notFound, staleForm, tooManySignIns } from './problem.ts';
-import { type PortalRequest, readForm, redirectTarget } from './request.ts';
+import { INVITATION, type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
 import { beginSession, currentSession } from './session.ts';
 
@@ -50,18 +51,24 @@ export async function signInWithPassword(
 
   const next = redirectTarget(entered.get('next'));
   const navigation = navigationOf(await currentSession(request, context), request, context);
-  const showAgain = (status: number, message: string) => {
-    const shown = { navigation, entered, next, flash: undefined, refusal: { message, details: undefined } };
+  const showAgain = (status: number, message: string, fields: readonly string[] = []) => {
+    const refusal = { message, details: { causes: fields.map((field) => ({ field })) } };
+    const shown = { navigation, entered, next, flash: undefined, refusal };
     return { ...showForm(status, request, context, shown), refusal: { message } };
   };
 
   const field = (name: string) => entered.get(name) ?? '';
   const [user, password] = [field('user'), field('password')];
   const [domain, project] = [field('domain'), field('project')];
-  if (user === '' || password === '' || domain === '')
-    return showAgain(422, 'Enter your user name, your password, and the domain your user belongs to.');
-  if ([user, password, domain, project].some(({ length }) => length > MAX_LENGTH))
-    return showAgain(422, `No value has more than ${MAX_LENGTH} characters.`);
+  const missing = ['user', 'password', 'domain'].filter((name) => field(name) === '');
+  if (missing.length > 0)
+    return showAgain(
+      422,
+      'Enter your user name, your password, and the domain your user belongs to.',
+      missing,
+    );
+  const tooLong = ['user', 'password', 'domain', 'project'].filter((name) => field(name).length > MAX_LENGTH);
+  if (tooLong.length > 0) return showAgain(422, `No value has more than ${MAX_LENGTH} characters.`, tooLong);
   const tried = JSON.stringify([domain, user].map(normalized));
   const limited = limit.admit(source, tried);
   if (limited !== undefined) {
@@ -81,7 +88,7 @@ export async function signInWithPassword(
 }
 
 /**
- * Keystone's database treats `Alice `, `alice` and `álice` as one user, so they count as one in the limit.
+ * Keystone's database treats `Alice `, `alice` and `álice` as one user, so they are one in the limit.
  */
 function normalized(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').trim().toLowerCase();
@@ -97,16 +104,21 @@ type Shown = Pick<SignInPage, 'flash' | 'refusal' | 'entered' | 'signedInAs' | '
 
 function showForm(
   status: number,
-  { visitID }: PortalRequest,
-  { cluster, providers, keystone, formTokens, random }: PortalContext,
+  request: PortalRequest,
+  context: PortalContext,
   shown: Shown,
 ): PortalResponse {
+  const { visitID } = request;
+  const { cluster, providers, keystone, formTokens, random, clock, invitations } = context;
   const visit = visitID ?? newID(random);
+  const secret = shown.next === INVITATION ? invitationSecret(request, context) : undefined;
   const content = signInPage({
     ...shown,
     ...{ server: cluster.server, providers, keystone },
     target: KEYSTONE_ACTION,
     formToken: formTokens.issue(visit, KEYSTONE_ACTION),
+    now: clock.now(),
+    invitation: secret === undefined ? undefined : invitations?.offered(secret),
   });
   return page(status, content, visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []);
 }

@@ -1,6 +1,7 @@
 /**
- * A page of a signed-in user, perhaps with forms. After a form was done the browser is redirected to the
- * page, so that a reload repeats nothing; a form that is refused is shown again with what was entered.
+ * A page of a signed-in user, perhaps with forms. After a form is done the browser is redirected to the page,
+ * so that a reload repeats nothing, or gets a file; a form that is refused is shown again with what was
+ * entered.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import { ownValue } from '../../lib/json-object.ts';
@@ -18,7 +19,7 @@ import { type Forms, outcome } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
 import { notFound, problemOf, refusalBy, staleForm, tooManyForms } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
-import { type PortalResponse, page, seeOther } from './response.ts';
+import { download, type PortalResponse, page, seeOther } from './response.ts';
 import { currentSession, userOf } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
 
@@ -28,6 +29,8 @@ export interface Visit<Source> extends Forms {
   readonly session: Session;
   readonly request: PortalRequest;
   readonly context: PortalContext;
+  /** The fields of the request's query that the page has a meaning for; its forms are sent there. */
+  readonly query: URLSearchParams;
   /** What the rows of lists have in their names; empty for all rows. */
   readonly filter: string;
   /** How something is changed for this request. */
@@ -43,7 +46,7 @@ export interface PageContent {
   readonly narrow?: boolean;
   /** Renders a secret that is shown once. */
   readonly secret?: (text: string) => Html;
-  /** Replaces the reason why a form was not done. */
+  /** Replaces the reason why a form was refused. */
   readonly question?: Html | undefined;
 }
 
@@ -53,33 +56,35 @@ export interface UserPage<Source> {
   readonly standsFor: (query: URLSearchParams) => OwnRequest;
   /** Without a source there is no page. */
   readonly sourceOf: (context: PortalContext) => Source | undefined;
+  /** A query with which the browser asks again if it named no object; undefined to show the page. */
+  readonly preselect?: (visit: Visit<Source>) => Promise<Readonly<Record<string, string>> | undefined>;
   readonly show: (visit: Visit<Source>) => PageContent | Promise<PageContent>;
   /** The request of each action of the page's forms, their fields `do`; a form with any other is refused. */
   readonly actions?: Readonly<Record<string, (form: URLSearchParams, query: URLSearchParams) => OwnRequest>>;
-  /**
-   * Does what a form asks for; a StatusError is shown above the form.
-   *
-   * @returns what the page says of it
-   */
-  readonly act?: (form: URLSearchParams, visit: Visit<Source>) => Promise<Flash>;
+  /** Does what a form asks for; a StatusError is shown above the form. */
+  readonly act?: (form: URLSearchParams, visit: Visit<Source>) => Promise<Done>;
   /** Headers of the response to a form that was done. */
   readonly headers?: Parameters<typeof seeOther>[1];
 }
 
+export interface Done extends Flash {
+  /** Sent in place of the page, which has the text of the flash when it is shown next. */
+  readonly kubeconfig?: { readonly fileName: string; readonly content: string };
+}
+
 type Handle = (request: PortalRequest, context: PortalContext) => Promise<PortalResponse>;
 
-/** The fields of a page's query that count; the target of its forms has no other. */
 const QUERY = ['namespace', 'name'] as const;
 /** Characters of one of them: no name in Kubernetes has more. */
 const MAX_QUERY = 253;
 
 function queryOf({ query }: PortalRequest): URLSearchParams {
-  const counted = new URLSearchParams();
+  const known = new URLSearchParams();
   for (const field of QUERY) {
     const value = query.get(field);
-    if (value) counted.set(field, value.slice(0, MAX_QUERY));
+    if (value) known.set(field, value.slice(0, MAX_QUERY));
   }
-  return counted;
+  return known;
 }
 
 /** @returns the path with its handlers */
@@ -87,22 +92,28 @@ export function userPage<Source>({
   path,
   standsFor,
   sourceOf,
+  preselect,
   show,
   actions = {},
   act,
   headers = [],
 }: UserPage<Source>): [path: string, handlers: { readonly GET: Handle; readonly POST?: Handle }] {
+  function withQuery(query: URLSearchParams): string {
+    return query.size === 0 ? path : `${path}?${query.toString()}`;
+  }
+
   function visitOf(request: PortalRequest, context: PortalContext, session: Session): Visit<Source> {
     const source = sourceOf(context);
     if (source === undefined) throw notFound();
     const query = queryOf(request);
     return {
-      ...{ source, identity: session.identity, session, request, context },
+      ...{ source, identity: session.identity, session, request, context, query },
+      now: context.clock.now(),
       change: {
         origin: { auditID: request.observed.auditID, clientAddress: request.source },
         signal: request.exchange.signal,
       },
-      target: query.size === 0 ? path : `${path}?${query.toString()}`,
+      target: withQuery(query),
       filter: query.get('name') ?? '',
       formToken: context.formTokens.issue(request.sessionID ?? '', path),
       flash: flashOf(request, context),
@@ -143,7 +154,9 @@ ${main}`,
     const visit = visitOf(request, context, session);
     const isPaid = visit.flash !== undefined && isFirstShown(request, context);
     const user = userOf(session, request, context);
-    await asSession(request.observed, user, context, standsFor(request.query), isPaid);
+    await asSession(request.observed, user, context, standsFor(visit.query), isPaid);
+    const preselected = await preselect?.(visit);
+    if (preselected !== undefined) return seeOther(withQuery(new URLSearchParams(preselected)));
     return page(200, await render(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
   }
   if (act === undefined) return [path, { GET }];
@@ -152,12 +165,15 @@ ${main}`,
     const { form, session } = await readOwnForm(request, context, path);
     if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
     const visit = visitOf(request, context, session);
-    const asked = ownValue(actions, form.get('do') ?? '')?.(form, request.query);
-    await admitForm(visit, asked ?? standsFor(request.query), form);
+    const asked = ownValue(actions, form.get('do') ?? '')?.(form, visit.query);
+    await admitForm(visit, asked ?? standsFor(visit.query), form);
     try {
       if (asked === undefined) throw mistake('This form is not known here.');
-      const flash = await act(form, visit);
-      return seeOther(visit.target, [...headers, flashCookie(flash, request, context)]);
+      const { kubeconfig, ...flash } = await act(form, visit);
+      const sent = [...headers, flashCookie(flash, request, context)];
+      return kubeconfig === undefined
+        ? seeOther(visit.target, sent)
+        : download(kubeconfig.fileName, kubeconfig.content, sent);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const refused = { ...visit, flash: undefined, entered: form, refusal: error };
@@ -169,9 +185,17 @@ ${main}`,
   return [path, { GET, POST }];
 }
 
-/** What a user has to correct in a form. */
-export function mistake(text: string): StatusError {
-  return new StatusError('ObjectInvalid', text);
+/**
+ * What a user has to correct in a form.
+ *
+ * @param field its name; undefined if it is no field
+ */
+export function mistake(text: string, field?: string): StatusError {
+  return new StatusError(
+    'ObjectInvalid',
+    text,
+    field === undefined ? {} : { details: { causes: [{ field }] } },
+  );
 }
 
 /**

@@ -60,6 +60,37 @@
     return faults;
   },
 
+  /** A header of more rows than one on a desktop and two on a phone, and a footer with other edges. */
+  frameFaults() {
+    const [header, footer] = ['header', 'footer'].map((name) => document.querySelector(name));
+    const rows = innerWidth > 960 ? 1 : 2;
+    const { height } = header.getBoundingClientRect();
+    const [above, below] = [header, footer].map((each) => each.firstElementChild.getBoundingClientRect());
+    return [
+      ...(height > rows * 64 ? [`a header of ${height} pixels`] : []),
+      ...(above.left === below.left && above.right === below.right ? [] : ['header and footer differ']),
+    ];
+  },
+
+  /** Words of letters alone that continue in the next line. */
+  brokenWords() {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const broken = [];
+    for (let node = texts.nextNode(); node !== null; node = texts.nextNode()) {
+      if (!node.parentElement.checkVisibility()) continue;
+      for (const { 0: word, index } of node.data.matchAll(
+        /(?<![^\s/:@.,;()-])\p{L}{2,24}(?![^\s/:@.,;()-])/gu,
+      )) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        const lines = new Set(Array.from(range.getClientRects(), ({ top }) => Math.round(top)));
+        if (lines.size > 1) broken.push(`${word} is broken`);
+      }
+    }
+    return broken;
+  },
+
   /** What makes the page scroll sideways. */
   overflowing() {
     const { scrollWidth, clientWidth } = document.documentElement;

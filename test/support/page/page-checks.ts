@@ -9,7 +9,7 @@ const SOURCE = readFileSync(new URL('in-page.js', import.meta.url), 'utf8')
 /** @returns a description of each fault; empty if there are none */
 export async function pageFaults(page: Page): Promise<string[]> {
   const faults: unknown = await page.evaluate(
-    `(() => { const checks = ${SOURCE}; return [...checks.faintTexts(), ...checks.structureFaults(), ...checks.overflowing()]; })()`,
+    `(() => { const checks = ${SOURCE}; return [...checks.faintTexts(), ...checks.structureFaults(), ...checks.overflowing(), ...checks.frameFaults(), ...checks.brokenWords()]; })()`,
   );
   if (!Array.isArray(faults)) throw new TypeError('the checks gave no list');
   return faults.map(String);

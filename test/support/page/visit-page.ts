@@ -8,7 +8,7 @@ import { pageFaults } from './page-checks.ts';
  * since Chromium sometimes fails to on a busy machine.
  */
 const { PICTURES } = process.env;
-const DESKTOP = { width: 1100, height: 800 };
+const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
 const VIEWS = [
   ['desktop-light', DESKTOP, 'light'],

@@ -1,30 +1,17 @@
 /**
- * The page of an invitation that a user has the link of. The secret of the link goes from its URL into a
- * sealed cookie at once, so that it is in no address, history or referrer of a page, and survives signing in.
+ * The page of an invitation that a user has the link of: it says what the invitation gives, and accepts it.
  */
 import { StatusError } from '../../../errors/status-error.ts';
 import type { OwnRequest } from '../../../proxy/session-request.ts';
 import type { Invitations } from '../../members/feature.ts';
 import { type Offer, OWN_ACCEPTANCES } from '../../members/invitation-v1alpha1.ts';
-import type { PortalContext } from '../context.ts';
-import { clearCookie, cookieOf, INVITATION_COOKIE, setCookie } from '../cookies.ts';
+import { clearCookie, INVITATION_COOKIE } from '../cookies.ts';
 import { type Html, html } from '../html.ts';
-import { noInvitation, notFound } from '../problem.ts';
-import { INVITATION, INVITATION_LINK, type PortalRequest } from '../request.ts';
-import { type PortalResponse, seeOther } from '../response.ts';
+import { invitationSecret } from '../invitation-link.ts';
+import { noInvitation } from '../problem.ts';
+import { INVITATION } from '../request.ts';
 import { userPage, type Visit } from '../user-page.ts';
-import { button, form, formatTime } from './page-parts.ts';
-
-const SEALED_FOR = 'invitation';
-/** Characters: more than a secret has. */
-const MAX_SECRET = 256;
-
-/** Says nothing of the invitation before the user has signed in, not even whether there is one. */
-export function followInvitation({ path }: PortalRequest, context: PortalContext): PortalResponse {
-  if (context.invitations === undefined) throw notFound();
-  const secret = path.slice(INVITATION_LINK.length, INVITATION_LINK.length + MAX_SECRET);
-  return seeOther(INVITATION, [setCookie(INVITATION_COOKIE, context.sealer.seal(secret, SEALED_FOR))]);
-}
+import { button, form, offered, timeOf } from './page-parts.ts';
 
 export const INVITATION_PAGE = userPage<Invitations>({
   path: INVITATION,
@@ -39,7 +26,7 @@ export const INVITATION_PAGE = userPage<Invitations>({
       main: html`<div class="card">${
         isAccepted
           ? html`<p>You have accepted it.</p><p><a class="button stretch" href="/">Go to the start page</a></p>`
-          : offered(await orNoInvitation(source.show(identity, secretOf(page), change)), page)
+          : offer(await orNoInvitation(source.show(identity, secretOf(page), change)), page)
       }</div>`,
     };
   },
@@ -63,9 +50,8 @@ function accepts(): OwnRequest {
 
 /** @throws PortalProblem without a link */
 function secretOf({ request, context }: Visit<unknown>): string {
-  const sealed = cookieOf(request.exchange.headers, INVITATION_COOKIE);
-  const secret = sealed && context.sealer.open(sealed, SEALED_FOR);
-  if (!secret) throw noInvitation();
+  const secret = invitationSecret(request, context);
+  if (secret === undefined) throw noInvitation();
   return secret;
 }
 
@@ -78,14 +64,10 @@ async function orNoInvitation<T>(offer: Promise<T>): Promise<T> {
   }
 }
 
-function offered(offer: Offer, page: Visit<unknown>): Html {
-  const { inviter, expirationTimestamp, namespace, role, team } = offer;
+function offer(shown: Offer, page: Visit<unknown>): Html {
+  const { inviter, expirationTimestamp } = shown;
   const { username } = page.context.identities.describe(page.identity).user;
-  const what =
-    team === undefined
-      ? html`to the namespace <code>${namespace}</code>, with the role <strong>${role}</strong>`
-      : html`to the team <code>${team}</code>`;
-  return html`<p><strong>${inviter}</strong> invites you ${what}.</p>
-<p>You accept as <strong>${username}</strong>. If that is not who was meant, sign out and sign in as another user. The link counts once, until ${formatTime(expirationTimestamp)}.</p>
+  return html`<p><strong>${inviter}</strong> invites you ${offered(shown)}.</p>
+<p>You accept as <strong>${username}</strong>. If that is not who was meant, sign out and sign in as another user. The link is valid once, until ${timeOf(expirationTimestamp, page)}.</p>
 ${form(page, 'accept', button('Accept'))}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The parts of the pages of members and teams by which users invite: invitations that wait, and a form that
- * makes a link.
+ * creates a link.
  */
 import {
   invitationSpecSchema,
@@ -13,17 +13,19 @@ import { type Content, type Html, html } from '../html.ts';
 import { notFound } from '../problem.ts';
 import { mistake, type UserPage, type Visit } from '../user-page.ts';
 import {
+  breakable,
   button,
   copied,
   entering,
   type Forms,
   fold,
   form,
-  formatTime,
   hidden,
   textField,
+  timeOf,
 } from './page-parts.ts';
 import type { Rows } from './rows.ts';
+import { formatTime } from './times.ts';
 
 /** The invitations that the user sees and that are open or were refused. */
 export async function pendingInvitations({
@@ -44,7 +46,12 @@ export const INVITATION_ACTIONS = {
 export async function actOnInvitations(
   entered: URLSearchParams,
   target: Target,
-  { identity, context: { invitations }, change }: Pick<Visit<unknown>, 'identity' | 'context' | 'change'>,
+  {
+    identity,
+    context: { invitations },
+    change,
+    now,
+  }: Pick<Visit<unknown>, 'identity' | 'context' | 'change' | 'now'>,
 ): Promise<Flash | undefined> {
   const action = entered.get('do');
   if (action !== 'invite' && action !== 'withdraw') return undefined;
@@ -55,11 +62,12 @@ export async function actOnInvitations(
   }
   const email = (entered.get('email') ?? '').trim();
   const { data: spec } = invitationSpecSchema.safeParse({ ...target, ...(email !== '' && { email }) });
-  if (spec === undefined) throw mistake('Enter an e-mail address such as alice@example.com, or none.');
+  if (spec === undefined)
+    throw mistake('Enter an e-mail address such as alice@example.com, or none.', 'email');
   const { status } = await invitations.invite(identity, spec, change);
-  const until = formatTime(status.expirationTimestamp);
+  const until = formatTime(status.expirationTimestamp, now);
   return {
-    text: `Copy this link now, and send it to the user: it is not shown again. It counts once, until ${until}.`,
+    text: `Copy this link now, and send it to the user: it is not shown again. It is valid once, until ${until}.`,
     ...(status.link !== undefined && { secret: status.link }),
   };
 }
@@ -94,12 +102,12 @@ export function inviteParts(
     name: 'email',
     type: 'email',
     label: 'E-mail address',
-    hint: 'If you enter one, only a user counts whose sign-in proves this address.',
+    hint: 'If you enter one, the link is valid only for a user whose sign-in proves this address.',
   } as const;
-  const fields = html`<p>You get a link to send to one user of your tenant. It counts once, for seven days, as long as you may give that yourself.</p>
+  const fields = html`<p>You get a link to send to one user of your tenant. It is valid once, for seven days, as long as you may grant that yourself.</p>
 ${known}${asked}
 ${textField(entering(page, 'invite'), email, at)}
-${button('Make a link')}`;
+${button('Create a link')}`;
   const shown = rows.take(pending, ({ spec, status }) => `${spec.email ?? ''} ${status.inviter}`);
   return html`${
     shown.length > 0 &&
@@ -114,7 +122,7 @@ ${shown.map((invitation) => row(invitation, page, known))}</tbody>
 
 function row({ metadata: { name }, spec, status }: ShownInvitation, page: Forms, known: Content): Html {
   const { inviter, state, reason, expirationTimestamp } = status;
-  const withdraw = html`${known}${hidden('id', name)}<p>The link counts no more then. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
-  return html`<tr><th scope="row">${spec.email ?? 'one user with the link'}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${inviter}</td><td>${state}<span class="also">${reason ?? `until ${formatTime(expirationTimestamp)}`}</span></td></tr>
+  const withdraw = html`${known}${hidden('id', name)}<p>The link is not valid any more then. This cannot be undone.</p>${button('Withdraw', name, 'danger')}`;
+  return html`<tr><th scope="row">${breakable(spec.email ?? 'one user with the link')}${spec.role !== undefined && html`<span class="also">role ${spec.role}</span>`}</th><td data-label="by">${breakable(inviter)}</td><td>${state}<span class="also">${reason ?? html`until ${timeOf(expirationTimestamp, page)}`}</span></td></tr>
 ${state === 'open' && html`<tr class="more"><td colspan="3">${fold('Withdraw', name, form(page, 'withdraw', withdraw))}</td></tr>\n`}`;
 }

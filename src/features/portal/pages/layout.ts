@@ -1,14 +1,17 @@
 /**
- * The frame of all pages: language, title, landmarks, style, and the bar of a user who has signed in. No
- * script: everything works with links and forms.
+ * The frame of all pages: language, title, landmarks, style, and the header of a user who has signed in: one
+ * row on a desktop, two on a phone. Everything works without the script.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
-import { DRAWING, STYLE } from '../assets.ts';
+import { DRAWING } from '../assets.ts';
+import { COPY_SCRIPT } from '../copy-script.ts';
 import { type Content, constant, type Html, html } from '../html.ts';
 import type { ProjectName } from '../portal-storage.ts';
 import { redirectTarget } from '../request.ts';
+import { STYLE } from '../style.ts';
 
 const STYLE_TEXT = constant(STYLE);
+const SCRIPT_TEXT = constant(COPY_SCRIPT);
 
 export interface ProjectChoice {
   readonly formToken: string;
@@ -39,8 +42,6 @@ export interface LayoutOptions {
 }
 
 export function layout({ title, navigation, narrow = false, main, server }: LayoutOptions): Html {
-  const wrap = narrow ? 'wrap narrow' : 'wrap';
-  const bar = navigation === undefined ? wrap : 'wrap';
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -53,18 +54,18 @@ export function layout({ title, navigation, narrow = false, main, server }: Layo
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header><div class="${bar} bar"><a class="brand" href="/">${DRAWING}Stonegate</a>
-${navigation && signOutForm(navigation)}</div>
+<header><div class="wrap bar"><a class="brand" href="/">${DRAWING}<span>Stonegate</span></a>
 ${
   navigation &&
-  html`<div class="wrap bar"><nav aria-label="Pages">${links(navigation)}</nav>
-${navigation.choice && switchForm(navigation.choice, navigation.path)}</div>`
+  html`<nav aria-label="Pages">${links(navigation)}</nav>
+<div class="own">${navigation.choice && projectMenu(navigation.choice, navigation.path)}${signOutForm(navigation)}</div>`
 }
-</header>
-<main id="main" tabindex="-1"><div class="${wrap} top">
+</div></header>
+<main id="main" tabindex="-1"><div class="${narrow ? 'wrap narrow' : 'wrap'} top">
 ${main}
 </div></main>
-<footer><div class="${wrap}">Kubernetes API: <code>${server}</code></div></footer>
+<footer><div class="wrap">Kubernetes API: <code>${server}</code></div></footer>
+<script>${SCRIPT_TEXT}</script>
 </body>
 </html>
 `;
@@ -81,8 +82,9 @@ function links({ path, pages }: Navigation): Content {
   );
 }
 
-function switchForm({ formToken, current, projects }: ProjectChoice, path: string): Html {
-  return html`<form class="switch" method="post" action="/project">
+function projectMenu({ formToken, current, projects }: ProjectChoice, path: string): Html {
+  const name = projects.find(({ id }) => id === current)?.name ?? 'No project';
+  return html`<details class="menu"><summary><span class="unseen">Switch project: </span>${name}</summary><form method="post" action="/project">
 <input type="hidden" name="token" value="${formToken}">
 <input type="hidden" name="next" value="${redirectTarget(path)}">
 <label for="switch">Project</label>
@@ -92,6 +94,6 @@ ${projects.map(({ id, name }) => {
   const isUnique = projects.every((other) => other.id === id || other.name !== name);
   return html`<option value="${id}"${id === current && html` selected`}>${name}${!isUnique && ` (${id})`}</option>\n`;
 })}</select>
-<button class="button quiet" type="submit">Switch</button>
-</form>`;
+<button class="button" type="submit">Switch</button>
+</form></details>`;
 }

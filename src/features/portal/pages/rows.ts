@@ -4,7 +4,7 @@
  */
 import { type Html, html } from '../html.ts';
 import type { Visit } from '../user-page.ts';
-import { button, hidden, MAX_ROWS, textField } from './page-parts.ts';
+import { button, hidden, MAX_ROWS, NOTHING_ENTERED, textField } from './page-parts.ts';
 
 export interface Rows {
   /**
@@ -48,10 +48,9 @@ export function filterForm(
   namespace = '',
 ): Html | false {
   if (filter === '' && hint === undefined) return false;
-  const page = { entered: new URLSearchParams() };
   return html`<form class="card" method="get" action="${request.path}">
 ${namespace !== '' && hidden('namespace', namespace)}
-<div class="row">${textField(page, { name: 'name', label: 'Filter by name', value: filter }, '-filter')}${button('Filter', undefined, 'quiet')}</div>
+<div class="row">${textField(NOTHING_ENTERED, { name: 'name', label: 'Filter by name', value: filter }, '-filter')}${button('Filter', undefined, 'quiet')}</div>
 <p class="also" role="status">${hint ?? 'This page shows only what has this in its name.'}</p>
 </form>`;
 }

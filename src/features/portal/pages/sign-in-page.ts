@@ -1,13 +1,14 @@
 /**
- * The sign-in page: a link for each issuer, a form for Keystone. What is wrong is said above the form; the
- * password is never put back.
+ * The sign-in page: a link for each issuer, a form for Keystone. A user who has followed the link of an
+ * invitation sees what it gives. What is wrong is said above the form; the password is never put back.
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
+import type { Offer } from '../../members/invitation-v1alpha1.ts';
 import type { KeystoneSignIn } from '../context.ts';
 import { type Html, html } from '../html.ts';
 import type { Provider } from '../oidc-portal.ts';
 import { layout, type Navigation } from './layout.ts';
-import { button, type Forms, form, hidden, outcome, textField } from './page-parts.ts';
+import { button, type Forms, form, hidden, offered, outcome, textField } from './page-parts.ts';
 
 export interface SignInPage extends Forms {
   readonly server: string;
@@ -18,10 +19,12 @@ export interface SignInPage extends Forms {
   readonly signedInAs?: string | undefined;
   readonly navigation: Navigation | undefined;
   readonly next: string;
+  /** What the user is invited to. */
+  readonly invitation: Offer | undefined;
 }
 
 export function signInPage(page: SignInPage): Html {
-  const { server, navigation, providers, keystone, signedInAs, refusal } = page;
+  const { server, navigation, providers, keystone, signedInAs, refusal, invitation } = page;
   return layout({
     title: refusal === undefined ? 'Sign in' : 'Error: Sign in',
     narrow: true,
@@ -34,7 +37,7 @@ ${
 }
 <div class="card">
 <h1>Sign in</h1>
-<p class="lead">to use Kubernetes with <code>kubectl</code></p>
+<p class="lead">${invitation === undefined ? html`to use Kubernetes with <code>kubectl</code>` : html`You are invited ${offered(invitation)}.`}</p>
 ${providers.length > 0 && html`<div class="stack">${providers.map((provider) => providerLink(provider, page.next))}</div>`}
 ${providers.length > 0 && keystone !== undefined && html`<p class="or">or</p>`}
 ${keystone !== undefined && keystoneForm(page, keystone)}

@@ -1,6 +1,7 @@
 /**
  * The page "Teams": the teams of the user with the users in them, and forms for those who manage them.
  */
+import { labelProblem } from '../../../kubernetes/reserved-names.ts';
 import type { OwnRequest } from '../../../proxy/session-request.ts';
 import type { TeamSource } from '../../members/feature.ts';
 import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
@@ -15,7 +16,17 @@ import {
   inviteParts,
   pendingInvitations,
 } from './invitation-parts.ts';
-import { button, checkbox, entering, type Forms, fold, form, hidden, textField } from './page-parts.ts';
+import {
+  breakable,
+  button,
+  checkbox,
+  entering,
+  type Forms,
+  fold,
+  form,
+  hidden,
+  textField,
+} from './page-parts.ts';
 import { filterForm, type Rows, rowsOf } from './rows.ts';
 
 export const TEAMS_PAGE = userPage<TeamSource>({
@@ -33,20 +44,20 @@ export const TEAMS_PAGE = userPage<TeamSource>({
     const cards = shown.map((team) => card(team, { viewer: username, invitations, rows }, page));
     return {
       title: 'Teams',
-      lead: 'A role that a namespace gives to a team is the role of everyone in it',
+      lead: 'What a role binding grants to a team, it grants to every member of the team',
       secret: invitationLink,
       main: html`${teams.length === 0 && html`<section class="card"><p>You are in no team.</p></section>`}
 ${filterForm(page, rows.hint)}
 ${cards}
 ${
   mayCreate &&
-  html`<section class="card" aria-labelledby="new"><h2 id="new">Make a team</h2>
+  html`<section class="card" aria-labelledby="new"><h2 id="new">Create a team</h2>
 ${form(
   page,
   'create',
-  html`${textField(page, { name: 'team', label: 'Name', hint: 'Lower-case letters, digits and dashes.', required: true })}
+  html`${textField(entering(page, 'create'), { name: 'team', label: 'Name', hint: 'Lower-case letters, digits and dashes.', required: true })}
 ${textField(entering(page, 'create'), { name: 'description', label: 'What is it for?' })}
-${button('Make the team')}`,
+${button('Create the team')}`,
 )}</section>`
 }`,
     };
@@ -66,12 +77,14 @@ ${button('Make the team')}`,
     if (entered.get('do') === 'create') {
       const description = (entered.get('description') ?? '').trim();
       const spec = { ...(description !== '' && { description }) };
+      if (labelProblem(name) !== undefined)
+        throw mistake('Enter a name of lower-case letters, digits and dashes for the team.', 'team');
       await teams.create(caller, { name, spec, isDryRun: false });
-      return { text: `The team ${name} was made. You manage it; add its members.` };
+      return { text: `The team ${name} is created. You manage it; add its members.` };
     }
     const { metadata, spec } = await teams.get(caller, name);
     const username = (entered.get('username') ?? '').trim();
-    if (username === '') throw mistake('Enter the name of the user.');
+    if (username === '') throw mistake('Enter the name of the user.', 'username');
     const adds = entered.get('do') === 'add';
     const changed = (names: readonly string[], isAdded: boolean) =>
       adds ? [...names, ...(isAdded ? [username] : [])] : names.filter((each) => each !== username);
@@ -104,7 +117,7 @@ function card(
   const own = invitations.filter((invitation) => invitation.spec.team === name);
   return html`<section class="card" aria-labelledby="team-${name}"><h2 id="team-${name}">${name}</h2>
 ${description !== '' && html`<p>${description}</p>`}
-<p class="muted">Role bindings name it as the group <code>${status.group}</code></p>
+<p class="muted">Role bindings name it as the group <code>${breakable(status.group)}</code></p>
 <table class="sheet rows">
 <caption>Managers may change the team; only members are in its group</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">In the team as</th>${isManager && html`<th scope="col">Change</th>`}</tr></thead>
@@ -126,8 +139,8 @@ function row(
   page: Forms,
 ): Html {
   const parts = [spec.members.includes(username) && 'member', spec.managers.includes(username) && 'manager'];
-  const remove = html`${hidden('team', name)}${hidden('username', username)}<p>They lose at once what roles of the team give them.</p>${button('Remove', username, 'danger')}`;
-  return html`<tr><th scope="row">${username}${username === viewer && html` <span class="tag">you</span>`}</th><td>${parts.filter(Boolean).join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
+  const remove = html`${hidden('team', name)}${hidden('username', username)}<p>They lose at once what the team may do.</p>${button('Remove', username, 'danger')}`;
+  return html`<tr><th scope="row">${breakable(username)}${username === viewer && html` <span class="tag">you</span>`}</th><td>${parts.filter(Boolean).join(', ')}</td>${isManager && html`<td>${fold('Remove', username, form(page, 'remove', remove))}</td>`}</tr>
 `;
 }
 

@@ -1,30 +1,37 @@
 /**
- * The page "Access tokens": the user's tokens, and a form that makes one. Its secret is shown once.
+ * The page "Access tokens": the user's tokens, and forms that create one. Its secret is shown once, or sent
+ * once in a kubeconfig.
  */
 import { ESCALATION_WORDS } from '../../../rbac/escalating.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../../tokens/access-token-v1alpha1.ts';
 import { type AccessTokens, type ShownToken, scopeNotes } from '../../tokens/feature.ts';
-import type { Flash } from '../flash.ts';
+import { accountOf } from '../account.ts';
 import { type Content, type Html, html } from '../html.ts';
+import { kubeconfigFileName, kubeconfigWithToken } from '../kubeconfig.ts';
 import { TOKENS } from '../request.ts';
-import { mistake, userPage } from '../user-page.ts';
+import { type Done, mistake, userPage, type Visit } from '../user-page.ts';
 import {
   button,
   checkbox,
   chips,
+  choiceButton,
   copied,
-  type Forms,
+  entering,
   fold,
   form,
-  formatTime,
   hidden,
+  MAX_ROWS,
   radio,
   textField,
+  timeOf,
 } from './page-parts.ts';
 import { filterForm, rowsOf } from './rows.ts';
+import { formatDuration, formatTime } from './times.ts';
+
+type TokensVisit = Visit<AccessTokens>;
 
 const SECONDS_OF_DAY = 86_400;
-/** Seconds for which a rotated secret counts: as long as a program may need to get the other one. */
+/** Seconds for which a rotated secret stays valid: as long as a program may need to get the other one. */
 const OVERLAP = 600;
 
 const LEVELS = [
@@ -43,7 +50,7 @@ export const TOKENS_PAGE = userPage<AccessTokens>({
   path: TOKENS,
   standsFor: () => ({ verb: 'list', resource: OWN_ACCESS_TOKENS }),
   sourceOf: ({ tokens }) => tokens,
-  show(page) {
+  async show(page) {
     const rows = rowsOf(page);
     const all = page.source.list(page.identity);
     const tokens = rows.take(
@@ -52,16 +59,19 @@ export const TOKENS_PAGE = userPage<AccessTokens>({
     );
     const live = tokens.filter(isLive);
     const ended = tokens.filter((token) => !isLive(token));
+    const namespaces = await page.context.namespacesOf?.(page.identity);
     return {
       title: 'Access tokens',
-      lead: 'For scripts, pipelines and programs: a token acts as you, and does no more than you choose here.',
-      secret: (text) => newSecret(text, page.context.cluster.name),
+      lead: 'For scripts, pipelines and programs: a token acts as you, and may do no more than you choose here.',
+      secret: newSecret,
       main: html`${filterForm(page, rows.hint)}<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
 ${all.some(isLive) ? table(live, 'Tokens that have not ended', page) : html`<p>You have none.</p>`}
 ${ended.length > 0 && html`<details><summary>${ended.length} that ended in the last 30 days</summary>${table(ended, 'Tokens that have ended', page)}</details>`}
 </section>
-<section class="card" aria-labelledby="new"><h2 id="new">Make a token</h2>
-${form(page, 'create', fields(page))}</section>`,
+<section class="card" id="kubeconfig" aria-labelledby="quick"><h2 id="quick">kubectl without the stonegate command</h2>
+${kubeconfigForm(page)}</section>
+<section class="card" aria-labelledby="new"><h2 id="new">Create a token</h2>
+${form(page, 'create', fields(entering(page, 'create'), namespaces))}</section>`,
     };
   },
   actions: {
@@ -69,13 +79,19 @@ ${form(page, 'create', fields(page))}</section>`,
     rotate: (form) => ({ verb: 'create', resource: OWN_ROTATIONS, name: form.get('name') ?? '' }),
     revoke: (form) => ({ verb: 'delete', resource: OWN_ACCESS_TOKENS, name: form.get('name') ?? '' }),
   },
-  async act(entered, { source, identity, change: { signal } }) {
+  async act(entered, page) {
+    const { source, identity, change } = page;
+    const { signal } = change;
     const name = entered.get('name') ?? '';
     switch (entered.get('do')) {
-      case 'create':
-        return shownOnce(await source.create(identity, newToken(entered, source), signal), 'was made');
-      case 'rotate':
-        return shownOnce(await source.rotate(identity, name, OVERLAP, signal), 'has another secret');
+      case 'create': {
+        const token = await source.create(identity, newToken(entered, source), signal);
+        return handedOver(token, 'is created', entered, page);
+      }
+      case 'rotate': {
+        const token = await source.rotate(identity, name, OVERLAP, signal);
+        return handedOver(token, 'has another secret', entered, page);
+      }
       default:
         await source.revoke(identity, name, signal);
         return { text: `The token ${name} is revoked.` };
@@ -87,17 +103,12 @@ function isLive({ status: { state } }: ShownToken): boolean {
   return state === 'active' || state === 'blocked';
 }
 
-function newSecret(secret: string, cluster: string): Html {
-  const name = `${cluster}-${secret.slice('sgt_'.length, 'sgt_'.length + 8)}`;
+function newSecret(secret: string): Html {
   return html`<p><strong>Copy the token now: it is not shown again.</strong></p>
-${copied('The token', secret)}
-<p>With kubectl, for one command:</p>
-${copied('A command with the token', `kubectl --token=${secret} auth whoami`)}
-<p>Or as a context of your kubeconfig:</p>
-${copied('Commands that add the token to your kubeconfig', `kubectl config set-credentials ${name} --token=${secret}\nkubectl config set-context ${name} --cluster=${cluster} --user=${name}`)}`;
+${copied('The token', secret)}`;
 }
 
-function table(tokens: readonly ShownToken[], caption: string, page: Forms): Html {
+function table(tokens: readonly ShownToken[], caption: string, page: TokensVisit): Html {
   return html`<table class="sheet rows">
 <caption>${caption}</caption>
 <thead><tr><th scope="col">Token</th><th scope="col">State</th><th scope="col">Ends</th><th scope="col">Last used</th></tr></thead>
@@ -106,7 +117,7 @@ ${tokens.map((token) => row(token, page))}</tbody>
 </table>`;
 }
 
-function row(token: ShownToken, page: Forms): Html {
+function row(token: ShownToken, page: TokensVisit): Html {
   const { metadata, spec, status } = token;
   const { name } = metadata;
   const { description = '', scopes, rules = [] } = spec;
@@ -115,46 +126,90 @@ function row(token: ShownToken, page: Forms): Html {
     ...scopes.map((scope) => html`<code>${scope}</code>`),
     ...(rules.length > 0 ? [`${rules.length} rules`] : []),
   ];
-  return html`<tr><th scope="row">${description === '' ? html`<code>${name}</code>` : html`${description} <code class="also">${name}</code>`}${chips(contents)}</th><td><span class="${state === 'active' ? 'tag' : 'tag bad'}">${state}</span>${reason !== undefined && html`<span class="also">${reason}</span>`}</td><td data-label="ends">${time(expirationTimestamp)}</td><td data-label="last used">${lastUsedTimestamp === undefined ? 'never' : time(lastUsedTimestamp)}</td></tr>
+  return html`<tr><th scope="row">${description === '' ? html`<code>${name}</code>` : html`${description} <code class="also">${name}</code>`}${chips(contents)}</th><td><span class="${state === 'active' ? 'tag' : 'tag bad'}">${state}</span>${reason !== undefined && html`<span class="also">${reason}</span>`}</td><td data-label="ends">${timeOf(expirationTimestamp, page)}</td><td data-label="last used">${lastUsedTimestamp === undefined ? 'never' : timeOf(lastUsedTimestamp, page)}</td></tr>
 ${isLive(token) && html`<tr class="more"><td colspan="4">${actions(name, notes, page)}</td></tr>\n`}`;
 }
 
-function actions(name: string, notes: readonly string[], page: Forms): Html {
+function actions(name: string, notes: readonly string[], page: TokensVisit): Html {
   return fold(
     'Rotate or revoke',
     name,
     html`${notes.map((note) => html`<p class="also">${note}</p>`)}
-${form(page, 'rotate', html`${hidden('name', name)}<p>You get another secret for it. The present one counts for ten more minutes.</p>${button('Rotate', name, 'quiet')}`)}
+${form(page, 'rotate', html`${hidden('name', name)}<p>You get another secret for it. The present one stays valid for ten more minutes.</p>${button('Rotate', name, 'quiet')}`)}
 ${form(page, 'revoke', html`${hidden('name', name)}<p>What uses it is refused from now on, and its open connections end. This cannot be undone.</p>${button('Revoke', name, 'danger')}`)}`,
   );
 }
 
-function time(timestamp: string): Html {
-  return html`<time datetime="${timestamp}">${formatTime(timestamp)}</time>`;
+/** The choices of the form below for a token with which kubectl works as with a sign-in, in one click. */
+function kubeconfigForm(page: TokensVisit): Html {
+  const life = page.source.longestLife({ scopes: ['session'] });
+  const days = String(Math.ceil(life / 1_000 / SECONDS_OF_DAY));
+  const choices = { level: 'session', days, description: 'kubeconfig' };
+  return form(
+    page,
+    'create',
+    html`${Object.entries(choices).map(([name, value]) => hidden(name, value))}
+<p>A kubeconfig with a token in it: it may do all that you may do, needs no command, and ends in ${formatDuration(life)} at the latest. Every holder of the file acts as you until then.</p>
+${choiceButton(AS_KUBECONFIG, 'Download kubeconfig with a token', 'quiet stretch')}`,
+  );
 }
 
-/** Where it counts does not matter for the last two levels: the style sheet hides it. */
-function fields(page: Forms): Html {
+const AS_KUBECONFIG = ['as', 'kubeconfig'] as const;
+
+/** @param namespaces that the user sees; undefined if they are not known */
+function fields(page: TokensVisit, namespaces: readonly string[] | undefined): Html {
+  const lifeOf = (scope: string) =>
+    html` <span class="life">up to ${formatDuration(page.source.longestLife({ scopes: [scope] }))}</span>`;
+  const words = ESCALATION_WORDS.map((word) => `+${word}`);
   return html`${textField(page, { name: 'description', label: 'What is it for?', hint: 'Such as "deployments of the shop".' })}
-<fieldset><legend>What may it do?</legend>
-${LEVELS.map(([level, text], at) => radio(page, 'level', level, text, at === 0))}</fieldset>
+<fieldset><legend>What may it do, and for how long?</legend>
+${LEVELS.map(([level, text], at) => radio(page, 'level', level, html`${text}${lifeOf(isEverywhere(level) ? level : `tenant/${level}`)}`, at === 0))}</fieldset>
 <fieldset class="where"><legend>Where?</legend>
 ${radio(page, 'where', 'namespaces', 'In these namespaces:', true)}
-${textField(page, { name: 'namespaces', label: html`<span class="unseen">Namespaces</span>`, hint: 'Names with blanks between them.' })}
+${namespacesField(page, namespaces)}
 ${radio(page, 'where', 'tenant', 'In the whole tenant')}</fieldset>
-<fieldset><legend>What more may it do?</legend>
-<span class="hint">Each of these gives much away: with it, a thief of the token can get further.</span>
-${ESCALATION_WORDS.map((word) => checkbox(page, 'words', `+${word}`, scopeNotes({ scopes: [`+${word}`] }).join(' ')))}</fieldset>
-${textField(page, { name: 'days', type: 'number', label: 'For how many days?', hint: 'Strong rights end sooner, whatever you enter. The date is shown with the token.', value: '30' })}
-${button('Make the token')}`;
+<details${page.entered.has('words') && html` open`}><summary>More rights, with which a thief of the token can get further</summary>
+<fieldset><legend class="unseen">More rights</legend>
+${words.map((word) => checkbox(page, 'words', word, html`${scopeNotes({ scopes: [word] }).join(' ')}${lifeOf(word)}`))}</fieldset></details>
+${textField(page, { name: 'days', type: 'number', label: 'For how many days?', hint: 'It ends after the shortest of the times above, if that is sooner.', value: '30' })}
+<div class="row">${choiceButton(AS_KUBECONFIG, 'Create, and download a kubeconfig')}${choiceButton(['as', 'text'], 'Create, and show the token', 'quiet')}</div>`;
 }
 
-function shownOnce({ metadata, status }: ShownToken, what: string): Flash {
-  const { token, expirationTimestamp, notes = [] } = status;
-  const end = `It ends on ${formatTime(expirationTimestamp)}.`;
+/** These levels have no place: the style sheet hides the question. */
+function isEverywhere(level: string): boolean {
+  return level === 'session' || level === 'userinfo';
+}
+
+function namespacesField(page: TokensVisit, namespaces: readonly string[] = []): Html {
+  return namespaces.length === 0 || namespaces.length > MAX_ROWS
+    ? textField(page, {
+        name: 'namespaces',
+        label: html`<span class="unseen">Namespaces</span>`,
+        hint: 'Names with spaces between them.',
+      })
+    : html`<div class="choices">${namespaces.map((name) => checkbox(page, 'namespaces', name, html`<code>${name}</code>`))}</div>`;
+}
+
+/** Shows the secret of a token once, or sends it in a kubeconfig. */
+function handedOver(
+  { metadata: { name }, spec, status }: ShownToken,
+  what: string,
+  entered: URLSearchParams,
+  { context, session, now }: TokensVisit,
+): Done {
+  const { token = '', expirationTimestamp, notes = [] } = status;
+  const end = `It ends on ${formatTime(expirationTimestamp, now)}.`;
+  const text = [`The token ${name} ${what}.`, end, ...notes].join(' ');
+  if (entered.get('as') !== AS_KUBECONFIG[1]) return { text, secret: token };
+  const { cluster } = context;
+  const [, scoped] = /^namespace\/([^/]+)\//.exec(spec.scopes[0] ?? '') ?? [];
+  const namespace = scoped ?? accountOf(session, context).project?.namespace;
   return {
-    text: [`The token ${metadata.name} ${what}.`, end, ...notes].join(' '),
-    ...(token !== undefined && { secret: token }),
+    text,
+    kubeconfig: {
+      fileName: kubeconfigFileName(cluster, name),
+      content: kubeconfigWithToken(cluster, { name, token, namespace }),
+    },
   };
 }
 
@@ -164,7 +219,7 @@ function newToken(entered: URLSearchParams, tokens: AccessTokens) {
   const scopes = [...scopesOf(entered), ...entered.getAll('words')];
   const days = Number(entered.get('days'));
   if (!Number.isInteger(days) || days < 1)
-    throw mistake('Enter for how many days the token counts: 1 or more.');
+    throw mistake('Enter for how many days the token is valid: 1 or more.', 'days');
   const longest = Math.floor(tokens.longestLife({ scopes }) / 1_000);
   return {
     ...(description !== '' && { description }),
@@ -175,10 +230,13 @@ function newToken(entered: URLSearchParams, tokens: AccessTokens) {
 
 function scopesOf(entered: URLSearchParams): string[] {
   const level = entered.get('level') ?? '';
-  if (level === 'session' || level === 'userinfo') return [level];
+  if (isEverywhere(level)) return [level];
   if (entered.get('where') === 'tenant') return [`tenant/${level}`];
-  const names = (entered.get('namespaces') ?? '').split(/[\s,]+/).filter((name) => name !== '');
+  const names = entered
+    .getAll('namespaces')
+    .flatMap((text) => text.split(/[\s,]+/))
+    .filter((name) => name !== '');
   if (names.length === 0)
-    throw mistake('Enter the namespaces in which the token counts, or choose the whole tenant.');
+    throw mistake('Choose the namespaces in which the token is valid, or the whole tenant.', 'namespaces');
   return names.map((name) => `namespace/${name}/${level}`);
 }

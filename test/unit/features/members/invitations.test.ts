@@ -208,3 +208,16 @@ t.test('an access token sees and withdraws only invitations to what its scopes c
   await invitations.withdraw(asToken('session'), metadata.name, REQUEST);
   t.match(await invitations.list(ALICE), [{ status: { state: 'withdrawn' } }]);
 });
+
+t.test('the holder of a link learns what it gives while it is open, without being a user', async (t) => {
+  const { world, invitations, invite, accept } = setUp();
+  const open = secretOf(await invite({ ...EDIT, email: 'bob@example.com' }));
+  t.match(invitations.offered(open), { ...EDIT, accepted: false });
+  for (const wrong of [open.slice(0, -1), `${open.slice(0, 20)}x${open.slice(21)}`, '', 'sgi_'])
+    t.equal(invitations.offered(wrong), undefined, wrong);
+  const used = secretOf(await invite());
+  await accept(BOB, used);
+  t.equal(invitations.offered(used), undefined);
+  world.clock.advance(WEEK);
+  t.equal(invitations.offered(open), undefined);
+});

@@ -70,7 +70,7 @@ t.test('a signed-in user sees roles, namespaces and what each verb is allowed on
     '<td data-verb="delete"></td>',
   ])
     t.ok(text.includes(part), part);
-  t.notMatch(text, /<b>lab|<script|\son\w+=|style="/);
+  t.notMatch(text, /<b>lab|\son\w+=|style="/);
   t.notMatch(text, /may be incomplete/);
 });
 

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { createFakePortal } from '../../../support/portal.ts';
+import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const LINK = '/invitation/sgi_abcd1234secret';
 const OFFER = {
@@ -9,7 +10,7 @@ const OFFER = {
 
 t.test('accepting without a link is refused, and nothing is accepted by a GET', async (t) => {
   const unexpected = () => Promise.reject(new Error('not expected'));
-  const others = { invite: unexpected, list: unexpected, withdraw: unexpected };
+  const others = { invite: unexpected, list: unexpected, withdraw: unexpected, offered: () => undefined };
   const invitations = { show: async () => OFFER, accept: unexpected, ...others };
   const browser = createFakePortal({ invitations }).browser();
   await browser.signIn();
@@ -23,3 +24,29 @@ t.test('accepting without a link is refused, and nothing is accepted by a GET', 
 t.test('without the invitations feature a link gets 404', async (t) => {
   t.equal((await createFakePortal().browser().get(LINK)).status, 404);
 });
+
+t.test(
+  'the sign-in page says what a user is invited to who has followed the link, and no other',
+  async (t) => {
+    const asked: string[] = [];
+    const offered = (secret: string) => {
+      asked.push(secret);
+      return secret === 'sgi_abcd1234secret' ? OFFER : undefined;
+    };
+    const portal = createFakePortal({ invitations: { ...PAGE_SOURCES.invitations, offered } });
+    const invited = portal.browser();
+    await invited.get(LINK);
+    const location = headerOf(await invited.get('/invitation'), 'location') ?? '';
+    const words = /You are invited to the namespace <code>web<\/code>, with the role <strong>edit<\/strong>/;
+    t.match((await invited.get(location)).text, words);
+    portal.world.password = { refused: 'wrong' };
+    const again = await invited.signIn({ next: '/invitation' });
+    t.match(again.text, words, 'also after a wrong password');
+    t.notMatch((await invited.get('/login')).text, 'invited', 'but not on the way to another page');
+    const other = portal.browser();
+    await other.get('/invitation/sgi_abcd1234other');
+    t.notMatch((await other.get(location)).text, 'invited');
+    t.notMatch((await portal.browser().get(location)).text, 'invited');
+    t.same(new Set(asked), new Set(['sgi_abcd1234secret', 'sgi_abcd1234other']));
+  },
+);

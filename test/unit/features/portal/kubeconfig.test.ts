@@ -2,7 +2,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import type { Account } from '../../../../src/features/portal/account.ts';
 import { kubeconfigOf, kubeconfigUsers } from '../../../../src/features/portal/kubeconfig.ts';
-import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { createFakePortal, createFakeProvider, headerOf } from '../../../support/portal.ts';
 
 const CLUSTER = {
   name: 'demo',
@@ -93,4 +93,12 @@ t.test('a cluster whose name is a boolean in YAML 1.1 keeps its name', async (t)
     clusters: [{ name: 'on' }],
     contexts: [{ context: { cluster: 'on' } }],
   });
+});
+
+t.test('the kubeconfig has the authorities of a private Keystone and of a private issuer', async (t) => {
+  const cluster = { ...CLUSTER, keystoneCA: 'KEYSTONE CA' };
+  const provider = { ...createFakeProvider('acme', async () => ({ idToken: '' })), ca: 'ISSUER CA' };
+  const argsOf = (account: Account) => kubeconfigUsers(account, cluster, provider)[0]?.args ?? [];
+  t.ok(argsOf(ACCOUNT).includes('--os-cacert=data:;base64,S0VZU1RPTkUgQ0E='));
+  t.ok(argsOf({ ...ACCOUNT, issuer: provider.issuer }).includes('--ca-file=data:;base64,SVNTVUVSIENB'));
 });

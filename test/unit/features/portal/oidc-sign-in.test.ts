@@ -47,7 +47,7 @@ t.test('an authorization response that this browser did not request is refused',
   await begin(mallory);
   const response = await alice.get(CALLBACK);
   t.equal(response.status, 400);
-  t.match(response.text, 'This sign-in was not begun here');
+  t.match(response.text, 'This sign-in was started in another browser');
   t.notOk(alice.cookies.has('__Host-stonegate'));
 });
 

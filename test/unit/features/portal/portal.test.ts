@@ -1,23 +1,26 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { STYLE, STYLE_HASH } from '../../../../src/features/portal/assets.ts';
+import { COPY_SCRIPT, COPY_SCRIPT_HASH } from '../../../../src/features/portal/copy-script.ts';
+import { STYLE, STYLE_HASH } from '../../../../src/features/portal/style.ts';
 import { createFakePortal, headerOf, ORIGIN } from '../../../support/portal.ts';
+import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
 
-t.test('every response forbids scripts, frames, content sniffing and caching', async (t) => {
+t.test('every response forbids scripts but one, frames, content sniffing and caching', async (t) => {
   const browser = createFakePortal().browser();
   for (const path of PAGES) {
     const response = await browser.get(path);
     const policy = headerOf(response, 'content-security-policy') ?? '';
     for (const directive of [
       "default-src 'none'",
+      `script-src '${COPY_SCRIPT_HASH}';`,
       "form-action 'self'",
       "base-uri 'none'",
       "frame-ancestors 'none'",
     ])
       t.match(policy, directive, path);
-    t.notMatch(policy, /script-src|unsafe|\*|https?:/, path);
+    t.notMatch(policy, /unsafe|\*|https?:/, path);
     t.match(Object.fromEntries(response.headers), {
       'X-Content-Type-Options': 'nosniff',
       'X-Frame-Options': 'DENY',
@@ -29,11 +32,17 @@ t.test('every response forbids scripts, frames, content sniffing and caching', a
   }
 });
 
-t.test('the Content-Security-Policy allows the style sheet of the page by its hash', async (t) => {
-  const response = await createFakePortal().browser().get('/login');
-  t.match(headerOf(response, 'content-security-policy') ?? '', `style-src '${STYLE_HASH}'`);
-  t.ok(response.text.includes(`<style>${STYLE}</style>`));
-  t.notMatch(response.text, /<script|\son\w+=|style="/);
+t.test('the Content-Security-Policy allows style sheet and script of the page by their hashes', async (t) => {
+  const browser = createFakePortal(PAGE_SOURCES).browser();
+  await browser.signIn();
+  for (const path of ['/login', '/', '/tokens', '/members?namespace=shop', '/teams', '/no-such-page']) {
+    const { text, headers } = await browser.get(path);
+    const policy = new Map(headers).get('Content-Security-Policy') ?? '';
+    t.match(policy, `style-src '${STYLE_HASH}'`);
+    t.ok(text.includes(`<style>${STYLE}</style>`));
+    t.same(text.match(/<script.*?<\/script>/gs), [`<script>${COPY_SCRIPT}</script>`], path);
+    t.notMatch(text.replace(COPY_SCRIPT, ''), /\son\w+=|style="|javascript:/, path);
+  }
 });
 
 t.test('an unknown path is a page with status 404', async (t) => {
@@ -84,12 +93,11 @@ t.test('an unexpected error is a page with the ID of its log entry, and no detai
   t.match(response.text, observed?.auditID);
 });
 
+const CLIENT = { file: Buffer.from('the client'), sha256: 'ab'.repeat(32) };
+
 t.test('the client is served to every program, and the page says how to install it', async (t) => {
-  const client = { file: Buffer.from('the client'), sha256: 'ab'.repeat(32) };
-  const commandURL = 'https://example.com/releases?a=1&b';
-  const { browser } = createFakePortal({ client, commandURL });
-  const curl = browser();
-  const { status, text, headers } = await curl.get('/stonegate.cjs');
+  const { browser } = createFakePortal({ client: CLIENT });
+  const { status, text, headers } = await browser().get('/stonegate.cjs');
   t.match({ status, text }, { status: 200, text: 'the client' });
   t.same(
     headers.filter(([name]) => name === 'Content-Type' || name === 'Content-Length'),
@@ -100,13 +108,10 @@ t.test('the client is served to every program, and the page says how to install 
   );
   const alice = browser();
   await alice.signIn();
-  const page = (await alice.get('/')).text;
-  t.match(page, `<code>${client.sha256}</code>`);
-  t.match(
-    page,
-    `curl -fO ${ORIGIN}/stonegate.cjs\nsudo install -m 755 stonegate.cjs /usr/local/bin/stonegate<`,
-  );
-  t.match(page, 'href="https://example.com/releases?a=1&amp;b"');
+  const page = (await alice.get('/')).text.replaceAll('<wbr>', '');
+  t.match(page, `<code>${CLIENT.sha256}</code>`);
+  const install = 'sudo install -m 755 stonegate.cjs /usr/local/bin/stonegate<';
+  t.match(page, `curl -fO ${ORIGIN}/stonegate.cjs &amp;&amp;\n  ${install}`);
   const { engines }: { engines: { node: string } } = JSON.parse(readFileSync('package.json', 'utf8'));
   t.match(page, `It needs Node ${engines.node.replace('>=', '')} or newer.`);
 });
@@ -116,4 +121,72 @@ t.test('without a build the page offers no client', async (t) => {
   t.equal((await alice.get('/stonegate.cjs')).status, 404);
   await alice.signIn();
   t.notMatch((await alice.get('/')).text, /stonegate\.cjs|Executables/);
+});
+
+const COMMAND_URL = 'https://example.com/v{version}/stonegate-{version}-{platform}';
+const MOZILLA = 'Mozilla/5.0';
+
+t.test('the page offers the executable for the system of the browser first', async (t) => {
+  const alice = createFakePortal({ client: CLIENT, commandURL: COMMAND_URL }).browser();
+  await alice.signIn();
+  for (const [agent, hint, first] of [
+    [`${MOZILLA} (Windows NT 10.0; Win64; x64)`, '', 'win-x64.exe'],
+    [`${MOZILLA} (Macintosh; Intel Mac OS X 10_15_7)`, '', 'darwin-arm64'],
+    [`${MOZILLA} (X11; Linux x86_64)`, '', 'linux-x64'],
+    [`${MOZILLA} (X11; Linux aarch64)`, '', 'linux-arm64'],
+    ['', '"Windows"', 'win-x64.exe'],
+    ['', '"macOS"', 'darwin-arm64'],
+  ] as const) {
+    const headers = [['user-agent', agent] as const, ['sec-ch-ua-platform', hint] as const];
+    const text = (await alice.get('/', { headers })).text.replaceAll('<wbr>', '');
+    const offered = [...text.matchAll(/https:\/\/example\.com\/v1\.2\.3\/stonegate-1\.2\.3-([\w.-]+)/g)];
+    const platforms = offered.map(([, platform]) => platform);
+    t.equal(platforms[0], first, `${agent} ${hint}`);
+    t.equal(new Set(platforms).size, 5, 'the others are there too');
+    t.ok(text.indexOf('stonegate-1.2.3-') < text.indexOf('stonegate.cjs'), 'before the one that needs Node');
+  }
+});
+
+t.test('a phone, or an unknown system, gets the list of executables', async (t) => {
+  const alice = createFakePortal({ commandURL: COMMAND_URL }).browser();
+  await alice.signIn();
+  for (const agent of [
+    `${MOZILLA} (Linux; Android 10; K)`,
+    `${MOZILLA} (iPhone; CPU iPhone OS 17_0 like Mac OS X)`,
+    '',
+  ]) {
+    const text = (await alice.get('/', { headers: [['user-agent', agent]] })).text.replaceAll('<wbr>', '');
+    t.match(text, '<p>For your system:</p>', agent);
+    t.equal(text.match(/stonegate-1\.2\.3-/g)?.length, 5);
+  }
+});
+
+t.test('a commandURL without a place for the system is a link to a page', async (t) => {
+  const alice = createFakePortal({ commandURL: 'https://example.com/a&b' }).browser();
+  await alice.signIn();
+  t.match(
+    (await alice.get('/')).text,
+    '<a class="button stretch" href="https://example.com/a&amp;b">Executables</a>',
+  );
+});
+
+t.test('no command that a page shows redirects into a file or moves one', async (t) => {
+  const alice = createFakePortal({ ...PAGE_SOURCES, client: CLIENT, commandURL: COMMAND_URL }).browser();
+  await alice.signIn();
+  await alice.get('/tokens');
+  await alice.post('/tokens', {
+    do: 'create',
+    as: 'text',
+    level: 'session',
+    days: '1',
+    token: alice.formToken,
+  });
+  const shown: string[] = [];
+  for (const path of ['/tokens', '/', '/members?namespace=shop', '/teams', '/quota', '/access'])
+    for (const [, text = ''] of (await alice.get(path)).text
+      .replaceAll('<wbr>', '')
+      .matchAll(/<pre[^>]*>([^<]*)<\/pre>/g))
+      shown.push(text);
+  t.ok(shown.includes('stonegate kubeconfig --server https://k8s.example.com'), shown.join('\n'));
+  for (const command of shown) t.notMatch(command, /&gt;|[|]|\b(?:mv|cp|tee|rm|dd)\b/);
 });

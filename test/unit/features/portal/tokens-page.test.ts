@@ -1,15 +1,18 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import type { AccessTokens, ShownToken } from '../../../../src/features/tokens/feature.ts';
-import { createFakePortal } from '../../../support/portal.ts';
+import { createFakePortal, headerOf } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const SECRET = `sgt_abcd1234${'x'.repeat(38)}`;
-const FORM = { do: 'create', level: 'edit', where: 'namespaces', namespaces: 'web', days: '30' };
+const FORM = { do: 'create', as: 'text', level: 'edit', where: 'namespaces', namespaces: 'web', days: '30' };
+const DAY = 24 * 3_600_000;
 const FLASH = '__Host-stonegate-flash';
 
 /** A portal, a browser at its tokens page, and how many tokens were created and revoked. */
-async function setUp() {
+async function setUp({ namespaces }: { readonly namespaces?: readonly string[] } = {}) {
   const count = { made: 0, revoked: 0 };
+  const asked: unknown[] = [];
   const token: ShownToken = {
     metadata: { name: 'abcd1234', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' },
     spec: { scopes: [] },
@@ -19,10 +22,11 @@ async function setUp() {
     },
   };
   const tokens: AccessTokens = {
-    longestLife: () => 1_000,
+    longestLife: ({ scopes }) => (scopes[0]?.endsWith('read') ? 90 * DAY : DAY),
     list: () => [],
-    async create() {
+    async create(_, spec) {
       count.made += 1;
+      asked.push(spec);
       return token;
     },
     rotate: async () => token,
@@ -31,11 +35,11 @@ async function setUp() {
       return token;
     },
   };
-  const portal = createFakePortal({ ...PAGE_SOURCES, tokens });
+  const portal = createFakePortal({ ...PAGE_SOURCES, tokens, namespacesOf: async () => namespaces });
   const browser = portal.browser();
   await browser.signIn();
   await browser.get('/tokens');
-  return { portal, browser, count };
+  return { portal, browser, count, asked };
 }
 
 t.test('a secret is shown only to its own session, on its own page, for a minute', async (t) => {
@@ -71,4 +75,75 @@ t.test('a form whose action the page does not know changes nothing', async (t) =
   const { browser, count } = await setUp();
   await browser.post('/tokens', { do: 'rename', name: 'abcd1234', token: browser.formToken });
   t.same(count, { made: 0, revoked: 0 });
+});
+
+t.test('one click downloads a kubeconfig that works with kubectl alone', async (t) => {
+  const { browser, asked } = await setUp();
+  const [, form = ''] =
+    /id="kubeconfig".*?<form[^>]*>(.*?)<\/form>/s.exec((await browser.get('/tokens')).text) ?? [];
+  t.match(form, 'ends in 24 hours at the latest');
+  const fields = Object.fromEntries(
+    Array.from(form.matchAll(/name="([^"]+)" value="([^"]*)"/g), ([, name, value]) => [name, value ?? '']),
+  );
+  const sent = await browser.post('/tokens', fields);
+  t.equal(sent.status, 200);
+  t.equal(headerOf(sent, 'content-disposition'), 'attachment; filename="demo-abcd1234.kubeconfig"');
+  t.equal(headerOf(sent, 'cache-control'), 'no-store');
+  t.match(asked, [{ scopes: ['session'], expirationSeconds: 86_400 }]);
+  t.match(parse(sent.text), {
+    'current-context': 'demo-abcd1234',
+    clusters: [{ cluster: { server: 'https://k8s.example.com' } }],
+    users: [{ name: 'demo-abcd1234', user: { token: SECRET, exec: undefined } }],
+    contexts: [{ context: { namespace: 'acme-web' } }],
+  });
+  const page = (await browser.get('/tokens')).text;
+  t.match(page, 'The token abcd1234 is created.');
+  t.notMatch(page, SECRET, 'the secret is in the file alone');
+});
+
+t.test(
+  'the form lists the namespaces that the user sees, and says how long each choice lasts at most',
+  async (t) => {
+    const { browser, asked } = await setUp({ namespaces: ['shop', 'web'] });
+    const { text } = await browser.get('/tokens');
+    for (const name of ['shop', 'web'])
+      t.match(text, `<input type="checkbox" name="namespaces" value="${name}">`);
+    t.match(text, 'Read: everything but Secrets <span class="life">up to 90 days</span>');
+    t.match(text, 'All that you may do, wherever you may do it <span class="life">up to 24 hours</span>');
+    await browser.post('/tokens', { ...FORM, level: 'read', days: '365', token: browser.formToken });
+    t.match(asked, [{ scopes: ['namespace/web/read'], expirationSeconds: 90 * 86_400 }]);
+    const unknown = await setUp();
+    t.match(
+      (await unknown.browser.get('/tokens')).text,
+      /<input id="namespaces" name="namespaces" type="text"/,
+    );
+  },
+);
+
+t.test('a form that is refused marks the field to correct, and keeps what was entered', async (t) => {
+  const { browser, count } = await setUp({ namespaces: ['shop'] });
+  const entered = { ...FORM, level: 'manage', namespaces: 'shop', words: '+exec', description: 'the "shop"' };
+  const { text } = await browser.post('/tokens', { ...entered, days: '0', token: browser.formToken });
+  const marked = [...text.matchAll(/<input[^>]*name="(\w+)"[^>]*aria-invalid="true"[^>]*>/g)];
+  t.same(
+    marked.map(([, name]) => name),
+    ['days'],
+  );
+  t.match(marked[0]?.[0], 'aria-describedby="days-hint why"');
+  t.match(text, '<p id="why">Enter for how many days the token is valid');
+  for (const [name, value] of [
+    ['level', 'manage'],
+    ['namespaces', 'shop'],
+    ['words', '+exec'],
+  ] as const)
+    t.match(text, new RegExp(`name="${name}" value="${value.replace('+', '\\+')}" checked`));
+  t.match(text, 'value="the &quot;shop&quot;"');
+  t.match(text, '<details open><summary>More rights', 'and shows what is chosen');
+  const { text: nowhere } = await browser.post('/tokens', {
+    ...FORM,
+    namespaces: '',
+    token: browser.formToken,
+  });
+  t.match(nowhere, /<input type="checkbox" name="namespaces" value="shop" aria-invalid="true"/);
+  t.equal(count.made, 0);
 });
