@@ -78,7 +78,7 @@ ${install(context)}</li>
 <label><input type="radio" name="use" id="merged"> Added to the kubeconfig that I have</label>
 </fieldset>
 <div class="if-merged"><p>Click on the commands to select them all, then copy.</p>
-${copied('Commands to set up kubectl', `KUBECONFIG=~/.kube/config:${fileName} kubectl config view --flatten > merged\nmv merged ~/.kube/config`)}</div></li>
+${copied('Commands to set up kubectl', `stonegate kubeconfig --server ${context.cluster.server}`)}</div></li>
 <li><p>See what you reach:</p>
 <div class="if-separate">${copied('Commands to try with the file', triedWith(`--kubeconfig ${fileName}`))}</div>
 <div class="if-merged">${copied('Commands to try with the context', triedWith(`--context ${kubeContext}`))}</div></li>
