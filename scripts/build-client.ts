@@ -13,6 +13,7 @@ const MAIN = `import { runClient } from './src/cli/user-commands.ts';
 runClient(${JSON.stringify(version)}, process.argv.slice(2), {
   stdout: (text) => process.stdout.write(text),
   stderr: (text) => process.stderr.write(text),
+  width: process.stdout.columns,
 }).then((code) => { process.exitCode = code; });
 `;
 

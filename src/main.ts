@@ -45,7 +45,11 @@ const explain: ListedCommand = {
 };
 
 process.exitCode = await runProgram(
-  { commands: { ...OPERATOR_COMMANDS, ...USER_COMMANDS, explain }, version },
+  { commands: { ...USER_COMMANDS, explain }, operatorCommands: OPERATOR_COMMANDS, version },
   process.argv.slice(2),
-  { stdout: (text) => process.stdout.write(text), stderr: (text) => process.stderr.write(text) },
+  {
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+    width: process.stdout.columns,
+  },
 );

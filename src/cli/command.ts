@@ -12,6 +12,8 @@ import { linesWithoutControls, withEscapedControls, withoutControls } from '../l
 export interface CommandIO {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  /** The width of the terminal that shows standard output; absent if it is none, which scripts read. */
+  readonly width?: number | undefined;
   /** Takes what a command accepts; the command is then not run. */
   readonly describe?: (accepted: AcceptedWords) => void;
 }
@@ -105,6 +107,7 @@ export function createCommand<const Declared extends Options, Parts extends unkn
       return EXIT.fine;
     }
     const io: CommandIO = {
+      ...given,
       stdout: (text) => given.stdout(linesWithoutControls(text)),
       stderr: (text) => given.stderr(linesWithoutControls(text)),
     };
@@ -204,9 +207,15 @@ export function quoteControls(scalar: Scalar): void {
   if (typeof value === 'string' && linesWithoutControls(value) !== value) scalar.type = 'QUOTE_DOUBLE';
 }
 
-/** Rows as aligned columns. A cell is one line, whatever text it holds. */
-export function columns(rows: readonly (readonly string[])[]): string {
-  const shown = rows.map((row) => row.map(withoutControls));
+/**
+ * Rows as aligned columns. A cell is one line, whatever text it holds.
+ *
+ * @param width into which the rows must fit; cells of the widest columns are then cut in their middle
+ */
+export function columns(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string {
+  const all = rows.map((row) => row.map(withoutControls));
+  const most = widthsWithin(all, width);
+  const shown = all.map((row) => row.map((cell, at) => cut(cell, most[at] ?? cell.length)));
   const widths: number[] = [];
   for (const row of shown) {
     for (const [at, cell] of row.slice(0, -1).entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
@@ -217,6 +226,30 @@ export function columns(rows: readonly (readonly string[])[]): string {
     )
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
+}
+
+/** A column is never made narrower than this. */
+const NARROWEST = 8;
+
+/** The widest columns become narrower until all fit, with two spaces between them. */
+function widthsWithin(rows: readonly (readonly string[])[], width: number): readonly number[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  const used = () => widths.reduce((sum, each) => sum + each + 2, -2);
+  while (used() > width) {
+    const widest = Math.max(...widths);
+    if (widest <= NARROWEST) break;
+    widths[widths.lastIndexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** Begin and end tell generated names apart. */
+function cut(cell: string, width: number): string {
+  if (cell.length <= width) return cell;
+  const end = Math.floor((width - 1) / 2);
+  return `${cell.slice(0, width - 1 - end)}…${cell.slice(cell.length - end)}`;
 }
 
 /** A row for each value of a fact, the first with the fact's name; nothing for empty values. */

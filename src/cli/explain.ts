@@ -21,6 +21,7 @@ import { destinationOf } from './destination.ts';
 import { REQUEST_OPTIONS, REQUEST_VERBS, requestOf } from './explain-request.ts';
 import { readGivenToken } from './given-file.ts';
 import { createOwnObjectClient } from './own-object-client.ts';
+import { StonegateAPIError } from './stonegate-api.ts';
 
 const USAGE = `Usage: stonegate explain REQUEST [--token-file FILE] --config FILE
        stonegate explain REQUEST [--token-file FILE] --server URL
@@ -128,8 +129,19 @@ async function askServer(
     throw new UsageError('the context has no token: name one with --token-file');
   const explained = token ?? (server === undefined ? own : undefined);
   const spec = specOf(requestOf(words, values, destination.namespace), explained);
-  return createOwnObjectClient<Explanation>(destination, EXPLANATIONS).create(spec);
+  try {
+    return await createOwnObjectClient<Explanation>(destination, EXPLANATIONS).create(spec);
+  } catch (error) {
+    if (!(error instanceof StonegateAPIError) || error.status !== 403) throw error;
+    const { message, status, remarks } = error;
+    throw new StonegateAPIError(message, { status, remarks: [...WITHOUT_THE_RIGHT, ...remarks] });
+  }
 }
+
+const WITHOUT_THE_RIGHT = [
+  'Explanations are for operators: ask one to explain the request, or for the right to "create explanations.stonegate.dev".',
+  'What you may do yourself: stonegate access',
+];
 
 const WORDS: Readonly<Record<Decision | 'accepted' | 'passedOn', string>> = {
   passed: 'passed',

@@ -2,15 +2,18 @@
  * `stonegate kubeconfig`: adds a cluster, users and contexts to the user's kubeconfig, with `stonegate
  * login` as credential plugin.
  */
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import {
   accessPerProject,
   type KubeconfigAccess,
+  type KubeconfigCluster,
   kubeconfigEntries,
   kubeconfigName,
 } from '../kubernetes/kubeconfig-v1.ts';
+import { readIfThere } from '../lib/file-errors.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 import { type CommandIO, createCommand, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
-import { readAuthority } from './given-file.ts';
+import { absoluteName, readAuthority } from './given-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
 import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
@@ -25,6 +28,7 @@ import {
 } from './kubeconfig/options.ts';
 import type { ProjectsOptions } from './kubeconfig/projects.ts';
 import { createQuestion, type Question } from './login/terminal.ts';
+import { replaceFile } from './replace-file.ts';
 
 const USAGE = `Usage: stonegate kubeconfig --server URL [OPTIONS] [-- LOGIN-OPTIONS]
 
@@ -32,7 +36,7 @@ Adds a cluster, a user and a context to your kubeconfig. The user logs in with
 "stonegate login LOGIN-OPTIONS", which kubectl runs by itself: no secret is
 written, but with --token-scope. Everything else in the file stays as it is.
 
-  --server URL        of Stonegate: https://…
+  --server URL        of Stonegate or its portal: https://…
   --provider NAME     where you log in, if the server names several providers
   --ca-file FILE      the authority of its certificate, which is put into the
                       file; without it the system's
@@ -48,10 +52,13 @@ written, but with --token-scope. Everything else in the file stays as it is.
   --projects LIST     one context for each of these Keystone projects: "all", or
                       names or ids with commas between
   --token-scope SCOPE the user of the context, NAME-SCOPE, has an access token
-                      with this scope in place of the login, which makes it: the
-                      token is written. As often as needed: see stonegate token
+                      with this scope in place of the login, which creates it:
+                      the token is written. As often as needed: see stonegate
+                      token
   --token-expires TIME
                       when it ends: 12h, 30d
+  --token-file FILE   where to write the token, which only you can read: the
+                      kubeconfig names the file and contains no secret
   --use               switch to the (first) new context; done anyhow where none
                       is the current one
   --force             replace entries of the same name that stonegate did not
@@ -79,6 +86,7 @@ const OPTIONS = {
   projects: { type: 'string' },
   'token-scope': { type: 'string', multiple: true },
   'token-expires': { type: 'string' },
+  'token-file': { type: 'string' },
   use: { type: 'boolean' },
   force: { type: 'boolean' },
   print: { type: 'boolean' },
@@ -107,16 +115,19 @@ export function kubeconfig(
 const addEntries = createCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values, note, io }, loginWords: readonly string[], parts: KubeconfigParts) => {
-    const server = readServer(values.server);
+    const given = readServer(values.server);
     assertLabel('--namespace', values.namespace);
     assertLabel('--tenant', values.tenant);
-    const name = readName(values.name, server, values.tenant);
+    readName(values.name, given, values.tenant);
     const { force = false, use = false, print = false, 'token-scope': scopes = [] } = values;
     if (scopes.length > 0 && (print || values.projects !== undefined))
-      throw new UsageError('--token-scope makes one token and writes it: leave out --print and --projects');
-    if (scopes.length === 0 && values['token-expires'] !== undefined)
-      throw new UsageError('--token-expires needs --token-scope');
-    const { login, ca } = await connect(values, loginWords, server, parts);
+      throw new UsageError('--token-scope creates one token and writes it: leave out --print and --projects');
+    for (const option of ['token-expires', 'token-file'] as const)
+      if (scopes.length === 0 && values[option] !== undefined)
+        throw new UsageError(`--${option} needs --token-scope`);
+    const tokenFile = values['token-file'] && absoluteName(values['token-file'], parts.env, parts.folder);
+    const { server, portalURL, login, ca } = await connect(values, loginWords, given, parts);
+    const name = readName(values.name, server, values.tenant);
     if (values.projects !== undefined && login.way !== 'keystone')
       throw new UsageError('--projects is for -- --keystone: others have none');
     const warning = force ? undefined : await checkCloud(login.values['os-cloud'], parts);
@@ -128,13 +139,13 @@ const addEntries = createCommand(
     // Stonegate takes the prefix of a tenant off each path.
     const address = values.tenant === undefined ? server.origin : `${server.origin}/tenants/${values.tenant}`;
     const accesses = await planAccesses(values, name, run, note);
-    const entriesWith = (token?: string) =>
+    const entriesWith = (credential: Pick<KubeconfigAccess, 'token' | 'tokenFile'>) =>
       kubeconfigEntries(
-        { name, server: address, ca },
-        accesses.map((access) => ({ ...access, token })),
+        { name, server: address, ca, portalURL },
+        accesses.map((access) => ({ ...access, ...credential })),
         run.command,
       );
-    let entries = entriesWith();
+    let entries = entriesWith({});
     const names = entries.contexts.map(({ name }) => name);
     const file = await fileToChange(kubeconfigFiles(values.kubeconfig, parts.env));
     const merge = (text: string | undefined) =>
@@ -146,7 +157,10 @@ const addEntries = createCommand(
     if (scopes.length > 0) {
       // A name that is taken is refused before there is a token.
       merge(await readKubeconfigFile(file));
-      entries = entriesWith(await makeContextToken(values, run, note));
+      if (tokenFile !== undefined) await assertTokenFile(tokenFile, force);
+      const token = await makeContextToken(values, run, note);
+      if (tokenFile !== undefined) await replaceFile(tokenFile, `${token}\n`);
+      entries = entriesWith(tokenFile === undefined ? { token } : { tokenFile });
     }
     await changeFile(file, (text) => merge(text).merged);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
@@ -154,13 +168,15 @@ const addEntries = createCommand(
   },
 );
 
-/** How to log in, as the user says or the server, and the authority of the server. */
+/** How to log in, as the user says or the server; its address and authority. */
 async function connect(
   values: OptionValues<typeof OPTIONS>,
   loginWords: readonly string[],
   server: URL,
   parts: KubeconfigParts,
-): Promise<{ readonly login: LoginArguments; readonly ca: string | undefined }> {
+): Promise<
+  Pick<KubeconfigCluster, 'ca' | 'portalURL'> & { readonly server: URL; readonly login: LoginArguments }
+> {
   const { provider, 'ca-file': file, 'ca-fingerprint': given } = values;
   const fingerprint = readFingerprint(given);
   const stated = loginWords.length === 0 ? undefined : readLoginArguments(loginWords, parts);
@@ -171,12 +187,22 @@ async function connect(
       '--provider is for a login that the server names: leave it out, or what is behind "--"',
     );
   const ca = file === undefined ? undefined : await readAuthority('--ca-file', file, parts.folder);
-  if (stated !== undefined && fingerprint === undefined) return { login: stated, ca };
+  if (stated !== undefined && fingerprint === undefined) return { server, login: stated, ca };
   const { chooseLogin, readServerSetup } = await import('./kubeconfig/server-setup.ts');
   const setup = await readServerSetup(server, { ca, fingerprint, question: parts.question });
-  if (stated !== undefined) return { login: stated, ca: setup.ca };
-  const words = await chooseLogin(setup.spec, provider, parts);
-  return { login: readLoginArguments(words, parts), ca: setup.ca };
+  const words = stated ? undefined : await chooseLogin(setup.spec, provider, parts);
+  const { portal: portalURL } = setup.spec;
+  return { ...setup, portalURL, login: stated ?? readLoginArguments(words ?? [], parts) };
+}
+
+/** @throws Error for a file that is not of an access token, unless `force` */
+async function assertTokenFile(file: string, force: boolean): Promise<void> {
+  await makeFolder(dirname(file), 0o700);
+  const content = await readIfThere(file);
+  if (content !== undefined && !force && !/^sgt_\S+\s*$/.test(content))
+    throw new Error(
+      `--token-file: ${file} is there and contains no access token: choose another, or --force`,
+    );
 }
 
 /** How kubectl will log in, and where. */
@@ -213,7 +239,7 @@ async function planAccesses(
   return asksNamespace ? accesses : accesses.map((access) => ({ ...access, namespace }));
 }
 
-/** The token is made with the login that kubectl would run. */
+/** The token is created with the login that kubectl would run. */
 async function makeContextToken(
   { 'token-scope': scopes, 'token-expires': expires }: OptionValues<typeof OPTIONS>,
   run: LoginRun,

@@ -39,7 +39,8 @@ export async function makeToken(
     return secretIn(await createOwnObjectClient<ShownToken>(address, OWN_ACCESS_TOKENS).create(spec), note);
   } catch (error) {
     // The longest life depends on the scopes and on the server, which says it.
-    if (expires !== undefined || !(error instanceof StonegateAPIError)) throw error;
+    const isMissing = expires === undefined && error instanceof StonegateAPIError;
+    if (!isMissing || !error.message.includes('spec.expirationSeconds')) throw error;
     throw new UsageError(`${option} is required, such as 12h or 30d: ${error.message}`);
   }
 }

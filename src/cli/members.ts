@@ -49,45 +49,48 @@ const OPTIONS = {
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 
-export const members = createAskingCommand(COMMAND, async ({ values, words, note, print, destination }) => {
-  const [action, name, role, ...more] = words;
-  refuseWords(more);
-  const isKnown = ACTIONS.some((known) => known === action);
-  const isComplete = name !== undefined && (role === undefined) === (action === 'remove');
-  if (action !== undefined && !(isKnown && isComplete))
-    throw new UsageError(
-      'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
+export const members = createAskingCommand(
+  COMMAND,
+  async ({ values, words, note, print, destination, io }) => {
+    const [action, name, role, ...more] = words;
+    refuseWords(more);
+    const isKnown = ACTIONS.some((known) => known === action);
+    const isComplete = name !== undefined && (role === undefined) === (action === 'remove');
+    if (action !== undefined && !(isKnown && isComplete))
+      throw new UsageError(
+        'expected: members add NAME ROLE, set NAME ROLE or remove NAME; members alone lists',
+      );
+    const type = values.type === undefined ? undefined : TYPES[values.type];
+    const stonegate = { ...(await destination()), onWarning: note };
+    const namespace = values.namespace ?? stonegate.namespace;
+    const here = createOwnObjectClient<Member>(stonegate, MEMBERS, namespace);
+    if (name === undefined) {
+      const listed = await here.list();
+      return print(listed, () => tableOf(listed.items, io.width));
+    }
+    const show = (changed: Member) => print(changed, () => tableOf([changed], io.width));
+    if (role !== undefined && action === 'add') {
+      const spec: MemberSpec = { type: type ?? 'User', name, role };
+      return show(await here.create(spec, { namespace }));
+    }
+    const { items } = await here.list();
+    const { metadata, spec } = onlyOne(
+      items.filter((member) => type === undefined || member.spec.type === type),
+      name,
+      (member) => [member.spec.name, member.metadata.name],
+      `${name} is no member of ${namespace}`,
     );
-  const type = values.type === undefined ? undefined : TYPES[values.type];
-  const stonegate = { ...(await destination()), onWarning: note };
-  const namespace = values.namespace ?? stonegate.namespace;
-  const here = createOwnObjectClient<Member>(stonegate, MEMBERS, namespace);
-  if (name === undefined) {
-    const listed = await here.list();
-    return print(listed, () => tableOf(listed.items));
-  }
-  const show = (changed: Member) => print(changed, () => tableOf([changed]));
-  if (role !== undefined && action === 'add') {
-    const spec: MemberSpec = { type: type ?? 'User', name, role };
-    return show(await here.create(spec, { namespace }));
-  }
-  const { items } = await here.list();
-  const { metadata, spec } = onlyOne(
-    items.filter((member) => type === undefined || member.spec.type === type),
-    name,
-    (member) => [member.spec.name, member.metadata.name],
-    `${name} is no member of ${namespace}`,
-  );
-  const id = metadata.name;
-  if (role !== undefined) {
-    const next = { ...spec, role, ...(values.force && { force: true }) };
-    return show(await here.replace(id, next, { namespace, name: id }));
-  }
-  await here.remove(id, { gracePeriodSeconds: values.force ? 0 : 1 });
-  note(`${spec.name} was removed`);
-});
+    const id = metadata.name;
+    if (role !== undefined) {
+      const next = { ...spec, role, ...(values.force && { force: true }) };
+      return show(await here.replace(id, next, { namespace, name: id }));
+    }
+    await here.remove(id, { gracePeriodSeconds: values.force ? 0 : 1 });
+    note(`${spec.name} was removed`);
+  },
+);
 
-function tableOf(listed: readonly Member[]): string {
+function tableOf(listed: readonly Member[], width: number | undefined): string {
   const lines = listed.map(({ spec, status: { displayName, owner, from } }) => [
     spec.type,
     displayName === undefined ? spec.name : `${displayName} (${spec.name})`,
@@ -95,5 +98,5 @@ function tableOf(listed: readonly Member[]): string {
     owner ? 'yes' : '',
     from.map(({ kind, name, role }) => `${kind} ${name} (${role})`).join(', '),
   ]);
-  return columns([['TYPE', 'NAME', 'ROLE', 'OWNER', 'FROM'], ...lines]);
+  return columns([['TYPE', 'NAME', 'ROLE', 'OWNER', 'FROM'], ...lines], width);
 }

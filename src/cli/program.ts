@@ -7,6 +7,8 @@ import { nodeProblem } from './version.ts';
 
 export interface Program {
   readonly commands: Commands;
+  /** Those that only operators need; they are listed apart. */
+  readonly operatorCommands?: Commands;
   readonly version: () => string | Promise<string>;
   /** Explains a command that only another program has. The text is printed after `stonegate: `. */
   readonly elsewhere?: (name: string) => string | undefined;
@@ -20,7 +22,7 @@ export async function runProgram(program: Program, argv: readonly string[], io: 
   if (!['--help', '-h', 'help'].includes(name)) return run(name, rest);
   const [command] = rest;
   if (name === 'help' && command !== undefined) return run(command, ['--help']);
-  io.stdout(usageOf(commands));
+  io.stdout(usageOf(program));
   return 0;
 
   async function run(called: string, words: readonly string[]): Promise<number> {
@@ -37,9 +39,11 @@ export async function runProgram(program: Program, argv: readonly string[], io: 
 }
 
 /** Adds `completion`, `version` and `help`, which every program has. */
-function withOwn({ commands, version }: Program): Commands {
+function withOwn(program: Program): Commands {
+  const { commands, operatorCommands, version } = program;
   const all: Commands = {
     ...commands,
+    ...operatorCommands,
     completion: {
       does: 'print the script by which a shell completes these commands',
       load: async () => {
@@ -58,7 +62,7 @@ function withOwn({ commands, version }: Program): Commands {
       does: "print this text, or a command's own: stonegate help [COMMAND]",
       load: async () => async (_argv, io) => {
         io.describe?.({ options: {}, words: Object.keys(all) });
-        io.stdout(usageOf(all));
+        io.stdout(usageOf(program));
         return 0;
       },
     },
@@ -66,9 +70,16 @@ function withOwn({ commands, version }: Program): Commands {
   return all;
 }
 
-function usageOf(commands: Commands): string {
-  const rows = Object.entries(commands).map(([name, { does }]) => `  ${name.padEnd(11)}  ${does}\n`);
-  return `Usage: stonegate COMMAND [OPTIONS]\n\n${rows.join('')}`;
+function usageOf(program: Program): string {
+  const { operatorCommands = {} } = program;
+  const rows = (isOperators: boolean) =>
+    Object.entries(withOwn(program))
+      .filter(([name]) => Object.hasOwn(operatorCommands, name) === isOperators)
+      .map(([name, { does }]) => `  ${name.padEnd(11)}  ${does}\n`)
+      .join('');
+  const [users, operators] = [rows(false), rows(true)];
+  const groups = operators === '' ? users : `For users:\n${users}\nFor operators:\n${operators}`;
+  return `Usage: stonegate COMMAND [OPTIONS]\n\n${groups}`;
 }
 
 async function unknown(name: string, { elsewhere }: Program, commands: Commands): Promise<string> {

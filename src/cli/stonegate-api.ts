@@ -11,6 +11,7 @@ import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
 import { isLoopback } from '../lib/transport-security.ts';
 import { ErrorWithRemarks } from './command.ts';
+import { trustSystemAuthorities } from './system-authorities.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */
@@ -117,6 +118,7 @@ async function ask(
 ): Promise<unknown> {
   const url = safeURL(address.url);
   const { ca, serverName, certificate } = address;
+  trustSystemAuthorities();
   const pool = new Pool(url.origin, {
     connect: {
       timeout: TIMEOUT,

@@ -68,9 +68,9 @@ const ACTIONS = {
       io.stdout(`${await makeToken(await destinationOf(values, env), request, note)}\n`);
     },
   ),
-  list: createAskingCommand({ usage: USAGE, options: {} }, async ({ destination, print }) => {
+  list: createAskingCommand({ usage: USAGE, options: {} }, async ({ destination, print, io }) => {
     const list = await tokensAt(await destination()).list();
-    await print(list, () => tableOf(list.items));
+    await print(list, () => tableOf(list.items, io.width));
   }),
   rotate: createCommand(
     { usage: USAGE, options: { ...ASKING, overlap: { type: 'string' } }, words: [] },
@@ -138,7 +138,7 @@ async function revoke(destination: Destination, name: string, note: Note): Promi
   }
 }
 
-function tableOf(listed: readonly ShownToken[]): string {
+function tableOf(listed: readonly ShownToken[], width: number | undefined): string {
   const lines = listed.map(({ metadata, spec, status }) => [
     metadata.name,
     scopesOf({ spec }),
@@ -148,5 +148,8 @@ function tableOf(listed: readonly ShownToken[]): string {
     spec.description ?? '',
     status.reason ?? '',
   ]);
-  return columns([['ID', 'SCOPES', 'STATE', 'EXPIRES', 'LAST USED', 'DESCRIPTION', 'REASON'], ...lines]);
+  return columns(
+    [['ID', 'SCOPES', 'STATE', 'EXPIRES', 'LAST USED', 'DESCRIPTION', 'REASON'], ...lines],
+    width,
+  );
 }

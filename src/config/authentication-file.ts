@@ -114,7 +114,7 @@ function withoutCounterpart(
   ];
 }
 
-const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix']);
+const BESIDE = new Set<PropertyKey>(['usernamePrefix', 'groupsPrefix', 'login']);
 
 /** A path in Stonegate's own file or in the AuthenticationConfiguration. */
 type FieldLocation = { readonly own: Path } | { readonly other: Path };
@@ -135,7 +135,7 @@ function placeOf(path: Path, read: ReadAuthenticationFile): FieldLocation {
   if (field !== 'jwt' || entry === undefined || key === undefined) return { own: path };
   const beside = ['authentication', 'tenants', entry.issuer.url];
   if (key === 'tenant') return { own: [...beside, ...rest] };
-  if (BESIDE.has(key)) return { own: [...beside, key] };
+  if (BESIDE.has(key)) return { own: [...beside, key, ...rest] };
   return { other: path.slice(1) };
 }
 

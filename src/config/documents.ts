@@ -41,18 +41,18 @@ export function readYAML(text: string, version: '1.1' | '1.2' = '1.2'): YAMLDocu
   });
   const isIgnored = ({ code }: YAMLParseError) => version === '1.1' && code === 'MULTIPLE_DOCS';
   const errors = withoutConsequences(document.errors.filter((error) => !isIgnored(error)));
-  const problemAt = (code: string, offset: number): Problem => {
+  const problemAt = (error: Pick<YAMLParseError, 'code' | 'message'>, offset: number): Problem => {
     const { line, col } = lines.linePos(offset);
-    return { path: '', message: `is no valid YAML: ${yamlMistake(code)}`, line, column: col };
+    return { path: '', message: `is no valid YAML: ${yamlMistake(error)}`, line, column: col };
   };
-  const problems: Problem[] = [...errors, ...document.warnings].map(({ code, pos }) =>
-    problemAt(code, pos[0]),
+  const problems: Problem[] = [...errors, ...document.warnings].map((error) =>
+    problemAt(error, error.pos[0]),
   );
   visit(document, {
     Map(_, map) {
       const merges = version === '1.1' && map.items.some((pair) => keyName(pair) === '<<');
       if (merges && mergeRepeatsKey(map, document))
-        problems.push(problemAt('DUPLICATE_KEY', map.range?.[0] ?? 0));
+        problems.push(problemAt({ code: 'DUPLICATE_KEY', message: '' }, map.range?.[0] ?? 0));
     },
     Pair(_, pair) {
       const name = keyName(pair);

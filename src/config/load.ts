@@ -91,16 +91,20 @@ export async function loadConfiguration(
 /**
  * Cached identities and portal sessions are shared with replicas of the previous release during an upgrade.
  * The digest still covers four settings of JWTs, in this order, whose checks are always made now.
+ * It does not cover how users log in.
  */
 export function withPreviousChecks(authentication: AuthenticationConfiguration): object {
-  const jwt = authentication.jwt.map((issuer) => {
+  const jwt = authentication.jwt.map(({ login: _login, ...issuer }) => {
     const { completeGroups, ownKeys, ...others } = issuer.strict;
     const wasOn = !issuer.asKubernetes;
     const first = { ...others, uniqueMembers: wasOn, exactNumbers: wasOn };
     const last = { completeGroups, ownKeys, namedUsers: wasOn, wholeCharacters: wasOn };
     return { ...issuer, strict: { ...first, ...last } };
   });
-  return { ...authentication, jwt };
+  const tenants = Object.fromEntries(
+    Object.entries(authentication.tenants).map(([url, { login: _login, ...tenant }]) => [url, tenant]),
+  );
+  return { ...authentication, jwt, tenants };
 }
 
 /**

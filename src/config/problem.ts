@@ -66,9 +66,14 @@ export const PARSE_OPTIONS: z.core.ParseContext<z.core.$ZodIssue> = {
       : undefined,
 };
 
-/** @param issue whose message has the known keys, if it was parsed with `PARSE_OPTIONS` */
-function meantKey({ message }: z.core.$ZodIssue, key: string): string {
-  return message.startsWith('Unrecognized') ? '' : didYouMean(key, message.split(' '));
+/**
+ * @param issue whose message is a predicate of the schema, which begins with "is"; or the known keys, if it
+ *   was parsed with `PARSE_OPTIONS`
+ */
+function unknownKey({ message }: z.core.$ZodIssue, key: string): string {
+  if (message.startsWith('is ')) return message;
+  const meant = message.startsWith('Unrecognized') ? '' : didYouMean(key, message.split(' '));
+  return `is no known key${meant}`;
 }
 
 /** Converts a zod issue to findings. */
@@ -80,7 +85,7 @@ export function problemsOfIssue(issue: z.core.$ZodIssue): Finding[] {
     return issue.keys.map((key) =>
       isBareSecret(issue, key)
         ? { path: issue.path, message: 'has a key that is not known and has no value' }
-        : { path: [...issue.path, key], message: `is no known key${meantKey(issue, key)}` },
+        : { path: [...issue.path, key], message: unknownKey(issue, key) },
     );
   }
   if (issue.input === undefined) {

@@ -2,7 +2,7 @@
  * Rules for the listeners of Stonegate, the portal and the webhooks: separate addresses, a separate host name
  * for the portal, and sign-in methods that the API accepts.
  */
-import type { PortalOIDCConfiguration, StonegateConfiguration } from './configuration.ts';
+import type { StonegateConfiguration } from './configuration.ts';
 import type { Path, Rule } from './problem.ts';
 
 export function listenerRules(configuration: StonegateConfiguration): Rule[] {
@@ -48,36 +48,46 @@ function addressRules(configuration: StonegateConfiguration): Rule[] {
   });
 }
 
-/** Users can sign in at the portal, and with what they get there the API accepts them. */
+/** Users can log in with a command and at the portal, and the API accepts what they get. */
 function signInRules({ portal, authentication }: StonegateConfiguration): Rule[] {
-  if (portal === undefined) return [];
-  const { oidc, keystone } = portal;
-  const hasKeystone = keystone.enabled && authentication.keystone !== undefined;
+  const logins = authentication.jwt.flatMap(({ login, issuer }, at) =>
+    login === undefined ? [] : [{ ...login, issuer, path: ['authentication', 'jwt', at, 'login'] }],
+  );
+  const hasKeystone = portal?.keystone.enabled === true && authentication.keystone !== undefined;
   return [
+    ...logins.flatMap(({ name, clientID, issuer, path }, at): Rule[] => [
+      clientRule(clientID, issuer.audiences, path),
+      [
+        [...path, 'name'],
+        logins.findIndex((other) => other.name === name) < at,
+        `expected another name than the login of ${logins.find((other) => other.name === name)?.issuer.url}`,
+      ],
+    ]),
     [
       'portal.oidc',
-      oidc.length === 0 && !hasKeystone,
+      portal?.oidc.length === 0 && !hasKeystone,
       'names no issuer, and there is no way to sign in without one or authentication.keystone',
     ],
-    ...oidc.flatMap((entry, at) => issuerRules(entry, ['portal', 'oidc', at], authentication)),
+    ...(portal?.oidc ?? []).flatMap(({ name, clientID }, at): Rule[] => {
+      const path = ['portal', 'oidc', at];
+      const login = logins.find((each) => each.name === name);
+      const names = logins.map((each) => each.name).join(', ') || 'none';
+      return [
+        [
+          [...path, 'name'],
+          login === undefined,
+          `expected the name of a login in authentication.jwt[].login; there is ${names}`,
+        ],
+        clientRule(clientID ?? login?.clientID, login?.issuer.audiences, path),
+      ];
+    }),
   ];
 }
 
-function issuerRules(
-  { issuer, clientID, kubectlClientID = clientID }: PortalOIDCConfiguration,
-  path: Path,
-  { jwt }: StonegateConfiguration['authentication'],
-): Rule[] {
-  const audiences = jwt.find((entry) => entry.issuer.url === issuer)?.issuer.audiences;
-  const isForeign = (client: string): boolean => audiences !== undefined && !audiences.includes(client);
-  const message = `expected one of the issuer's audiences, ${audiences?.join(', ')}: other tokens are not accepted`;
+function clientRule(client: string | undefined, audiences: readonly string[] = [], path: Path): Rule {
   return [
-    [
-      [...path, 'issuer'],
-      audiences === undefined,
-      'expected the URL of an issuer of authentication.jwt, character by character',
-    ],
-    [[...path, 'clientID'], isForeign(clientID), message],
-    [[...path, 'kubectlClientID'], kubectlClientID !== clientID && isForeign(kubectlClientID), message],
+    [...path, 'clientID'],
+    client !== undefined && audiences.length > 0 && !audiences.includes(client),
+    `expected one of the issuer's audiences, ${audiences.join(', ')}: other tokens are not accepted`,
   ];
 }

@@ -20,6 +20,8 @@ export interface KubeconfigAccess {
   readonly args: readonly string[];
   /** An access token, in place of the login. */
   readonly token?: string | undefined;
+  /** The file of one; then there is no secret in the kubeconfig. */
+  readonly tokenFile?: string | undefined;
   readonly namespace?: string | undefined;
 }
 
@@ -41,9 +43,16 @@ export function kubeconfigEntries(
   const authority = ca && { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return {
     clusters: [{ name, cluster: { server, ...authority, extensions } }],
-    users: accesses.map(({ name: user, args, token }) => ({
+    users: accesses.map(({ name: user, args, token, tokenFile }) => ({
       name: user,
-      user: { ...(token === undefined ? { exec: execOf(command, args, portalURL) } : { token }), extensions },
+      user: {
+        ...(tokenFile !== undefined
+          ? { tokenFile }
+          : token !== undefined
+            ? { token }
+            : { exec: execOf(command, args, portalURL) }),
+        extensions,
+      },
     })),
     contexts: accesses.map(({ name: user, namespace }) => ({
       name: user,

@@ -24,19 +24,23 @@ const MISTAKES: Readonly<Record<string, string>> = {
 /** An error of the parser, as far as it may be repeated. */
 interface ParserError {
   readonly code: string;
+  readonly message: string;
   /** Its begin and end; lines are counted from 1. */
   readonly linePos?: readonly { readonly line: number; readonly col: number }[];
 }
 
 /** `no valid YAML (line 3, column 5): …`, to be put behind a file's name and "is". */
-export function noYAML({ code, linePos }: ParserError): string {
+export function noYAML(error: ParserError): string {
+  const { linePos } = error;
   const at = linePos?.[0];
   const place = at === undefined ? '' : ` (line ${at.line}, column ${at.col})`;
-  return `no valid YAML${place}: ${yamlMistake(code)}`;
+  return `no valid YAML${place}: ${yamlMistake(error)}`;
 }
 
-/** @param code of the parser's error */
-export function yamlMistake(code: string): string {
+export function yamlMistake({ code, message }: Pick<ParserError, 'code' | 'message'>): string {
+  // The parser sees where the next line begins, and calls that indentation.
+  const [, kind] = /^Flow (map|sequence) in block collection/.exec(message) ?? [];
+  if (kind !== undefined) return `a ${kind === 'map' ? '{' : '['} is not closed before this line`;
   return MISTAKES[code] ?? 'something stands where it cannot';
 }
 

@@ -10,13 +10,28 @@ import { parse } from 'yaml';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { CLIENT_SETUP_PATH } from '../../src/features/client-setup/client-setup-v1alpha1.ts';
 import { freePort } from '../support/free-port.ts';
-import { type Environment, hasTerminal, NO_TERMINAL, runLoginOnTerminal } from '../support/login-process.ts';
+import {
+  type Environment,
+  hasTerminal,
+  NO_TERMINAL,
+  runLogin,
+  runLoginOnTerminal,
+} from '../support/login-process.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const folder = t.testdir();
-const stonegate = await startStonegate(t, { folder, portal: { port: await freePort() } });
+const [port, portalPort] = [await freePort(), await freePort()];
+const portalURL = `https://localhost:${portalPort}`;
+const stonegate = await startStonegate(t, {
+  folder,
+  portal: { port: portalPort },
+  configuration: {
+    server: { bind: `127.0.0.1:${port}` },
+    portal: { kubernetes: { name: 'demo', server: `https://127.0.0.1:${port}`, caFile: 'ca.crt' } },
+  },
+});
 const { url, ask, keystone, authority, app } = stonegate;
 const FINGERPRINT = new X509Certificate(authority.cert).fingerprint256;
 const HEX = FINGERPRINT.replaceAll(':', '').toLowerCase();
@@ -178,6 +193,37 @@ t.test('the Keystone user comes from a cloud of clouds.yaml, or from OS_USERNAME
   const unbound = { OS_USERNAME: 'alice', OS_PASSWORD: 'alice-pass' };
   t.match(await argsOf('keystone', unbound), /is OS_PASSWORD for .*, as the server says\? Set OS_AUTH_URL/);
   t.same(await argsOf('keystone', { ...unbound, OS_AUTH_URL: keystone.url }), address);
+});
+
+t.test('the address of the portal works too: the file has that of the API', async (t) => {
+  const words = ['--kubeconfig', FILE, '--provider', 'acme', '--ca-file', join(folder, 'ca.crt')];
+  const run = async (server: string) => {
+    writeFileSync(FILE, '');
+    const parts = { env: { HOME: folder }, folder };
+    const result = await printedBy(kubeconfig, ['--server', server, ...words], parts);
+    t.equal(result.code, 0, result.stderr);
+    return written();
+  };
+  const found = await run(portalURL);
+  t.equal(found.clusters[0].cluster.server, url);
+  t.same(found, await run(url), 'names too');
+});
+
+t.test('an address without https:// is refused with the one that is probably meant', async (t) => {
+  for (const server of ['k8s.example.com:8443', 'http://k8s.example.com:8443', 'k8s.example.com']) {
+    const { code, stderr } = await printedBy(kubeconfig, ['--server', server]);
+    t.equal(code, 2);
+    t.match(stderr, `did you mean https://${server.replace('http://', '')}?`);
+  }
+});
+
+t.test('the authorities of the system are trusted, as by kubectl', async (t) => {
+  writeFileSync(FILE, '');
+  const words = [...SERVER, '--provider', 'acme', '--command', '/bin/false'];
+  const env = { HOME: folder, SSL_CERT_FILE: join(folder, 'ca.crt') };
+  const { code, stderr } = await runLogin(words, env, 'kubeconfig');
+  t.equal(code, 0, stderr);
+  t.equal(written().clusters[0].cluster['certificate-authority-data'], undefined);
 });
 
 t.test('a server that is not a Stonegate is reported', async (t) => {

@@ -257,5 +257,23 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     const kubectl = kubectlOf(t, binaries.at(-1) ?? '', 'none');
     const context = ['--kubeconfig', file, '--context', 'demo-namespace-acme-read'];
     t.match(await kubectl.run([...context, 'get', 'pods']), { code: 0, stdout: /^web /m });
+
+    const secret = join(folder, 'secrets', 'agent');
+    const separate = [
+      '--token-scope',
+      'namespace/acme/read',
+      '--token-expires',
+      '1h',
+      '--token-file',
+      secret,
+    ];
+    t.match(await configure(...separate, '--name', 'agent', '--kubeconfig', `${file}-agent`), { code: 0 });
+    t.match(parse(readFileSync(`${file}-agent`, 'utf8')).users, [{ user: { tokenFile: secret } }]);
+    t.notMatch(readFileSync(`${file}-agent`, 'utf8'), /sgt_/, 'the kubeconfig contains no secret');
+    t.equal(statSync(secret).mode & 0o777, 0o600);
+    t.match(await kubectl.run(['--kubeconfig', `${file}-agent`, 'get', 'pods']), {
+      code: 0,
+      stdout: /^web /m,
+    });
   });
 });

@@ -28,10 +28,14 @@ t.test('the document contains only what a client needs', async () => {
   );
 });
 
-t.test('without a portal the document names only Keystone', async (t) => {
+t.test('without a portal the document names Keystone, and the issuers that have a login', async (t) => {
   const { spec } = clientSetupOf(configurationSchema.parse(configurationWith('s', 'n', false)), undefined);
   const keystone = { displayName: 'OpenStack Keystone', url: 'https://keystone.example.com/v3' };
-  t.strictSame(spec, { tenancyMode: 'arktos', keystone, oidc: [] });
+  const oidc = {
+    ...{ name: 'acme', displayName: 'Acme', clientID: 'kubernetes' },
+    ...{ issuer: 'https://login.example.com', scopes: ['openid', 'profile', 'email'] },
+  };
+  t.strictSame(spec, { tenancyMode: 'arktos', keystone, oidc: [oidc] });
 });
 
 /** @param secret each secret and secret source @param name used for tenants, projects and backends */
@@ -42,6 +46,7 @@ function configurationWith(secret: string, name: string, hasPortal: boolean): ob
     claimMappings: { username: { claim: 'sub', prefix: `${name}:` } },
     tenant: { value: name },
   });
+  const login = { name: 'acme', displayName: 'Acme', clientID: 'kubernetes' };
   const tls = { certFile: secret, keyFile: secret };
   return {
     apiVersion: 'stonegate.dev/v1alpha1',
@@ -54,7 +59,7 @@ function configurationWith(secret: string, name: string, hasPortal: boolean): ob
         url: hasPortal ? `https://${name}.example.com/v3` : 'https://keystone.example.com/v3',
         serviceCredential: { applicationCredential: { id: secret, secret: { fromEnv: secret } } },
       },
-      jwt: [jwt(issuer), jwt(`https://${name}.example.com`)],
+      jwt: [{ ...jwt(issuer), login }, jwt(`https://${name}.example.com`)],
     },
     bindings: { projects: { [name]: { namespace: name } }, credential: { tokenFile: secret } },
     cache: { redis: { url: { fromEnv: secret } }, sealingKeys: [{ fromFile: secret }] },
@@ -64,12 +69,7 @@ function configurationWith(secret: string, name: string, hasPortal: boolean): ob
         tls,
         kubernetes: { server: 'https://k8s.example.com', caFile: secret },
         keystone: { publicURL: 'https://keystone.example.com/v3', defaultDomain: name },
-        oidc: [
-          {
-            ...{ name: 'acme', displayName: 'Acme', issuer, clientID: 'portal' },
-            clientSecret: { fromFile: secret },
-          },
-        ],
+        oidc: [{ name: 'acme', clientID: name, clientSecret: { fromFile: secret } }],
       },
     }),
   };

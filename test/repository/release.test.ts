@@ -52,7 +52,7 @@ t.test(
     const installs = release.flatMap(
       ({ job }) => job.steps?.flatMap(({ run }) => run?.match(/^npm (?:ci|install)\b.*/) ?? []) ?? [],
     );
-    t.same(installs, ['npm ci --ignore-scripts']);
+    t.same([...new Set(installs)], ['npm ci --ignore-scripts']);
   },
 );
 

@@ -21,7 +21,7 @@ export interface LoginResult {
 export function runLogin(
   words: readonly string[],
   env: Environment,
-  command: 'login' | 'logout' = 'login',
+  command: 'login' | 'logout' | 'kubeconfig' = 'login',
 ): Promise<LoginResult> {
   const child = spawn(process.execPath, [MAIN, command, ...words], { env: minimal(env) });
   const output = { stdout: '', stderr: '' };

@@ -98,6 +98,11 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
   const serve = createPortal({
     publicURL: ORIGIN,
     trustedProxies: [],
+    clientSetup: {
+      kind: 'ClientSetup',
+      apiVersion: 'stonegate.dev/v1alpha1',
+      spec: { tenancyMode: 'shared', oidc: [] },
+    },
     cluster: {
       name: 'demo',
       server: 'https://k8s.example.com',

@@ -126,7 +126,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   const configure = async (changes: Record<string, object>): Promise<void> => {
     const base: Record<string, object> = {
       ...configurationOf(apiServer, keystone, provider, options),
-      ...(portal && { portal: portalOf(provider, portal.port) }),
+      ...(portal && { portal: portalOf(portal.port) }),
     };
     const merged = Object.fromEntries(
       Object.entries({ ...base, ...changes }).map(([key, value]) => [key, { ...base[key], ...value }]),
@@ -198,6 +198,7 @@ function configurationOf(
             groups: { claim: 'groups', prefix: 'oidc:' },
           },
           tenant: { claim: 'hd', map: { 'acme.example': 'acme' } },
+          login: { name: PORTAL_CLIENT.name, displayName: 'Acme', clientID: provider.clientID },
         },
       ],
     },
@@ -206,7 +207,7 @@ function configurationOf(
 }
 
 /** The portal has another host name than the API, which users reach at 127.0.0.1. */
-function portalOf(provider: OidcProvider, port: number): object {
+function portalOf(port: number): object {
   return {
     bind: `127.0.0.1:${port}`,
     publicURL: `https://localhost:${port}`,
@@ -215,11 +216,8 @@ function portalOf(provider: OidcProvider, port: number): object {
     oidc: [
       {
         name: PORTAL_CLIENT.name,
-        issuer: provider.issuer,
         clientID: PORTAL_CLIENT.clientID,
         clientSecret: { fromFile: 'portal-client-secret' },
-        displayName: 'Acme',
-        kubectlClientID: provider.clientID,
       },
     ],
   };

@@ -32,7 +32,7 @@ export async function runExecPlugin(plugin: ExecPlugin): Promise<ExecToken> {
     env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
   const [code, stdout] = await Promise.all([exitOf(child, plugin), text(child.stdout)]);
-  if (code !== 0) throw new Error(`${command} ended with ${code ?? 'a signal'}`);
+  if (code !== 0) throw new Error(`sign-in failed: ${command} says why above, or nothing if it was ended`);
   return tokenOf(stdout, plugin);
 }
 

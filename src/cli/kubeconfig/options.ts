@@ -24,6 +24,9 @@ export function readServer(text: string | undefined): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const plain = url?.username === '' && url.password === '' && url.pathname === '/' && !/[?#]/.test(text);
   if (url?.protocol === 'https:' && plain) return url;
+  const meant = `https://${text.replace(/^http:\/\//, '')}`;
+  if (URL.canParse(meant) && new URL(meant).origin === meant.replace(/\/$/, ''))
+    throw new UsageError(`--server must be an https address: did you mean ${meant}?`);
   throw new UsageError(
     '--server must be an https address without user, path, query and fragment: the login says who one is, and --tenant adds the prefix of a tenant',
   );

@@ -18,7 +18,7 @@ import { isSameKeystone } from '../login/keystone-settings.ts';
 import { KEYSTONE_SECRETS, variableOf } from '../login/login-options.ts';
 import type { Question } from '../login/terminal.ts';
 import { askStonegate, askUnverified, StonegateAPIError } from '../stonegate-api.ts';
-import type { LoginArgumentsOptions } from './options.ts';
+import { type LoginArgumentsOptions, readServer } from './options.ts';
 
 export interface Trust {
   /** PEM of `--ca-file`; undefined if it was not given. */
@@ -30,6 +30,8 @@ export interface Trust {
 }
 
 export interface ServerSetup {
+  /** The address of the API, which is not the given one if that is the portal's. */
+  readonly server: URL;
   readonly spec: ClientSetup['spec'];
   /** PEM; undefined if the certificate's authority is known here. */
   readonly ca: string | undefined;
@@ -44,8 +46,22 @@ const UNKNOWN_AUTHORITY = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ];
 
-/** @throws Error with a sentence for the user */
-export async function readServerSetup(server: URL, trust: Trust): Promise<ServerSetup> {
+/**
+ * @param address of the API or of the portal
+ * @throws Error with a sentence for the user
+ */
+export async function readServerSetup(address: URL, trust: Trust): Promise<ServerSetup> {
+  const found = await readTrusted(address, trust);
+  const { server, portal } = found.spec;
+  if (portal === undefined || URL.parse(portal)?.origin !== address.origin)
+    return { ...found, server: address };
+  // The portal, whose certificate is trusted, says which authority the API has.
+  const ca = found.ca ?? found.spec.certificateAuthority;
+  const api = readServer(server);
+  return { ...(await readTrusted(api, { ...trust, ca })), server: api };
+}
+
+async function readTrusted(server: URL, trust: Trust): Promise<Omit<ServerSetup, 'server'>> {
   const { ca, fingerprint } = trust;
   if (ca !== undefined || fingerprint === undefined) {
     try {

@@ -14,6 +14,7 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
 import { readGiven } from '../given-file.ts';
+import { trustSystemAuthorities } from '../system-authorities.ts';
 import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
 import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settings.ts';
 
@@ -31,6 +32,7 @@ export async function withKeystone<Answer>(
   ask: (http: KeystoneHTTP) => Promise<Answer>,
 ): Promise<Answer> {
   const trust = caFile === undefined ? {} : { ca: await readGiven('cacert', caFile) };
+  trustSystemAuthorities();
   const http = createKeystoneHTTP({ url, ...trust, timeout: TIMEOUT, clock, telemetry: noTelemetry });
   try {
     return await ask(http);

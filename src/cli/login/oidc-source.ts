@@ -6,6 +6,7 @@
 import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
 import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
 import { readGiven } from '../given-file.ts';
+import { trustSystemAuthorities } from '../system-authorities.ts';
 import {
   type CredentialSource,
   LoginError,
@@ -44,6 +45,7 @@ async function withProvider<T>(
   const { createOidcLogin } = await import('../../identity/oidc/oidc-login.ts');
   const { OidcLoginError } = await import('../../identity/oidc/oidc-login-error.ts');
   let provider: OidcLogin | undefined;
+  trustSystemAuthorities();
   try {
     provider = await createOidcLogin({
       ...settings,

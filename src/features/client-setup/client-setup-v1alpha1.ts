@@ -17,6 +17,9 @@ export const clientSetupSchema = z.object({
   apiVersion: z.literal('stonegate.dev/v1alpha1'),
   spec: z.object({
     tenancyMode: text,
+    /** The addresses of the API and of the portal, where the same document is; absent without a portal. */
+    server: text.exactOptional(),
+    portal: text.exactOptional(),
     /** The authorities of the server's certificate, PEM; absent if clients know them already. */
     certificateAuthority: z.string().exactOptional(),
     keystone: z.object({ displayName: text, url: text }).exactOptional(),
@@ -37,7 +40,7 @@ export type ClientSetup = Output<typeof clientSetupSchema>;
 export type ClientProvider = ClientSetup['spec']['oidc'][number];
 
 /** The scopes that `stonegate login` requests by itself. */
-const DEFAULT_SCOPES: readonly string[] = ['openid', 'profile', 'email'];
+export const LOGIN_SCOPES: readonly string[] = ['openid', 'profile', 'email'];
 
 /** The arguments of `stonegate login` for a provider. */
 export function oidcLoginArguments({
@@ -51,6 +54,6 @@ export function oidcLoginArguments({
   return [
     ...['--oidc', `--issuer-url=${issuer}`, `--client-id=${clientID}`],
     ...(redirectURI === undefined ? [] : [`--redirect-uri=${redirectURI}`]),
-    ...scopes.filter((scope) => !DEFAULT_SCOPES.includes(scope)).map((scope) => `--scope=${scope}`),
+    ...scopes.filter((scope) => !LOGIN_SCOPES.includes(scope)).map((scope) => `--scope=${scope}`),
   ];
 }

@@ -7,19 +7,21 @@ import type { LoadedConfiguration } from '../../config/load.ts';
 import { certificateBlocks } from '../../lib/transport-security.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
-import { CLIENT_SETUP_PATH, type ClientSetup } from './client-setup-v1alpha1.ts';
+import { CLIENT_SETUP_PATH, type ClientSetup, LOGIN_SCOPES } from './client-setup-v1alpha1.ts';
 
 export function createClientSetup(loaded: LoadedConfiguration): Feature {
-  const caFile = loaded.configuration.portal?.kubernetes.caFile;
-  const ca = caFile === undefined ? undefined : loaded.file(caFile).toString();
-  const setup = clientSetupOf(loaded.configuration, ca);
-  return { publicDocuments: new Map([[CLIENT_SETUP_PATH, jsonResponse(200, setup)]]) };
+  return { publicDocuments: new Map([[CLIENT_SETUP_PATH, jsonResponse(200, loadedClientSetup(loaded))]]) };
+}
+
+export function loadedClientSetup({ configuration, file }: LoadedConfiguration): ClientSetup {
+  const caFile = configuration.portal?.kubernetes.caFile;
+  return clientSetupOf(configuration, caFile === undefined ? undefined : file(caFile).toString());
 }
 
 /** @param ca the content of `portal.kubernetes.caFile` */
 export function clientSetupOf(
   {
-    authentication: { keystone },
+    authentication: { keystone, jwt },
     portal,
     tenancy,
   }: Pick<StonegateConfiguration, 'authentication' | 'portal' | 'tenancy'>,
@@ -30,6 +32,7 @@ export function clientSetupOf(
     apiVersion: 'stonegate.dev/v1alpha1',
     spec: {
       tenancyMode: tenancy.mode,
+      ...(portal && { server: portal.kubernetes.server, portal: portal.publicURL }),
       ...(ca !== undefined && { certificateAuthority: certificatesIn(ca) }),
       ...(keystone && {
         keystone: {
@@ -37,21 +40,16 @@ export function clientSetupOf(
           url: portal?.keystone.publicURL ?? keystone.url,
         },
       }),
-      // Not the issuers of `authentication.jwt`: they may be one for each tenant.
-      oidc: (portal?.oidc ?? []).map(
-        ({
-          name,
-          displayName,
-          issuer,
-          clientID,
-          kubectlClientID = clientID,
-          kubectlRedirectURI,
-          scopes,
-        }) => ({
-          ...{ name, displayName, issuer, clientID: kubectlClientID, scopes },
-          ...(kubectlRedirectURI !== undefined && { redirectURI: kubectlRedirectURI }),
-        }),
-      ),
+      oidc: jwt.flatMap(({ issuer, login }) => {
+        if (login === undefined) return [];
+        const { name, displayName, clientID, scopes = LOGIN_SCOPES, redirectURI } = login;
+        return [
+          {
+            ...{ name, displayName, issuer: issuer.url, clientID, scopes },
+            ...(redirectURI !== undefined && { redirectURI }),
+          },
+        ];
+      }),
     },
   };
 }

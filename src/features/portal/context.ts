@@ -9,6 +9,7 @@ import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { createAccessRules } from '../access-rules/feature.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { ClientSetup } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Invitations, MembersService, TeamSource } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
 import type { AccessTokens } from '../tokens/feature.ts';
@@ -59,6 +60,8 @@ export interface PortalOptions extends PageSources, SessionStages {
   readonly version: string;
   /** Where there are executables of the command; see `executables.ts`. */
   readonly commandURL?: string | undefined;
+  /** What commands read at `/.well-known/stonegate`. */
+  readonly clientSetup: ClientSetup;
   readonly providers: readonly Provider[];
   /** Undefined if users cannot sign in with a password. */
   readonly keystone: KeystoneSignIn | undefined;

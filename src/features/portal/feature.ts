@@ -19,6 +19,8 @@ import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Stages } from '../../proxy/stages.ts';
 import { createProjectNamespace } from '../bindings/feature.ts';
 import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
+import { LOGIN_SCOPES } from '../client-setup/client-setup-v1alpha1.ts';
+import { loadedClientSetup } from '../client-setup/feature.ts';
 import { type Client, readClient, readVersion } from './assets.ts';
 import type { KeystoneSignIn, PageSources } from './context.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
@@ -104,6 +106,7 @@ export function createConfiguredPortal(
     },
     ...{ client: state.client, version: state.version },
     commandURL: portal.commandURL,
+    clientSetup: loadedClientSetup(loaded),
     providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
     keystone: keystone && createKeystoneSignIn(build, portal, keystone),
     identities: createIdentitySource(stages.authenticators, stages.mode),
@@ -150,16 +153,16 @@ function createKeystoneSignIn(
 
 function createProvider(
   { generation, loaded, runtime }: Build,
-  configuration: PortalOIDCConfiguration,
+  { name, clientID, clientSecret }: PortalOIDCConfiguration,
 ): Provider {
-  const { name, issuer, clientID, clientSecret, displayName, scopes } = configuration;
-  const { kubectlClientID = clientID, kubectlRedirectURI } = configuration;
-  const known = loaded.configuration.authentication.jwt.find((jwt) => jwt.issuer.url === issuer)?.issuer;
-  const { discoveryURL, caFile, certificateAuthority } = known ?? {};
+  const jwt = loaded.configuration.authentication.jwt.find(({ login }) => login?.name === name);
+  if (jwt?.login === undefined) throw new Error(`no issuer has the login ${name}`);
+  const { displayName, clientID: kubectlClientID, scopes = LOGIN_SCOPES, redirectURI } = jwt.login;
+  const { url: issuer, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
   const options = {
     issuer,
     discoveryURL,
-    clientID,
+    clientID: clientID ?? kubectlClientID,
     clientSecret: clientSecret && loaded.secret(clientSecret),
     scopes,
     ca: caFile === undefined ? certificateAuthority : loaded.file(caFile).toString(),
@@ -168,7 +171,7 @@ function createProvider(
     fingerprint: [options],
     create: () => createOIDCLogin({ ...options, ...runtime }),
   });
-  const facts = { name, displayName, issuer, kubectlClientID, kubectlRedirectURI, scopes };
+  const facts = { name, displayName, issuer, kubectlClientID, kubectlRedirectURI: redirectURI, scopes };
   return { ...facts, ca: certificatesIn(options.ca), login };
 }
 

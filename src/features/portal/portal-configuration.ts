@@ -1,6 +1,6 @@
 /**
  * The section `portal`, at which users sign in with a browser. Its addresses are origins, because cookies
- * are bound to them. RFC 6454 (origins), RFC 7636 (PKCE), OpenID Connect Core 1.0 §3.1.2.1 (scopes).
+ * are bound to them. RFC 6454 (origins), RFC 7636 (PKCE).
  */
 import { z } from 'zod';
 import {
@@ -23,37 +23,29 @@ const publicOrigin = url({
   loopback: false,
 });
 
-/** The redirect URIs that `stonegate login --redirect-uri` accepts. */
-const LOOPBACK_ADDRESS = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)\/[\w.~/-]*$/;
+const LOGIN_MISSING = 'the name of a login of an issuer: authentication.jwt[].login.name';
 
-const ISSUER_NAME_MISSING =
-  'a name, which makes the address to register at the issuer: portal.publicURL and then /login/callback/NAME';
+const MOVED = ['issuer', 'displayName', 'scopes', 'kubectlClientID', 'kubectlRedirectURI'];
 
-const oidc = z.strictObject({
-  name: label({ missing: ISSUER_NAME_MISSING }).describe(
-    'The last segment of its redirect URI, `/login/callback/NAME` below `publicURL`.',
-  ),
-  issuer: text.describe('One of `authentication.jwt[].issuer.url`.'),
-  clientID: text.describe("The portal's client at the issuer; one of the issuer's `audiences` here."),
-  clientSecret: secretSource()
-    .exactOptional()
-    .describe("The client's secret; without it the portal is a public client."),
-  displayName: text.describe('The label of its button, after "Continue with".'),
-  scopes: z
-    .array(z.string().regex(/^[!#-[\]-~]+$/, { error: 'a scope: text without blanks and quotes' }))
-    .default(['openid', 'profile', 'email'])
-    .describe('Requested scopes; `openid` is always added.'),
-  kubectlClientID: text
-    .exactOptional()
-    .describe('The public client of `stonegate login`, for the kubeconfig; `clientID` without it.'),
-  kubectlRedirectURI: z
-    .string()
-    .regex(LOOPBACK_ADDRESS, {
-      error: 'an address on loopback without a port, such as http://127.0.0.1/acme',
-    })
-    .exactOptional()
-    .describe('The redirect URI of that client, for the kubeconfig; `http://127.0.0.1/` without it.'),
-});
+const oidc = z.strictObject(
+  {
+    name: label({ missing: LOGIN_MISSING }).describe(
+      'The name of a `login` of an issuer; the last segment of the redirect URI, `/login/callback/NAME` below `publicURL`.',
+    ),
+    clientID: text
+      .exactOptional()
+      .describe("The portal's client at the issuer; one of its `audiences`. Without it that of the `login`."),
+    clientSecret: secretSource()
+      .exactOptional()
+      .describe("The client's secret; without it the portal is a public client."),
+  },
+  {
+    error: ({ code, keys }) =>
+      code === 'unrecognized_keys' && keys?.every((key) => MOVED.includes(key))
+        ? 'is now a part of the issuer: authentication.jwt[].login has name, displayName, clientID, scopes and redirectURI, and portal.oidc[].name refers to it'
+        : undefined,
+  },
+);
 
 const kubernetes = z.strictObject({
   name: tenant.default('stonegate').describe('The name of clusters, users and contexts in the kubeconfig.'),
@@ -90,7 +82,6 @@ export const portalSchema = z.strictObject({
   oidc: z
     .array(oidc)
     .superRefine(unique('each name once', ({ name }) => name, 'name'))
-    .superRefine(unique('each issuer once', ({ issuer }) => issuer, 'issuer'))
     .default([])
     .describe('The issuers that users may sign in with.'),
   keystone: keystone.prefault({}).describe('Signing in with a Keystone password.'),

@@ -5,7 +5,9 @@
  */
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValues } from '../../lib/header-list.ts';
+import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { serveSession } from '../../proxy/session-request.ts';
+import { CLIENT_SETUP_PATH } from '../client-setup/client-setup-v1alpha1.ts';
 import { showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
 import type { PortalContext, PortalOptions } from './context.ts';
@@ -50,6 +52,7 @@ const ROUTES: Routes = new Map<string, Route>([
   ['/project', { POST: switchProject }],
   ['/icon.svg', { GET: showIcon }],
   [CLIENT_PATH, { GET: showClient }],
+  [CLIENT_SETUP_PATH, { GET: showClientSetup }],
 ]);
 
 /** @returns a function that serves one request and never rejects */
@@ -108,6 +111,11 @@ async function refuse(
   const content = problemPage(problem, context.cluster.server, navigationOf(session, request, context));
   const refusal = refusalBy(error, request.observed.auditID);
   return { ...page(problem.status, content, problem.headers), refusal };
+}
+
+/** As at the API: users may know one address alone. */
+function showClientSetup(_request: PortalRequest, { clientSetup }: PortalContext): PortalResponse {
+  return jsonResponse(200, clientSetup);
 }
 
 function showIcon(): PortalResponse {

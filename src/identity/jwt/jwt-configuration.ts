@@ -26,6 +26,7 @@ import {
   STRINGS,
   TRUTH,
 } from './expression-configuration.ts';
+import { loginField } from './login-configuration.ts';
 
 /** Asymmetric only: with a shared secret every verifier could sign tokens. */
 const ALGORITHMS = [
@@ -67,14 +68,17 @@ const namePrefixes = {
   groupsPrefix: prefix.exactOptional().describe('The same for groups.'),
 };
 
+const besideTenant = { ...namePrefixes, login: loginField };
+
 /** `authentication.tenants`: the tenant of an issuer, for which kube-apiserver's file has no field. */
 export const issuerTenantSchema = z
   .xor(
-    [fixedTenant.extend(namePrefixes), mappedTenant.extend(namePrefixes), allowedTenant.extend(namePrefixes)],
+    [fixedTenant.extend(besideTenant), mappedTenant.extend(besideTenant), allowedTenant.extend(besideTenant)],
     { error: TENANT_FORMS },
   )
-  .transform(({ usernamePrefix, groupsPrefix, ...tenant }) => ({
+  .transform(({ usernamePrefix, groupsPrefix, login, ...tenant }) => ({
     tenant,
+    ...(login !== undefined && { login }),
     ...(usernamePrefix !== undefined && { usernamePrefix }),
     ...(groupsPrefix !== undefined && { groupsPrefix }),
   }));
@@ -251,6 +255,7 @@ export const jwtSchema = z
       .describe('Expressions over the mapped user that must be true.'),
     ...namePrefixes,
     tenant: tenantSchema.describe('The tenant: fixed, or from a claim through a map or an allow-list.'),
+    login: loginField,
     strict,
     clockTolerance,
     keysMaxAge,

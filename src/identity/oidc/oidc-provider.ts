@@ -63,17 +63,24 @@ export async function discoverProvider(
   http: IssuerHTTP,
 ): Promise<Configuration> {
   const location = new URL(options.discoveryURL ?? options.issuer);
-  const fetch: CustomFetch = (url, { method, headers, body, signal }) =>
-    http.send(url, {
+  let refused: string | undefined;
+  const fetch: CustomFetch = async (url, { method, headers, body, signal }) => {
+    const response = await http.send(url, {
       method: method === 'POST' ? 'POST' : 'GET',
       headers,
       ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
       signal: signal === undefined ? options.signal : AbortSignal.any([options.signal, signal]),
     });
+    refused = response.status === 200 ? undefined : `${url} answered ${response.status}`;
+    return response;
+  };
   const authentication = clientAuthentication(options.clientSecret);
   const found = await discovery(location, options.clientID, undefined, authentication, {
     [customFetch]: fetch,
     ...(isLoopback(location) ? { execute: [allowInsecureRequests] } : {}),
+  }).catch((error: unknown) => {
+    if (refused === undefined) throw error;
+    throw new OidcLoginError('invalid', `${refused}: no discovery document is there`);
   });
   const { issuer } = found.serverMetadata();
   if (options.discoveryURL !== undefined && issuer !== options.issuer)

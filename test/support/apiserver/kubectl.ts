@@ -1,9 +1,10 @@
 /** The kubectl binaries on this machine: the one on the PATH and the versions installed beside it. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
+import { newestKubectl } from '../kubernetes/programs.ts';
 
 /** Why a test that needs kubectl is skipped, and how to install it. */
 export const NO_KUBECTL = 'kubectl is not installed: apt-get install kubernetes-client';
@@ -39,8 +40,12 @@ export function findKubectls(): string[] {
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
-/** Every kubectl of this machine, oldest first. */
+/** Every kubectl of this machine, oldest first; the newest is built with the tests' other programs. */
 export function findAllKubectls(): string[] {
+  return [...installedKubectls(), ...[newestKubectl()].filter((file) => existsSync(file))];
+}
+
+function installedKubectls(): string[] {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
   const folder = dirname(realpathSync(onPath));

@@ -35,6 +35,8 @@ export const kubeApiserver = (release: Release): string =>
 export const kubeControllerManager = (): string =>
   join(CACHE, `kube-controller-manager-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
 
+export const newestKubectl = (): string => join(CACHE, `kubectl-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
+
 export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
 
 /** actionlint, which checks GitHub workflows. */

@@ -31,6 +31,18 @@ for (const [argv, mistake] of WRONG) {
   );
 }
 
+t.test('a table fits the width of the terminal: the widest columns are cut in their middle', async (t) => {
+  const rows = [
+    ['TYPE', 'NAME', 'FROM'],
+    ['User', 'alice', 'RoleBinding stonegate-member-0123456789abcdef0123456789abcdef (view)'],
+  ];
+  const lines = columns(rows, 40).split('\n');
+  t.equal(lines[1], 'User  alice  RoleBinding s…abcdef (view)');
+  t.equal(lines[1]?.length, 40);
+  for (const width of [undefined, 200])
+    t.match(columns(rows, width), rows[1]?.[2], 'nothing is cut for a script');
+});
+
 t.test('columns are aligned, and the last one is not padded', async (t) => {
   t.equal(
     columns([

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -14,6 +15,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { kubeconfig } from '../../../src/cli/kubeconfig.ts';
 import { printedIO } from '../../support/printed-io.ts';
+import { MAIN } from '../../support/stonegate-process.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const CA = (await createAuthority()).cert;
@@ -223,7 +225,7 @@ t.test('a CA file without a certificate is refused', async (t) => {
 
 const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [LOGIN, /--server URL is required/],
-  ...['http://s', 'https://me@s', 'https://s/foo'].map(
+  ...['https://me@s', 'http://s/foo', 'https://s/foo'].map(
     (server) => [['--server', server, ...LOGIN], /--server must be an https address without user/] as const,
   ),
   [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /--namespace: "/],
@@ -331,6 +333,28 @@ t.test(
   },
 );
 
+t.test('a disk that is full, and a folder that is none, cost nothing of the file', async (t) => {
+  const folder = t.testdir({ config: THEIRS, file: '' });
+  const file = join(folder, 'config');
+  chmodSync(file, 0o600);
+  const words = [process.execPath, MAIN, 'kubeconfig', ...SERVER, '--kubeconfig', file, ...LOGIN];
+  // A shell's limit on the size of files has the effect of a full disk.
+  const full = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', ...words], { encoding: 'utf8' });
+  t.match(full, { status: 1, stdout: '', stderr: /^stonegate kubeconfig: .*EFBIG/m });
+  t.match(await change(folder, '--kubeconfig', join(folder, 'file', 'config')), { code: 1, stdout: '' });
+  t.equal(readFileSync(file, 'utf8'), THEIRS);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.same(readdirSync(folder).sort(), ['config', 'file'], 'neither a lock nor a partial file is left');
+});
+
+t.test('a file of the user that is no access token is not overwritten by one', async (t) => {
+  const folder = t.testdir({ notes: 'of value\n' });
+  const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', 'notes'];
+  t.match(await change(folder, ...words), { code: 1, stderr: /notes is there and contains no access token/ });
+  t.equal(readFileSync(join(folder, 'notes'), 'utf8'), 'of value\n');
+  t.notOk(existsSync(join(folder, 'config')));
+});
+
 t.test(
   '--token-scope excludes --print and --projects, and --token-expires requires --token-scope',
   async (t) => {
@@ -340,6 +364,7 @@ t.test(
       [...scope, '--print'],
       [...scope, '--projects', 'all'],
       ['--token-expires', '1h'],
+      ['--token-file', 'token'],
     ])
       t.match(await change(folder, ...words), { code: 2, stdout: '', stderr: /--token-scope/ });
     t.notOk(existsSync(join(folder, 'config')));

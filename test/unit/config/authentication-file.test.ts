@@ -366,9 +366,11 @@ t.test(
       publicURL: 'https://p.example',
       tls: { certFile: 'c', keyFile: 'k' },
       kubernetes: { server: 'https://s.example' },
-      oidc: [{ name: 'a', issuer: A, clientID: 'kubernetes', displayName: 'A' }],
+      oidc: [{ name: 'a' }],
     };
-    const own = { ...parse(MINIMAL), authentication: { configurationFile: 'auth.yaml', ...ofA }, portal };
+    const login = { name: 'a', clientID: 'kubernetes', displayName: 'A' };
+    const authentication = { configurationFile: 'auth.yaml', tenants: { [A]: { value: 'acme', login } } };
+    const own = { ...parse(MINIMAL), authentication, portal };
     const problems = (text: string) =>
       parseConfiguration(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
     t.same(problems(file([issuer(A)])), []);

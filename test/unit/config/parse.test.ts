@@ -217,6 +217,10 @@ t.test('one mistake is reported as one problem, without its consequences', async
       'access:\n\tindex: true\n  authorizers: [Node]\n',
       'the configuration (line 8, column 1): is no valid YAML: a tab is used to indent',
     ],
+    [
+      'access: { index: true, authorizers: [Node, RBAC]\naudit: {}\n',
+      'the configuration (line 8, column 1): is no valid YAML: a { is not closed before this line',
+    ],
   ] as const)
     t.same(problemsOf(`${MINIMAL}${mistake}`), [problem]);
 });

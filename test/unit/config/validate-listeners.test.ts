@@ -8,9 +8,10 @@ const PORTAL = {
   tls: { certFile: 'portal.crt', keyFile: 'portal.key' },
   kubernetes: { server: 'https://k8s.example.com:8443' },
 };
-const OIDC = { name: 'acme', issuer: ISSUER, clientID: 'portal', displayName: 'Acme' };
+const OIDC = { name: 'acme', clientID: 'portal' };
+const LOGIN = { name: 'acme', displayName: 'Acme', clientID: 'kubectl' };
 
-function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
+function parse(portal: object, changes: Readonly<Record<string, object>> = {}, login: object = LOGIN) {
   const configuration = {
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'StonegateConfiguration',
@@ -24,6 +25,7 @@ function parse(portal: object, changes: Readonly<Record<string, object>> = {}) {
           issuer: { url: ISSUER, audiences: ['portal', 'kubectl'] },
           claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
           tenant: { value: 'acme' },
+          login,
         },
       ],
     },
@@ -56,31 +58,46 @@ t.test('an address that another listener has is refused', async (t) => {
   t.match(problemsOf({ bind: '127.0.0.1:9090' }), [/portal\.bind.*admin\.bind/]);
 });
 
-t.test('an issuer that the API does not know, or that is listed twice, is refused', async (t) => {
-  t.match(problemsOf({ oidc: [{ ...OIDC, issuer: `${ISSUER}/` }] }), [
-    /portal\.oidc\[0\]\.issuer.*authentication\.jwt/,
+t.test('an issuer whose login the API does not know, or that is listed twice, is refused', async (t) => {
+  t.same(problemsOf({ oidc: [{ ...OIDC, name: 'globex' }] }), [
+    'portal.oidc[0].name (line 1): expected the name of a login in authentication.jwt[].login; there is acme',
   ]);
-  t.match(problemsOf({ oidc: [OIDC, { ...OIDC, name: 'again' }] }), [/portal\.oidc\[1\]\.issuer.*once/]);
+  t.match(problemsOf({ oidc: [OIDC, OIDC] }), [/portal\.oidc\[1\]\.name.*each name once, found acme again/]);
 });
 
-t.test('two issuers with the same redirect address are refused', async (t) => {
+t.test(
+  'what was a part of portal.oidc until now is refused, and says where to write it instead',
+  async (t) => {
+    const former = { issuer: ISSUER, displayName: 'Acme', scopes: ['openid'], kubectlClientID: 'kubectl' };
+    const problems = problemsOf({ oidc: [{ ...OIDC, ...former }] });
+    t.equal(problems.length, 4);
+    t.equal(
+      problems[0],
+      'portal.oidc[0].issuer (line 1): is now a part of the issuer: authentication.jwt[].login has name, displayName, clientID, scopes and redirectURI, and portal.oidc[].name refers to it',
+    );
+  },
+);
+
+t.test('two logins of the same name are refused', async (t) => {
   const other = 'https://login.globex.example';
-  const issuers = [ISSUER, other].map((url, index) => ({
-    issuer: { url, audiences: ['portal'] },
-    claimMappings: { username: { claim: 'sub', prefix: `${index}:` } },
-    tenant: { value: 'acme' },
-  }));
-  const authentication = { jwt: issuers };
-  const problems = (name: string) =>
-    problemsOf({ oidc: [OIDC, { ...OIDC, name, issuer: other }] }, { authentication });
-  t.match(problems(OIDC.name), [/portal\.oidc\[1\]\.name.*each name once, found acme again/]);
+  const issuers = (name: string) =>
+    [ISSUER, other].map((url, index) => ({
+      issuer: { url, audiences: ['portal', 'kubectl'] },
+      claimMappings: { username: { claim: 'sub', prefix: `${index}:` } },
+      tenant: { value: 'acme' },
+      login: { ...LOGIN, name: index === 0 ? 'acme' : name },
+    }));
+  const problems = (name: string) => problemsOf({ oidc: [OIDC] }, { authentication: { jwt: issuers(name) } });
+  t.same(problems('acme'), [
+    `authentication.jwt[1].login.name (line 1): expected another name than the login of ${ISSUER}`,
+  ]);
   t.same(problems('globex'), []);
 });
 
 t.test('an issuer without a name, or with a name that a URL would have to escape, is refused', async (t) => {
   const { name: _name, ...nameless } = OIDC;
   t.match(problemsOf({ oidc: [nameless] }), [
-    /portal\.oidc\[0\]\.name.*is required: .* to register at the issuer: .*\/login\/callback\/NAME/,
+    /portal\.oidc\[0\]\.name.*is required: expected the name of a login of an issuer/,
   ]);
   for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
     t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
@@ -93,13 +110,13 @@ t.test('an issuer without a name, or with a name that a URL would have to escape
 
 t.test('a client whose tokens the API would not accept is refused', async (t) => {
   t.match(problemsOf({ oidc: [{ ...OIDC, clientID: 'x' }] }), [/portal\.oidc\[0\]\.clientID.*audiences/]);
-  t.match(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'x' }] }), [/kubectlClientID.*audiences/]);
-  t.same(problemsOf({ oidc: [{ ...OIDC, kubectlClientID: 'kubectl' }] }), []);
+  const ofLogin = (clientID: string) => problemsOf({}, {}, { ...LOGIN, clientID });
+  t.match(ofLogin('x'), [/authentication\.jwt\[0\]\.login\.clientID.*audiences/]);
+  t.same(ofLogin('portal'), []);
 });
 
 t.test('the redirect address of the login plugin must be on loopback, without a port', async (t) => {
-  const problemsWith = (kubectlRedirectURI: string) =>
-    problemsOf({ oidc: [{ ...OIDC, kubectlRedirectURI }] });
+  const problemsWith = (redirectURI: string) => problemsOf({}, {}, { ...LOGIN, redirectURI });
   for (const good of ['http://localhost/', 'http://127.0.0.1/acme', 'http://[::1]/a/b'])
     t.same(problemsWith(good), [], good);
   for (const bad of [
@@ -113,7 +130,7 @@ t.test('the redirect address of the login plugin must be on loopback, without a 
     'http://localhost/a b',
     '',
   ])
-    t.match(problemsWith(bad), [/portal\.oidc\[0\]\.kubectlRedirectURI.*loopback/], bad);
+    t.match(problemsWith(bad), [/authentication\.jwt\[0\]\.login\.redirectURI.*loopback/], bad);
 });
 
 t.test('a portal without a sign-in method is refused', async (t) => {

@@ -47,7 +47,7 @@ authentication:
   keystone: { url: "https://keystone:5000/v3" }
   configurationFile: authentication.yaml
   tenants:
-    https://a.example: { value: acme }
+    https://a.example: { value: acme, login: { name: acme, displayName: Acme, clientID: web } }
   tokenFile: { file: tokens.csv }
 cache: { redis: { url: { fromEnv: NO_SUCH_VARIABLE_HERE } }, sealingKeys: [{ fromFile: sealing.key }] }
 portal:
@@ -55,8 +55,8 @@ portal:
   tls: { certFile: tls.crt, keyFile: tls.key }
   kubernetes: { server: "https://login.example.com:8443" }
   oidc:
-    - { name: acme, issuer: "https://a.example", clientID: web, displayName: Acme }
-    - { name: globex, issuer: "https://b.example", clientID: web, displayName: Globex }
+    - { name: acme, clientID: web }
+    - { name: globex, clientID: web }
 webhook:
   tls: { certFile: tls.crt, keyFile: tls.key, clientCAFile: tls.crt }
   policy: { file: policy.json }
@@ -73,7 +73,7 @@ webhook:
   t.equal(code, 1);
   const problems = [
     /^portal\.publicURL \(line 14\): expected another host name/m,
-    /^portal\.oidc\[1\]\.issuer \(line 19\): expected the URL of an issuer/m,
+    /^portal\.oidc\[1\]\.name \(line 19\): expected the name of a login in authentication\.jwt\[\]\.login; there is acme$/m,
     /^upstream\.credential\.tokenFile \(line 4\): .*no such file/m,
     /^cache\.redis\.url\.fromEnv \(line 12\): .*NO_SUCH_VARIABLE_HERE/m,
     /^cache\.sealingKeys\[0\]\.fromFile \(line 12\): expected 32 bytes/m,

@@ -229,6 +229,13 @@ t.test('a response that never ends is cancelled', async (t) => {
   t.match(keys.notReadyBecause(), /larger than/);
 });
 
+t.test('an address without a discovery document is named, with what it answered', async (t) => {
+  const { issuer, keys } = await scene(t);
+  issuer.faults.discovery = (response) => void response.writeHead(404).end();
+  await unavailable(t, keys);
+  t.match(keys.notReadyBecause(), `${issuer.url}/.well-known/openid-configuration answered 404`);
+});
+
 t.test('a redirect is not followed', async (t) => {
   const { issuer, keys } = await scene(t);
   const redirect = { location: `${issuer.url}/keys` };
