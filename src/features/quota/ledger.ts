@@ -134,7 +134,7 @@ export function advanceFor(
     const isUsable = ledger.used.has(resource) && !isScarce(ledger, resource);
     return isUsable ? (hard - takenOf(ledger, resource)) / share / amount : 0n;
   };
-  const count = asked.map(roomFor).reduce((least, room) => (room < least ? room : least), objects);
+  const [count = 0n] = [objects, ...asked.map(roomFor)].sort((one, other) => (one < other ? -1 : 1));
   return asked.length === 0 || count < 2n
     ? undefined
     : new Map(asked.map(([resource, amount]) => [resource, amount * count]));

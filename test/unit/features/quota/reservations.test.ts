@@ -238,9 +238,9 @@ t.test('where more than three quarters are used every request is written', async
 t.test('updates and repeated reviews are never admitted from what is reserved in advance', async (t) => {
   const { ask, calls, close } = setUp({ used: { pods: '0' } }, '1000');
   for (const uid of ['a', 'b', 'c']) await ask(uid);
-  for (const again of [ask('c'), ask('a'), ask('e', { revision: 7 })]) {
+  for (const again of [() => ask('c'), () => ask('a'), () => ask('e', { revision: 7 })]) {
     calls.length = 0;
-    await again;
+    await again();
     t.same(calls, ['updateStatus']);
   }
   close();
