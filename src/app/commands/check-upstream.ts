@@ -19,6 +19,7 @@ import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.t
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
+import { modeProblem } from '../../features/served-mode.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
 import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
@@ -83,6 +84,8 @@ async function ownRights(
   rights: PolledUpstreamRights,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
+  const wrongMode = await modeProblem(configuration.tenancy, fetcher, signal);
+  if (wrongMode !== undefined) return [error('tenancy.mode', wrongMode)];
   const isShared = configuration.tenancy.mode === 'shared';
   if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
     return [
@@ -130,8 +133,7 @@ async function whenAsked(
   try {
     return await ask();
   } catch (thrown) {
-    const { reason } = failureOf(thrown);
-    return [warning(path, `the API server could not be asked for ${what}: ${reason}`)];
+    return [warning(path, `the API server could not be asked for ${what}: ${failureOf(thrown).reason}`)];
   }
 }
 
@@ -179,9 +181,9 @@ async function policyWarnings(
   ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
     const names = needed.map(([, { resource }]) => resource);
-    const missing = new Set(await missingDefinitions(fetcher, names, signal));
+    const missing = await missingDefinitions(fetcher, names, signal);
     return needed
-      .filter(([, { resource }]) => missing.has(resource))
+      .filter(([, { resource }]) => missing.includes(resource))
       .map(([section, { resource }, consequence]) =>
         warning(
           section,
@@ -240,8 +242,7 @@ async function missingObjects(
   { tokens, members, quota, tenancy }: StonegateConfiguration,
   objects: Objects,
 ): Promise<CheckResult[]> {
-  const isArktos = tenancy.mode === 'arktos';
-  const place = isArktos ? { tenant: tenancy.systemTenant } : {};
+  const place = tenancy.mode === 'arktos' ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
