@@ -78,6 +78,7 @@ export async function openPlayground({ folder, mode, ports }: PlaygroundOptions)
   const { seed } = testbed.apiServer;
   const stopTalking = keepTalking([testbed.log, ...seedTenants(seed, mode)]);
   seedReader(seed, mode);
+  if (mode === 'shared') seedClusterRights(seed);
   const closeTestbed = async (): Promise<void> => {
     stopTalking();
     await testbed.close();
@@ -235,6 +236,18 @@ function seedNamespaces(
     seed.object('v1/namespaces', namespace, { metadata: { labels: { [TENANT_KEY]: tenant } } });
     seed.roleBinding('workers', 'worker', workers, { namespace });
   }
+}
+
+/**
+ * alice may act as acme's user `reader`, and create teams. On Arktos her rights in the whole tenant include
+ * that.
+ */
+function seedClusterRights(seed: Seed): void {
+  seed.clusterRole('acme-administrator', [
+    { verbs: ['impersonate'], apiGroups: [''], resources: ['users'], resourceNames: ['acme:reader'] },
+    { verbs: ['*'], apiGroups: ['stonegate.dev'], resources: ['teams'] },
+  ]);
+  seed.clusterRoleBinding('acme-administrators', 'acme-administrator', ['user:acme:alice']);
 }
 
 /**
