@@ -34,7 +34,7 @@ import {
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
-import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
+import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
 
 const SERVER = 'upstream.server';
 const CREDENTIAL = 'upstream.credential';
@@ -84,8 +84,11 @@ async function ownRights(
   rights: PolledUpstreamRights,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const wrongMode = await modeProblem(configuration.tenancy, fetcher, signal);
-  if (wrongMode !== undefined) return [error('tenancy.mode', wrongMode)];
+  const ofMode = await whenAsked(SERVER, 'its resources', async () => {
+    const problem = await modeProblem(configuration.tenancy, fetcher, signal);
+    return problem === undefined ? [] : [error('tenancy.mode', problem)];
+  });
+  if (ofMode.some(({ isError }) => isError)) return ofMode;
   const isShared = configuration.tenancy.mode === 'shared';
   if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
     return [
@@ -99,6 +102,7 @@ async function ownRights(
     warning(CREDENTIAL, `may not impersonate the extra key ${key}, so it is omitted: ${APPLY_RIGHTS}`),
   );
   return [
+    ...ofMode,
     ...extras,
     ...(await missingOwnRights(configuration, fetcher)),
     ...(await policyWarnings(configuration, fetcher)),
@@ -122,19 +126,6 @@ async function missingOwnRights(
     .map(([consequence, rights]) =>
       warning(CREDENTIAL, `may not ${rights.join(', ')}, so ${consequence}: ${APPLY_RIGHTS}`),
     );
-}
-
-/** @returns one warning if the API server does not respond, so that the other results are still shown */
-async function whenAsked(
-  path: string,
-  what: string,
-  ask: () => Promise<CheckResult[]>,
-): Promise<CheckResult[]> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    return [warning(path, `the API server could not be asked for ${what}: ${failureOf(thrown).reason}`)];
-  }
 }
 
 /** Only with the right to list role bindings, which the credential has for the RBAC index. */
