@@ -201,7 +201,7 @@ export function createTokenReviewer({
 }: TokenReviewerOptions): TokenReviewer {
   return async (token, source) => {
     const spec = audiences.length === 0 ? { token } : { token, audiences };
-    const late = new Error('a token review took too long');
+    const late = () => new Error('a token review took too long');
     const response = await withDeadline(clock, timeout, late, (signal) =>
       postReview(
         fetcher,

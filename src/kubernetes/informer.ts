@@ -77,6 +77,8 @@ export class Informer<T extends { readonly revision: number }> {
   /** When the last list ended, or the last event or bookmark was received. */
   #receivedAt = 0;
   #provenAt: number | undefined;
+  /** When the last complete list was requested, in milliseconds of the monotonic clock. */
+  listedAt: number | undefined;
   failingSince: number | undefined;
   #quietUntil = 0;
 
@@ -105,7 +107,7 @@ export class Informer<T extends { readonly revision: number }> {
         const isResumed = this.#listFor === undefined;
         while (this.#listFor !== undefined) await this.#list(this.#listFor);
         await this.#watch(isResumed);
-        if (!this.#isListDue && this.#watchDuration < SHORTEST_WATCH) await this.#pause();
+        if (!this.#isListDue && this.#since(this.#beganAt) < SHORTEST_WATCH) await this.#pause();
       } catch (error) {
         if (signal.aborted) return;
         if (!this.#continuesAtOnce(error)) await this.#pause();
@@ -127,24 +129,20 @@ export class Informer<T extends { readonly revision: number }> {
     this.#stopping.abort();
   }
 
-  get #watchDuration(): number {
-    return this.#options.clock.now() - this.#beganAt;
-  }
-
-  /** Milliseconds since something was received. */
-  get #age(): number {
-    return this.#options.clock.now() - this.#receivedAt;
+  /** Milliseconds. */
+  #since(time: number): number {
+    return this.#options.clock.now() - time;
   }
 
   get #isListDue(): boolean {
-    return !this.#hasBookmarks && this.#age >= FIRST_WATCH_SECONDS * 1_000;
+    return !this.#hasBookmarks && this.#since(this.#receivedAt) >= FIRST_WATCH_SECONDS * 1_000;
   }
 
   async #list(reason: InformerListReason): Promise<void> {
     const { name, store, clock, telemetry } = this.#options;
     telemetry.informerListed(name, this.resource, reason);
     this.#listFor = undefined;
-    const requestedAt = clock.now();
+    const [requestedAt, listedAt] = [clock.now(), clock.monotonic()];
     this.#beganAt = requestedAt;
     let list: InformerList<T> | undefined;
     let revision = 0;
@@ -156,6 +154,7 @@ export class Informer<T extends { readonly revision: number }> {
       }
       list?.end();
       this.#revision = revision;
+      this.listedAt = listedAt;
       this.#proved(requestedAt);
     } catch (error) {
       this.#listFor ??= reason;
@@ -276,7 +275,7 @@ export class Informer<T extends { readonly revision: number }> {
     const failure = failureOf(error);
     if (failure === 'garbage') this.#listFor ??= 'garbage';
     // After a second silence bookmarks may have ceased for good.
-    if (failure === 'silent') this.#hasBookmarks = this.#age < 2 * SILENCE;
+    if (failure === 'silent') this.#hasBookmarks = this.#since(this.#receivedAt) < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
     this.failingSince ??= this.#options.clock.now();
     this.#logFailure(error);
@@ -292,9 +291,8 @@ export class Informer<T extends { readonly revision: number }> {
   }
 
   #pause(): Promise<void> {
-    // Resuming a watch is cheap, and requests wait for what the watch has missed.
-    const isResumed = this.#listFor === undefined;
-    if (isResumed || this.#watchDuration >= STABLE) this.#backoff.reset();
+    // Resuming a watch is cheap, and requests wait for what it has missed.
+    if (this.#listFor === undefined || this.#since(this.#beganAt) >= STABLE) this.#backoff.reset();
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }

@@ -64,17 +64,17 @@ const NEVER = new AbortController().signal;
 
 /**
  * @param work is given a signal that is aborted after `milliseconds`, or with one of `signals`
- * @param late why
+ * @param late creates the reason, which is needed rarely
  */
 export async function withDeadline<T>(
   clock: Clock,
   milliseconds: number,
-  late: Error,
+  late: () => Error,
   work: (signal: AbortSignal) => Promise<T>,
   ...signals: readonly AbortSignal[]
 ): Promise<T> {
   const deadline = new AbortController();
-  const timer = clock.after(milliseconds, () => deadline.abort(late));
+  const timer = clock.after(milliseconds, () => deadline.abort(late()));
   try {
     return await work(AbortSignal.any([deadline.signal, ...signals]));
   } finally {

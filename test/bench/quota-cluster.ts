@@ -2,12 +2,13 @@
  * A real kube-apiserver whose tenants' pods Stonegate counts, with Stonegate as a process of its own that
  * serves the admission webhook. ResourceQuotas are counted by kube-controller-manager as usual.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Reply } from '../support/https-client.ts';
 import type { KubernetesOptions } from '../support/kubernetes/api-server.ts';
 import {
+  configureSecond,
   type PreparedQuotaSite,
   prepareQuotaSite,
   QUOTAS,
@@ -17,32 +18,52 @@ import { type ServingStonegate, serveConfiguration } from './contenders/stonegat
 import { TWO_CORES } from './processes.ts';
 
 export interface QuotaCluster extends PreparedQuotaSite {
-  readonly serving: ServingStonegate;
+  /** One process that counts and reviews, or another one beside it that only reviews. */
+  readonly replicas: readonly ServingStonegate[];
 }
 
 /** No quota of the benchmark is reached unless it is to be. */
 export const PLENTY = { pods: '1000000' };
 
-/**
- * @param prepare is called before Stonegate starts
- * @returns what `use` returns, when everything has ended
- */
+interface QuotaClusterOptions extends KubernetesOptions {
+  /** With 2, each process reviews every other pod, as behind a balancer that picks one for each review. */
+  readonly replicas?: 1 | 2;
+  /** Called before Stonegate starts. */
+  readonly prepare?: (site: PreparedQuotaSite) => Promise<void>;
+}
+
+/** @returns what `use` returns, when everything has ended */
 export async function withQuotaCluster<T>(
-  options: KubernetesOptions,
+  { replicas: count = 1, prepare, ...options }: QuotaClusterOptions,
   use: (cluster: QuotaCluster) => Promise<T>,
-  prepare: (site: PreparedQuotaSite) => Promise<void> = async () => {},
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-bench-quota-'));
   const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  const life = { testdir: () => folder, teardown: (end: () => unknown) => void ends.push(end) };
+  const testdir = (files: Readonly<Record<string, string>> = {}) => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    return folder;
+  };
+  const life = { testdir, teardown: (end: () => unknown) => void ends.push(end) };
   try {
-    const site = await prepareQuotaSite(life, { ...options, quota: { default: PLENTY } });
+    const quota = { default: PLENTY };
+    const site = await prepareQuotaSite(life, { ...options, quota });
     ends.push(() => site.testbed.close());
-    await prepare(site);
-    const serving = await serveConfiguration(site.testbed.configFile, { core: TWO_CORES });
-    ends.push(() => serving.stop());
-    await register(site.kubernetes, site.webhook);
-    return await use({ ...site, serving });
+    await prepare?.(site);
+    const replicas: ServingStonegate[] = [];
+    const serve = async (configFile: string, only?: 'admission') => {
+      const serving = await serveConfiguration(configFile, { core: TWO_CORES, ...(only && { only }) });
+      ends.push(() => serving.stop());
+      replicas.push(serving);
+    };
+    await serve(site.testbed.configFile);
+    if (count === 1) await register(site.kubernetes, site.webhook);
+    else {
+      const second = await configureSecond(life, site.kubernetes, quota);
+      await serve(second.configFile, 'admission');
+      await register(site.kubernetes, site.webhook, '0');
+      await register(site.kubernetes, second, '1');
+    }
+    return await use({ ...site, replicas });
   } finally {
     for (const end of ends.reverse()) await end();
   }
@@ -50,8 +71,17 @@ export async function withQuotaCluster<T>(
 
 export const podsIn = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
 
-export function createPod(site: PreparedQuotaSite, namespace: string, name: string): Promise<Reply> {
-  const pod = { metadata: { name }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+/** @param replica that reviews it, if there are two */
+export function createPod(
+  site: PreparedQuotaSite,
+  namespace: string,
+  name: string,
+  replica: 0 | 1 = 0,
+): Promise<Reply> {
+  const pod = {
+    metadata: { name, labels: { replica: String(replica) } },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
   return site.send('POST', podsIn(namespace), pod);
 }
 

@@ -11,6 +11,7 @@ import { cpuSeconds } from './usage.ts';
 
 export interface CreatesRow {
   readonly tenants: number;
+  readonly replicas: number;
   readonly 'ResourceQuota/s': Spread;
   readonly 'TenantQuota/s': Spread;
   /** The second over the first, of each round. */
@@ -54,6 +55,7 @@ export async function compareCreates(
   }
   return {
     tenants,
+    replicas: cluster.replicas.length,
     'ResourceQuota/s': spreadOf(turns.map(({ own }) => own.perSecond)),
     'TenantQuota/s': spreadOf(turns.map(({ ours }) => ours.perSecond)),
     ratio: spreadOf(turns.map(({ own, ours }) => ours.perSecond / own.perSecond)),
@@ -90,7 +92,9 @@ async function playTurn(cluster: QuotaCluster, contender: Contender): Promise<Tu
   await Promise.all(
     Array.from({ length: CLIENTS }, async (_, client) => {
       for (let at = client; elapsed() < TURN_SECONDS; at += CLIENTS) {
-        const { status } = await createPod(cluster, names[at % names.length] ?? '', `pod-${at}`);
+        const replica = (client + Math.floor(at / CLIENTS)) % 2 === 0 ? 0 : 1;
+        const namespace = names[at % names.length] ?? '';
+        const { status } = await createPod(cluster, namespace, `pod-${at}`, replica);
         if (status === 201) created += 1;
         else refused += 1;
       }
@@ -108,11 +112,11 @@ async function playTurn(cluster: QuotaCluster, contender: Contender): Promise<Tu
 }
 
 /** Seconds. All servers are children of this process, whose own work is the clients'. */
-function cpuUsed({ serving }: QuotaCluster) {
+function cpuUsed({ replicas }: QuotaCluster) {
   const { user, system } = process.cpuUsage();
   return {
     servers: cpuSeconds(process.pid) - (user + system) / 1e6,
-    stonegate: cpuSeconds(serving.pid),
+    stonegate: replicas.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0),
   };
 }
 

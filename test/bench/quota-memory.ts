@@ -19,7 +19,7 @@ const SETTLE_MS = 15_000;
 export function measureQuotaMemory(tenants: number): Promise<QuotaMemoryRow> {
   const names = Array.from({ length: tenants }, (_, at) => `tenant-${at}`);
   let began = 0;
-  const seed = async (site: PreparedQuotaSite) => {
+  const prepare = async (site: PreparedQuotaSite) => {
     await forEach(names, SEEDED_AT_ONCE, async (name) => {
       await site.namespace(name, name);
       await site.kubernetes.create(QUOTAS, {
@@ -31,15 +31,12 @@ export function measureQuotaMemory(tenants: number): Promise<QuotaMemoryRow> {
     });
     began = performance.now();
   };
-  return withQuotaCluster(
-    {},
-    async (cluster) => {
-      const all = new Set(names);
-      while (!(await areUsing(cluster, 'TenantQuota', all, '0'))) await pause(1_000);
-      const countedSeconds = (performance.now() - began) / 1_000;
-      await pause(SETTLE_MS);
-      return { tenants, countedSeconds, residentMB: residentBytes(cluster.serving.pid) / 1e6 };
-    },
-    seed,
-  );
+  return withQuotaCluster({ prepare }, async (cluster) => {
+    const all = new Set(names);
+    while (!(await areUsing(cluster, 'TenantQuota', all, '0'))) await pause(1_000);
+    const countedSeconds = (performance.now() - began) / 1_000;
+    await pause(SETTLE_MS);
+    const [serving] = cluster.replicas;
+    return { tenants, countedSeconds, residentMB: residentBytes(serving?.pid ?? 0) / 1e6 };
+  });
 }

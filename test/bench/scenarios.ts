@@ -3,7 +3,7 @@
  */
 
 import type { Contender } from './contenders/contender.ts';
-import { caddy, passThrough } from './contenders/others.ts';
+import { caddy, httpProxy, httpProxy3, passThrough } from './contenders/others.ts';
 import { stonegate, stonegateOf, stonegateWithLimits, stonegateWithRedis } from './contenders/stonegate.ts';
 import type { Shape } from './generator.ts';
 import type { UpstreamKind } from './site.ts';
@@ -36,7 +36,7 @@ export const GET: Scenario = {
   title: '2 kB GET, TLS in front',
   upstream: 'plain',
   http2: false,
-  contenders: [stonegate, passThrough, caddy],
+  contenders: [stonegate, passThrough, caddy, httpProxy, httpProxy3],
   shape: SMALL,
   rounds: 5,
   targets: [

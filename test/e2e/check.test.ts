@@ -177,17 +177,17 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
     },
   );
 
-t.test('check warns if the definition of quotas is missing', async (t) => {
+t.test('check warns of quotas that limit nothing', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir({ 'provisioner-token': 'secret' }) });
   t.teardown(() => testbed.close());
   await testbed.configure({
     bindings: { credential: { tokenFile: 'provisioner-token' } },
     quota: { default: { pods: '10' } },
   });
-  t.match(
-    await warningsOf(t, testbed.configFile),
-    /^warning: quota: the API server has no tenantquotas, so .* manifests crds`$/m,
-  );
+  const warnings = await warningsOf(t, testbed.configFile);
+  t.match(warnings, /^warning: quota: the API server has no tenantquotas, so .* manifests crds`$/m);
+  t.match(warnings, /^warning: quota: there is no ValidatingWebhookConfiguration stonegate-quota, /m);
+  t.match(warnings, /^warning: quota: limits nothing by itself: add the section admission/m);
 });
 
 t.test('arktos: check names the tenants without the roles that members are given', async (t) => {

@@ -3,8 +3,10 @@
  * and however late they receive changes. Usage that is released becomes available again.
  */
 import process from 'node:process';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
+import type { AdvanceBounds } from '../../src/features/quota/ledger.ts';
 import type { Reservations } from '../../src/features/quota/reservations.ts';
 import {
   type Counter,
@@ -16,9 +18,17 @@ import {
 } from '../support/quota-world.ts';
 
 /** The variable is for a long search by hand. */
-const RUNS = Number(process.env.QUOTA_RUNS ?? 150);
-const HARD = { pods: '6', 'requests.cpu': '10', services: '3' };
-const MOST = { pods: 6, cpu: 10, services: 3 };
+const RUNS = Number(process.env.QUOTA_RUNS ?? 100);
+interface Limits {
+  readonly pods: number;
+  readonly cpu: number;
+  readonly services: number;
+  /** Undefined: the limits are so low that nothing is reserved in advance. */
+  readonly inAdvance?: AdvanceBounds;
+}
+
+const LOW: Limits = { pods: 6, cpu: 10, services: 3 };
+const WITH_ADVANCES: Limits = { pods: 24, cpu: 40, services: 12, inAdvance: { share: 2n, objects: 64n } };
 /** Milliseconds in which the API server stores what was admitted, or never. */
 const REQUEST = 14_999;
 
@@ -69,15 +79,25 @@ interface Late extends Asked {
 }
 
 class Run {
-  readonly world: QuotaWorld = createQuotaWorld(HARD);
-  readonly replicas: Reservations[] = [this.world.replica(), this.world.replica()];
-  readonly counters: Counter[] = [this.world.counter(), this.world.counter()];
+  readonly limits: Limits;
+  readonly world: QuotaWorld;
+  readonly replicas: Reservations[];
+  readonly counters: Counter[];
   late: Late[] = [];
   #created = 0;
   #looked: (Looked | undefined)[] = [];
   #last: Asked | undefined;
   /** Former states of objects. */
   readonly #past: WorldObject[] = [];
+
+  constructor(limits: Limits) {
+    const { pods, cpu, services, inAdvance } = limits;
+    const hard = { pods: String(pods), 'requests.cpu': String(cpu), services: String(services) };
+    this.limits = limits;
+    this.world = createQuotaWorld(hard, inAdvance);
+    this.replicas = [this.world.replica(), this.world.replica()];
+    this.counters = [this.world.counter(), this.world.counter()];
+  }
 
   async begin(): Promise<void> {
     for (const counter of this.counters) await counter.write();
@@ -135,6 +155,7 @@ class Run {
       case 'elapse':
         return this.#elapse(step.milliseconds);
       case 'restart':
+        this.replicas[step.on % 2]?.close();
         this.replicas[step.on % 2] = world.replica();
         return;
       case 'elect':
@@ -177,17 +198,23 @@ class Run {
     clock.advance(milliseconds);
   }
 
-  /** All requests end, and one counter has received everything: 15 seconds later nothing is reserved. */
-  async settle(on: number): Promise<void> {
+  /** All requests end, and one counter receives everything for so many seconds. */
+  async settle(on: number, seconds: number): Promise<void> {
     this.#elapse(REQUEST);
     const counter = this.#counterAt(on);
-    for (let round = 0; round < 2; round += 1) {
+    for (let second = 0; second <= seconds; second += 1) {
+      await nextTurn();
       counter?.deliver('pods');
       counter?.deliver('services');
       await counter?.write();
       await counter?.write();
-      if (round === 0) this.world.clock.advance(15_000);
+      this.world.clock.advance(1_000);
     }
+    this.close();
+  }
+
+  close(): void {
+    for (const replica of this.replicas) replica.close();
   }
 
   #objectAt(index: number): WorldObject | undefined {
@@ -218,7 +245,7 @@ class Run {
 
   get isExceeded(): boolean {
     const { pods, cpu, services } = this.used;
-    return pods > MOST.pods || cpu > MOST.cpu || services > MOST.services;
+    return pods > this.limits.pods || cpu > this.limits.cpu || services > this.limits.services;
   }
 }
 
@@ -264,7 +291,7 @@ const SEQUENCES: Readonly<Record<string, readonly Step[]>> = {
 
 for (const [name, taken] of Object.entries(SEQUENCES))
   t.test(`${name}: the tenant stays within its quota`, async (t) => {
-    const run = new Run();
+    const run = new Run(LOW);
     await run.begin();
     for (const step of taken) {
       await run.take(step);
@@ -272,53 +299,59 @@ for (const [name, taken] of Object.entries(SEQUENCES))
     }
   });
 
-t.test('a tenant never uses more than its quota', async (t) => {
-  await fc.assert(
-    fc.asyncProperty(steps, fc.boolean(), async (taken, conflicts) => {
-      const run = new Run();
-      await run.begin();
-      let updates = 0;
-      run.world.objects.before = (verb, kind, place, name) => {
-        if (verb !== 'updateStatus' || !conflicts) return;
-        updates += 1;
-        if (updates % 2 === 0) return;
-        const found = run.world.objects.find(kind, place, name);
-        if (found !== undefined) run.world.objects.put(kind, place, found);
-      };
-      for (const one of taken) {
-        await run.take(one);
-        if (run.isExceeded) return false;
-      }
-      return true;
-    }),
-    { numRuns: RUNS },
-  );
-  t.pass(`none of ${RUNS} sequences exceeds the quota`);
-});
-
-t.test(
-  '15 seconds after the last request nothing is reserved, and all that is released is available',
-  async (t) => {
+for (const [how, limits, settling] of [
+  ['', LOW, 15],
+  [' if replicas reserve in advance', WITH_ADVANCES, 20],
+] as const) {
+  t.test(`a tenant never uses more than its quota${how}`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(steps, at, async (taken, on) => {
-        const run = new Run();
+      fc.asyncProperty(steps, fc.boolean(), async (taken, conflicts) => {
+        const run = new Run(limits);
         await run.begin();
-        for (const one of taken) await run.take(one);
-        await run.settle(on);
-        if (run.world.reserved > 0) return false;
-        const { pods, cpu, services } = run.used;
-        const ask = (after: Asked['after']) => run.world.admit(run.world.replica(), undefined, after);
-        const [pod, service] = [
-          await ask({ kind: 'pods', name: 'next', cpu: MOST.cpu - cpu }),
-          await ask({ kind: 'services', name: 'next-service', cpu: 0 }),
-        ];
-        return (
-          pod === (pods < MOST.pods ? 'admitted' : 'exceeded') &&
-          service === (services < MOST.services ? 'admitted' : 'exceeded')
-        );
+        let updates = 0;
+        run.world.objects.before = (verb, kind, place, name) => {
+          if (verb !== 'updateStatus' || !conflicts) return;
+          updates += 1;
+          if (updates % 2 === 0) return;
+          const found = run.world.objects.find(kind, place, name);
+          if (found !== undefined) run.world.objects.put(kind, place, found);
+        };
+        for (const one of taken) {
+          await run.take(one);
+          if (run.isExceeded) return false;
+        }
+        run.close();
+        return true;
       }),
       { numRuns: RUNS },
     );
-    t.pass(`in all of ${RUNS} sequences`);
-  },
-);
+    t.pass(`none of ${RUNS} sequences exceeds the quota`);
+  });
+
+  t.test(
+    `${settling} seconds after the last request nothing is reserved, and all that is released is available${how}`,
+    async (t) => {
+      await fc.assert(
+        fc.asyncProperty(steps, at, async (taken, on) => {
+          const run = new Run(limits);
+          await run.begin();
+          for (const one of taken) await run.take(one);
+          await run.settle(on, settling);
+          if (run.world.reserved > 0) return false;
+          const { pods, cpu, services } = run.used;
+          const ask = (after: Asked['after']) => run.world.admit(run.world.replica(), undefined, after);
+          const [pod, service] = [
+            await ask({ kind: 'pods', name: 'next', cpu: limits.cpu - cpu }),
+            await ask({ kind: 'services', name: 'next-service', cpu: 0 }),
+          ];
+          return (
+            pod === (pods < limits.pods ? 'admitted' : 'exceeded') &&
+            service === (services < limits.services ? 'admitted' : 'exceeded')
+          );
+        }),
+        { numRuns: RUNS },
+      );
+      t.pass(`in all of ${RUNS} sequences`);
+    },
+  );
+}

@@ -12,19 +12,21 @@ import { createAuthority } from './tls/authority.ts';
 
 export type AdmissionWebhook = Awaited<ReturnType<typeof startAdmissionWebhook>>;
 
+interface Sections {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly [name: string]: unknown;
+}
+
 /**
- * Ends with the test.
+ * Writes the configuration of a process that serves only the webhook.
  *
  * @param sections additional sections of the configuration, and the files that they name
  */
-export async function startAdmissionWebhook(
-  t: Pick<Test, 'testdir' | 'teardown'>,
+export async function configureAdmissionWebhook(
+  t: Pick<Test, 'testdir'>,
   mode: 'arktos' | 'shared',
   admission: object = {},
-  {
-    files = {},
-    ...sections
-  }: { readonly files?: Readonly<Record<string, string>>; readonly [name: string]: unknown } = {},
+  { files = {}, ...sections }: Sections = {},
 ) {
   const authority = await createAuthority('admission CA');
   const served = await authority.server('stonegate');
@@ -50,6 +52,18 @@ export async function startAdmissionWebhook(
       ...sections,
     }),
   );
+  return { port, authority, configFile, caFile: join(folder, 'ca.crt') };
+}
+
+/** Ends with the test. */
+export async function startAdmissionWebhook(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  mode: 'arktos' | 'shared',
+  admission: object = {},
+  sections: Sections = {},
+) {
+  const configured = await configureAdmissionWebhook(t, mode, admission, sections);
+  const { configFile } = configured;
   const logged: string[] = [];
   async function start(): Promise<ServingApp> {
     const result = await loadAdmission(configFile, systemSources);
@@ -60,10 +74,7 @@ export async function startAdmissionWebhook(
   let app = await start();
   t.teardown(() => app.close());
   return {
-    port,
-    authority,
-    configFile,
-    caFile: join(folder, 'ca.crt'),
+    ...configured,
     /** The lines that it has logged so far. */
     logged,
     get app() {

@@ -3,6 +3,7 @@
  * stores admitted objects at once, late or never, and counters that receive the events of each kind late.
  */
 
+import type { AdvanceBounds } from '../../src/features/quota/ledger.ts';
 import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
 import { objectID } from '../../src/features/quota/reservation.ts';
 import {
@@ -21,6 +22,7 @@ import { type CountedObject, UsageStore } from '../../src/features/quota/usage-s
 import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { ONE } from '../../src/kubernetes/quantity.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 
@@ -66,8 +68,11 @@ export interface Looked {
   readonly found: ReadonlyMap<string, number>;
 }
 
-/** @param hard the limits as in a TenantQuota */
-export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
+/**
+ * @param hard the limits as in a TenantQuota
+ * @param inAdvance how much replicas reserve in advance
+ */
+export function createQuotaWorld(hard: Readonly<Record<string, string>>, inAdvance?: AdvanceBounds) {
   const clock = createFakeClock(1_000_000);
   const objects = createMemoryObjects();
   const stored = new Map<string, WorldObject>();
@@ -95,13 +100,19 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
     const stores = { pods: usage.storeOf('pods'), services: usage.storeOf('services') };
     const seen = { pods: 0, services: 0 };
     const behind = new Set<WorldKind>();
+    const listBefore = (kind: string) => {
+      for (const one of WORLD_KINDS) if (one === kind) behind.add(one);
+    };
+    const listedAt = new Map<string, number>();
     const statuses = new QuotaStatuses({
       usage,
       clock,
       storedWithin: 15_000,
       ageOf: (tenant, reservation) => known.ageOf(tenant, reservation),
       unlisted: () => new Set(),
-      onBehind: (kind) => void WORLD_KINDS.filter((one) => one === kind).map((one) => behind.add(one)),
+      onBehind: listBefore,
+      listedAt: (kind) => listedAt.get(kind),
+      onOutdated: listBefore,
       onRepair() {},
     });
     const countedOf = (object: WorldObject): CountedObject => ({
@@ -114,6 +125,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
         list.take([...stored.values()].filter((object) => object.kind === kind).map(countedOf));
         list.end();
         seen[kind] = events[kind].length;
+        listedAt.set(kind, clock.monotonic());
         behind.delete(kind);
       },
       /** Delivers this many further events to the counter; by default all of them. */
@@ -161,7 +173,11 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>) {
     counter,
     quota,
     put,
-    replica: () => createReservations({ objects, place: PLACE, clock, reserves: true }),
+    replica: () =>
+      createReservations({
+        ...{ objects, place: PLACE, clock, random: systemRandom, reserves: true },
+        ...(inAdvance && { inAdvance }),
+      }),
     /**
      * @param before the stored object, or a former state of it; undefined for a new object
      * @param after what it is to become

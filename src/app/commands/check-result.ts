@@ -26,7 +26,7 @@ const LIMIT = 15_000;
 
 /** @throws Error with the code `ETIMEDOUT`, and what `asked` is rejected with */
 export function withinLimit<T>(asked: Promise<T>): Promise<T> {
-  const late = Object.assign(new Error(`no answer within ${LIMIT / 1000} s`), { code: 'ETIMEDOUT' });
+  const late = () => Object.assign(new Error(`no answer within ${LIMIT / 1000} s`), { code: 'ETIMEDOUT' });
   return withDeadline(systemClock, LIMIT, late, (signal) => unlessAborted(asked, signal));
 }
 

@@ -40,7 +40,7 @@ export async function logInWithBrowser(
     const answer = await withDeadline(
       terminal.clock,
       TIME_TO_LOG_IN,
-      new LoginError('no login within five minutes'),
+      () => new LoginError('no login within five minutes'),
       (signal) => unlessAborted(redirected, signal),
       terminal.signal,
     );

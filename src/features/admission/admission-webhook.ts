@@ -63,7 +63,7 @@ export function createAdmissionWebhook(
         const { body, result, fields } = await withDeadline(
           clock,
           Math.max(0, begun + TIMEOUT - clock.now()),
-          new Error('the verdict took too long'),
+          () => new Error('the verdict took too long'),
           (signal) => judged.complete({ source, signal }),
           exchange.signal,
         );

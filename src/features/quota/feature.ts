@@ -118,7 +118,7 @@ const READY_TIMEOUT = 60_000;
 
 /** @param startedAt of the process, in milliseconds since the epoch */
 export function createQuotaReadiness(
-  reconciler: Pick<QuotaReconciler, 'counter'>,
+  reconciler: { readonly counter: Pick<UsageCounter, 'unlisted'> | undefined },
   clock: Clock,
   startedAt: number,
 ): ReadinessCheck {
@@ -179,7 +179,7 @@ export function createQuotaRules(
 ): ReviewRule[] {
   const { quota, tenancy } = loaded.configuration;
   if (quota === undefined || upstream === undefined) return [];
-  const { clock } = runtime;
+  const { clock, random } = runtime;
   const objects = createObjects(upstream, STONEGATE_ACCOUNT);
   const { reservations, namespaceQuotas } = generation.component(DECISIONS, {
     fingerprint: [quota, tenancy],
@@ -190,7 +190,13 @@ export function createQuotaRules(
       const informers = new Informers({ ...runtime, upstream, name: 'resource-quotas' });
       return {
         informers,
-        reservations: createReservations({ objects, place: operatorPlace(quota, tenancy), clock, reserves }),
+        reservations: createReservations({
+          objects,
+          place: operatorPlace(quota, tenancy),
+          clock,
+          random,
+          reserves,
+        }),
         namespaceQuotas: reserves
           ? createNamespaceQuotas({ informers, objects, clock, everywhere })
           : undefined,

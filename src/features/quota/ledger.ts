@@ -65,12 +65,7 @@ const MAX_BYTES = 256 * 1_024;
 export function judge(ledger: Ledger, claim: Claim, mark: string): Verdict {
   const [before, after] = [limitedBy(ledger, claim.before), limitedBy(ledger, claim.after)];
   if (exceeding(after, before).size === 0) return { kind: 'admitted', ledger };
-  const present = ledger.reservations.get(claim.id);
-  // Without a reservation the counter has seen at least what is stored. With one it may have seen more than
-  // this review, which may be late, and less than the review that made it.
-  const seen = present === undefined ? before : smallest(present.seen, before);
-  const usage = present === undefined ? after : largest(present.usage, after);
-  const asked = exceeding(exceeding(usage, seen), present === undefined ? NOTHING : pending(present));
+  const { asked, ledger: reserved } = reserve(ledger, claim, mark);
   const uncounted = [...asked.keys()].filter((resource) => !ledger.used.has(resource));
   if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
   const exceeded = [...asked]
@@ -84,19 +79,69 @@ export function judge(ledger: Ledger, claim: Claim, mark: string): Verdict {
     .filter((one) => one.used + one.reserved + one.requested > one.hard)
     .sort((one, other) => (one.resource < other.resource ? -1 : 1));
   if (exceeded.length > 0) return { kind: 'exceeded', exceeded };
+  const isFull = reserved.reservations.size > MAX_RESERVATIONS || reserved.bytes > MAX_BYTES;
+  return isFull ? { kind: 'full' } : { kind: 'admitted', ledger: reserved };
+}
+
+/**
+ * Reserves what a request asks for, however much that is.
+ *
+ * @returns `asked`: what is reserved more than before
+ */
+export function reserve(ledger: Ledger, claim: Claim, mark: string): { asked: Usage; ledger: Ledger } {
   const { id, object } = claim;
+  const [before, after] = [limitedBy(ledger, claim.before), limitedBy(ledger, claim.after)];
+  const present = ledger.reservations.get(id);
+  // Without a reservation the counter has seen at least what is stored. With one it may have seen more than
+  // this review, which may be late, and less than the review that made it.
+  const seen = present === undefined ? before : smallest(present.seen, before);
+  const usage = present === undefined ? after : largest(present.usage, after);
+  const asked = exceeding(exceeding(usage, seen), present === undefined ? NOTHING : pending(present));
   const revision = Math.max(present?.revision ?? 0, claim.revision);
   // Even if nothing more is asked for: the object may be stored only after the time of the former review.
   const reservation = createReservation({ id, mark, revision, object, usage, seen });
   const reservations = new Map(ledger.reservations).set(id, reservation);
   const bytes = ledger.bytes + reservation.line.length - (present?.line.length ?? -1);
-  if (reservations.size > MAX_RESERVATIONS || bytes > MAX_BYTES) return { kind: 'full' };
-  const reserved = sum([ledger.reserved, asked]);
-  return { kind: 'admitted', ledger: { ...ledger, reservations, reserved, bytes } };
+  return { asked, ledger: { ...ledger, reservations, reserved: sum([ledger.reserved, asked]), bytes } };
+}
+
+/** @param id of a reservation */
+export function without(ledger: Ledger, id: string): Ledger {
+  if (!ledger.reservations.has(id)) return ledger;
+  const others = [...ledger.reservations.values()].filter((one) => one.id !== id);
+  return createLedger(ledger.hard, ledger.used, others);
+}
+
+/** How much a replica reserves in advance: one part in `share` of what is free, and so many objects. */
+export interface AdvanceBounds {
+  readonly share: bigint;
+  readonly objects: bigint;
+}
+
+/**
+ * What a replica may reserve in advance for objects like one that it admitted.
+ *
+ * @returns undefined close to a limit, and if it is not enough for two
+ */
+export function advanceFor(
+  ledger: Ledger,
+  admitted: Usage,
+  { share, objects }: AdvanceBounds,
+): Usage | undefined {
+  const asked = [...limitedBy(ledger, admitted)].filter(([, amount]) => amount > 0n);
+  const roomFor = ([resource, amount]: readonly [string, bigint]) => {
+    const hard = ledger.hard.get(resource) ?? 0n;
+    const isUsable = ledger.used.has(resource) && !isScarce(ledger, resource);
+    return isUsable ? (hard - takenOf(ledger, resource)) / share / amount : 0n;
+  };
+  const count = asked.map(roomFor).reduce((least, room) => (room < least ? room : least), objects);
+  return asked.length === 0 || count < 2n
+    ? undefined
+    : new Map(asked.map(([resource, amount]) => [resource, amount * count]));
 }
 
 /** A user decides how many resources an object names, and how long the names are: others are not stored. */
-function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {
+export function limitedBy({ hard }: Pick<Ledger, 'hard'>, usage: Usage): Usage {
   return new Map([...usage].filter(([resource]) => hard.has(resource)));
 }
 
@@ -151,14 +196,19 @@ const MANY = 32;
 /** Whether requests may wait for it: room is given back or scarce, or there are many reservations. */
 export function isUrgent(before: Ledger, after: Ledger): boolean {
   if (before.reservations.size >= MANY) return true;
-  const takenOf = ({ used, reserved }: Ledger, resource: string) =>
-    (used.get(resource) ?? 0n) + (reserved.get(resource) ?? 0n);
-  return [...after.hard].some(([resource, hard]) => {
-    const taken = takenOf(before, resource);
-    return (
-      takenOf(after, resource) < taken ||
-      4n * taken > 3n * hard ||
-      before.used.has(resource) !== after.used.has(resource)
-    );
-  });
+  return [...after.hard.keys()].some(
+    (resource) =>
+      takenOf(after, resource) < takenOf(before, resource) ||
+      isScarce(before, resource) ||
+      before.used.has(resource) !== after.used.has(resource),
+  );
+}
+
+function takenOf({ used, reserved }: Ledger, resource: string): bigint {
+  return (used.get(resource) ?? 0n) + (reserved.get(resource) ?? 0n);
+}
+
+/** Whether more than 3/4 of the limit is taken. */
+function isScarce(ledger: Ledger, resource: string): boolean {
+  return 4n * takenOf(ledger, resource) > 3n * (ledger.hard.get(resource) ?? 0n);
 }

@@ -6,10 +6,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { conditionsWith } from '../status-conditions.ts';
+import { ADVANCE_LIFETIME } from './advance.ts';
 import { isOver, isUrgent, type Ledger, settle } from './ledger.ts';
 import { isLimiting, kindOfResource } from './object-usage.ts';
 import { quotaSummary } from './own-quota-v1alpha1.ts';
-import type { Reservation } from './reservation.ts';
+import { ANY_NAME, type Reservation } from './reservation.ts';
 import { ledgerOf, linesOf, textsAs } from './stored-ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
 import { NOTHING } from './usage.ts';
@@ -26,6 +27,10 @@ export interface QuotaStatusOptions {
   readonly unlisted: () => ReadonlySet<string>;
   /** Called if another process has counted a kind up to a later revision. */
   readonly onBehind: (kind: string, revision: number) => void;
+  /** When the last complete list of a kind was requested, by the monotonic clock. */
+  readonly listedAt: (kind: string) => number | undefined;
+  /** Called if a kind is needed as it was at a time of the monotonic clock, or later. */
+  readonly onOutdated: (kind: string, time: number) => void;
   /** Called if a status was changed by another client. */
   readonly onRepair: (tenant: string) => void;
 }
@@ -57,9 +62,10 @@ export class QuotaStatuses {
     const { ageOf, storedWithin } = this.#options;
     return [...ledgerOf(quota).reservations.values()].filter(
       (reservation) =>
+        reservation.object.name !== ANY_NAME &&
         ageOf(quota.metadata.name, reservation) >= storedWithin &&
         this.#isKnown(reservation.object.resource, quota) &&
-        !this.#isOver(reservation, undefined),
+        !this.#isOver(quota.metadata.name, reservation, undefined),
     );
   }
 
@@ -111,7 +117,7 @@ export class QuotaStatuses {
         const { id, object } = reservation;
         if (!usage.kinds.has(object.resource)) return 'over';
         if (!this.#isKnown(object.resource, quota)) return undefined;
-        if (this.#isOver(reservation, found.get(id))) return 'over';
+        if (this.#isOver(tenant, reservation, found.get(id))) return 'over';
         const seen = usage.find(id);
         return seen?.tenant === tenant ? seen.usage : NOTHING;
       },
@@ -133,14 +139,27 @@ export class QuotaStatuses {
     return Object.fromEntries(known.map((kind) => [kind, String(usage.revisionOf(kind))]));
   }
 
-  #isOver(reservation: Reservation, found: number | undefined): boolean {
+  #isOver(tenant: string, reservation: Reservation, found: number | undefined): boolean {
     const { usage } = this.#options;
-    const { id } = reservation;
+    const { id, object } = reservation;
+    if (object.name === ANY_NAME) return this.#isAdvanceOver(tenant, reservation);
     return isOver(reservation, {
       revision: usage.find(id)?.revision,
       wasDeleted: usage.wasDeleted(id),
       found,
     });
+  }
+
+  /** What was admitted in advance is stored by some time or never, and counted by a list that begins later. */
+  #isAdvanceOver(tenant: string, reservation: Reservation): boolean {
+    const { clock, ageOf, storedWithin, listedAt, onOutdated } = this.#options;
+    const { resource } = reservation.object;
+    const now = clock.monotonic();
+    const end = now - ageOf(tenant, reservation) + ADVANCE_LIFETIME + storedWithin;
+    if (now < end) return false;
+    if ((listedAt(resource) ?? Number.NEGATIVE_INFINITY) >= end) return true;
+    onOutdated(resource, end);
+    return false;
   }
 
   #ready({ spec: { hard } }: TenantQuota) {

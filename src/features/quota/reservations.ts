@@ -1,14 +1,25 @@
 /**
  * Admits what a tenant asks for and reserves it in its TenantQuota, whose resourceVersion is the lock
  * between replicas. Requests of one tenant that wait are judged together, in the order of their arrival, and
- * written with one update.
+ * written with one update; far from the limits it reserves for further ones too.
  */
 
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { type Claim, judge, type Ledger, type Verdict } from './ledger.ts';
+import { ADVANCE_LIFETIME, Advance, claimInAdvance } from './advance.ts';
+import {
+  type AdvanceBounds,
+  advanceFor,
+  type Claim,
+  judge,
+  type Ledger,
+  reserve,
+  type Verdict,
+  without,
+} from './ledger.ts';
 import { ledgerOf, linesOf } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
@@ -40,7 +51,7 @@ export interface Judged {
 export interface Reservations {
   /** @throws StatusError if the API server does not respond, or refuses; the signal's reason */
   admit(tenant: string, request: QuotaRequest): Promise<Judged>;
-  /** Ends what runs. */
+  /** Ends what runs. What was reserved in advance ends with time. */
   close(): void;
 }
 
@@ -49,15 +60,20 @@ export interface ReservationsOptions {
   readonly objects: Objects;
   readonly place: Place;
   readonly clock: Clock;
+  readonly random: Pick<Random, 'uuid'>;
   /** Whether what is admitted is reserved; otherwise it is only judged. */
   readonly reserves: boolean;
+  readonly inAdvance?: AdvanceBounds;
 }
 
 /** Updates that another client's change may defeat before the request is refused. */
 const ATTEMPTS = 8;
 /** Milliseconds for which what was written is judged by without being read again. */
-const SNAPSHOT_LIFETIME = 1_000;
+const SNAPSHOT_LIFETIME = 5_000;
 const MAX_SNAPSHOTS = 1_000;
+/** Milliseconds after which what could not be written is tried again. */
+const RETRY = 1_000;
+const IN_ADVANCE: AdvanceBounds = { share: 16n, objects: 64n };
 
 interface Waiting {
   readonly request: QuotaRequest;
@@ -70,39 +86,118 @@ interface Snapshot {
 }
 
 export function createReservations(options: ReservationsOptions): Reservations {
-  const { objects, place, clock, reserves } = options;
-  const queues = new Map<string, Waiting[]>();
-  /** As they were last written here, by tenant. */
-  const written = createExpiringCache<Snapshot>({ maxEntries: MAX_SNAPSHOTS, clock });
+  const tenants = new Map<string, TenantReservations>();
   const closing = new AbortController();
+  const shared: SharedState = {
+    ...options,
+    written: createExpiringCache({ maxEntries: MAX_SNAPSHOTS, clock: options.clock }),
+    signal: closing.signal,
+    end: (tenant) => void tenants.delete(tenant),
+  };
+  return {
+    async admit(tenant, request) {
+      request.signal.throwIfAborted();
+      const found = tenants.get(tenant) ?? new TenantReservations(tenant, shared);
+      tenants.set(tenant, found);
+      return found.admit(request);
+    },
+    close() {
+      closing.abort(new Error('the configuration is no longer in force'));
+      for (const tenant of tenants.values()) tenant.close();
+    },
+  };
+}
 
-  /** Works until no request of the tenant waits. */
-  async function work(tenant: string, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0).filter(({ request }) => !request.signal.aborted);
+interface SharedState extends ReservationsOptions {
+  /** TenantQuotas as they were last written here, by tenant. */
+  readonly written: ReturnType<typeof createExpiringCache<Snapshot>>;
+  readonly signal: AbortSignal;
+  /** Called if nothing of a tenant is left to be done. */
+  readonly end: (tenant: string) => void;
+}
+
+/** What a replica does for one tenant. */
+class TenantReservations {
+  readonly #tenant: string;
+  readonly #state: SharedState;
+  #queue: Waiting[] = [];
+  #isWorking = false;
+  #advance: { readonly of: Advance; readonly quota: TenantQuota } | undefined;
+  /** The lines of former advances, and what was admitted from them: both are written next. */
+  #former: { readonly lines: readonly string[]; readonly admitted: readonly Claim[] } = NOTHING_OWED;
+  #timer: Timer | undefined;
+
+  constructor(tenant: string, state: SharedState) {
+    this.#tenant = tenant;
+    this.#state = state;
+  }
+
+  async admit(request: QuotaRequest): Promise<Judged> {
+    const { clock } = this.#state;
+    const { of: advance, quota } = this.#advance ?? {};
+    const mayTake = !request.isDryRun && quota && request.missing(Object.keys(quota.spec.hard)).length === 0;
+    if (mayTake && advance?.take(request, clock.monotonic())) return { verdict: { kind: 'admitted' }, quota };
+    const waiting: Waiting = { request, judged: Promise.withResolvers() };
+    request.signal.addEventListener('abort', () => waiting.judged.reject(request.signal.reason), {
+      once: true,
+    });
+    this.#queue.push(waiting);
+    if (!this.#isWorking) void this.#work();
+    return waiting.judged.promise;
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#advance = undefined;
+  }
+
+  /** Works until no request waits, and nothing has to be written. */
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    this.#timer?.cancel();
+    do {
+      const batch = this.#queue.splice(0).filter(({ request }) => !request.signal.aborted);
       try {
-        await decide(tenant, batch);
+        await this.#decide(batch);
       } catch (error) {
         for (const { judged } of batch) judged.reject(error);
       }
-    }
-    queues.delete(tenant);
+    } while (this.#queue.length > 0);
+    this.#isWorking = false;
+    const { clock, signal, end } = this.#state;
+    const isOwing = this.#former.lines.length > 0;
+    if (signal.aborted || (this.#advance === undefined && !isOwing)) return end(this.#tenant);
+    this.#timer = clock.after(isOwing ? RETRY : ADVANCE_LIFETIME, () => void this.#work());
   }
 
-  async function decide(tenant: string, batch: readonly Waiting[]): Promise<void> {
-    let known = written.get(tenant);
-    written.delete(tenant);
+  async #decide(batch: readonly Waiting[]): Promise<void> {
+    const { clock, written, reserves } = this.#state;
+    const begun = clock.monotonic();
+    let known = written.get(this.#tenant);
+    const isBusy = known !== undefined || this.#advance?.of.admitted.length;
+    written.delete(this.#tenant);
+    this.#endAdvance();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const isRead = known === undefined;
-      known ??= await read(tenant);
-      if (known === undefined) return answer(alike(batch, 'absent'), undefined);
-      const { outcomes, ledger } = judgeAll(known, batch);
-      const isWritten = ledger !== known.ledger && reserves;
-      const present = isWritten ? await write(known.quota, ledger) : known;
+      known ??= await this.#read();
+      if (known === undefined) {
+        this.#former = NOTHING_OWED;
+        return answer(alike(batch, 'absent'), undefined);
+      }
+      const settled = { ...known, ledger: this.#withAdmitted(known) };
+      const { outcomes, ledger, admitted } = judgeAll(settled, batch);
+      const sample = admitted ?? this.#former.admitted.at(-1);
+      const advance =
+        isBusy && sample !== undefined ? this.#inAdvance(known, ledger, sample, begun) : undefined;
+      const next = advance?.ledger ?? ledger;
+      const isWritten = next !== known.ledger && reserves;
+      const present = isWritten ? await this.#write(known.quota, next) : known;
       // What is refused must be over the quota as it is now: what was written, or just read, is.
       const isCurrent = isRead || isWritten || outcomes.every(({ verdict }) => verdict.kind === 'admitted');
       if (present !== undefined && isCurrent) {
-        if (reserves) written.set(tenant, present, clock.now() + SNAPSHOT_LIFETIME);
+        this.#former = NOTHING_OWED;
+        if (reserves) written.set(this.#tenant, present, clock.now() + SNAPSHOT_LIFETIME);
+        if (advance !== undefined && isWritten) this.#advance = { of: advance.of, quota: present.quota };
         return answer(outcomes, present.quota);
       }
       known = undefined;
@@ -110,38 +205,56 @@ export function createReservations(options: ReservationsOptions): Reservations {
     return answer(alike(batch, 'contended'), undefined);
   }
 
-  async function read(tenant: string): Promise<Snapshot | undefined> {
-    const object = await objects.get(TENANT_QUOTAS, place, tenant, closing.signal);
+  /** Nothing is admitted from an advance while the lines of what it admitted are written. */
+  #endAdvance(): void {
+    if (this.#advance === undefined) return;
+    const { claim, admitted } = this.#advance.of;
+    const { lines, admitted: before } = this.#former;
+    this.#former = { lines: [...lines, claim.id], admitted: [...before, ...admitted] };
+    this.#advance = undefined;
+  }
+
+  /** @returns the ledger itself if nothing was admitted in advance */
+  #withAdmitted({ quota, ledger }: Snapshot): Ledger {
+    const { lines, admitted } = this.#former;
+    const others = lines.reduce(without, ledger);
+    return admitted.reduce((present, claim) => reserve(present, claim, markOn(quota)).ledger, others);
+  }
+
+  #inAdvance({ quota }: Snapshot, ledger: Ledger, { object, after }: Claim, begun: number) {
+    const { random, inAdvance = IN_ADVANCE } = this.#state;
+    const usage = advanceFor(ledger, after, inAdvance);
+    if (usage === undefined) return undefined;
+    const line = { id: random.uuid(), resource: object.resource, usage };
+    const claim = claimInAdvance(line.id, line.resource, usage);
+    const reserved = reserve(ledger, claim, markOn(quota)).ledger;
+    return { of: new Advance({ ...line, begun }, reserved), ledger: reserved };
+  }
+
+  async #read(): Promise<Snapshot | undefined> {
+    const { objects, place, signal } = this.#state;
+    const object = await objects.get(TENANT_QUOTAS, place, this.#tenant, signal);
     const quota = object && readTenantQuota(object);
     return quota && { quota, ledger: ledgerOf(quota) };
   }
 
   /** @returns undefined if the object has changed meanwhile */
-  async function write(quota: TenantQuota, ledger: Ledger): Promise<Snapshot | undefined> {
+  async #write(quota: TenantQuota, ledger: Ledger): Promise<Snapshot | undefined> {
+    const { objects, place, signal } = this.#state;
     const { reservations: _moved, ...status } = quota.status;
     const changed = { ...quota, status: { ...status, ledger: linesOf(ledger) } };
-    const outcome = await objects.update(TENANT_QUOTAS, place, changed, closing.signal, 'status');
+    const outcome = await objects.update(TENANT_QUOTAS, place, changed, signal, 'status');
     if (typeof outcome === 'string') return undefined;
     // Everything else is as it was, since the resourceVersion was.
     return { quota: { ...changed, metadata: outcome.metadata }, ledger };
   }
+}
 
-  return {
-    async admit(tenant, request) {
-      const { signal } = request;
-      signal.throwIfAborted();
-      const waiting: Waiting = { request, judged: Promise.withResolvers() };
-      signal.addEventListener('abort', () => waiting.judged.reject(signal.reason), { once: true });
-      const queue = queues.get(tenant);
-      if (queue === undefined) {
-        const started = [waiting];
-        queues.set(tenant, started);
-        void work(tenant, started);
-      } else queue.push(waiting);
-      return waiting.judged.promise;
-    },
-    close: () => closing.abort(new Error('the configuration is no longer in force')),
-  };
+const NOTHING_OWED = { lines: [], admitted: [] };
+
+/** The mark of what is reserved on this state of the object. */
+function markOn({ metadata }: TenantQuota): string {
+  return metadata.resourceVersion ?? '';
 }
 
 interface Outcome {
@@ -157,17 +270,24 @@ function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): v
   for (const { waiting, verdict } of outcomes) waiting.judged.resolve({ verdict, quota });
 }
 
-/** Judges the requests in order: what one is admitted counts for the next. */
+/**
+ * Judges the requests in order: what one is admitted counts for the next.
+ *
+ * @returns `admitted`: the last request for which something is reserved
+ */
 function judgeAll({ quota, ledger }: Snapshot, batch: readonly Waiting[]) {
-  const mark = quota.metadata.resourceVersion ?? '';
   let current = ledger;
+  let admitted: Claim | undefined;
   const outcomes = batch.map((waiting): Outcome => {
     const { request } = waiting;
     const missing = request.missing(ledger.hard.keys());
     if (missing.length > 0) return { waiting, verdict: { kind: 'unspecified', missing } };
-    const verdict = judge(current, request, mark);
-    if (verdict.kind === 'admitted' && !request.isDryRun) current = verdict.ledger;
+    const verdict = judge(current, request, markOn(quota));
+    if (verdict.kind === 'admitted' && verdict.ledger !== current && !request.isDryRun) {
+      current = verdict.ledger;
+      admitted = request;
+    }
     return { waiting, verdict };
   });
-  return { outcomes, ledger: current };
+  return { outcomes, ledger: current, admitted };
 }

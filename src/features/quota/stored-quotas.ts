@@ -9,7 +9,7 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { markOf, type Reservation } from './reservation.ts';
-import { ledgerOf } from './stored-ledger.ts';
+import { marksOf } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
 const EVERYTHING = { objects: 1_000_000, bytes: 512 * 1024 * 1024 };
@@ -57,11 +57,11 @@ export class StoredQuotas {
     const quota = readTenantQuota(object);
     if (quota === undefined) return undefined;
     const { name } = quota.metadata;
-    const lines = [...ledgerOf(quota).reservations.values()].map(({ line }) => line);
+    const marks = marksOf(quota);
     const known = this.#since.get(name);
     const now = this.#clock.monotonic();
-    if (lines.length === 0) this.#since.delete(name);
-    else this.#since.set(name, new Map(lines.map(markOf).map((mark) => [mark, known?.get(mark) ?? now])));
+    if (marks.length === 0) this.#since.delete(name);
+    else this.#since.set(name, new Map(marks.map((mark) => [mark, known?.get(mark) ?? now])));
     return quota;
   }
 

@@ -64,6 +64,8 @@ export class UsageCounter {
   readonly #writtenAt = new Map<string, number>();
   /** The revisions for whose sake kinds were listed anew. */
   readonly #listedFor = new Map<string, number>();
+  /** When kinds were listed anew to be known as they were at some time, by the monotonic clock. */
+  readonly #listedSince = new Map<string, number>();
   #unlisted: ReadonlySet<string> = new Set();
 
   constructor(options: UsageCounterOptions) {
@@ -89,6 +91,12 @@ export class UsageCounter {
       onBehind: (kind, revision) => {
         if ((this.#listedFor.get(kind) ?? 0) >= revision) return;
         this.#listedFor.set(kind, revision);
+        this.#counted.get(kind)?.informer.listAnew('behind');
+      },
+      listedAt: (kind) => this.#counted.get(kind)?.informer.listedAt,
+      onOutdated: (kind, time) => {
+        if ((this.#listedSince.get(kind) ?? Number.NEGATIVE_INFINITY) >= time) return;
+        this.#listedSince.set(kind, clock.monotonic());
         this.#counted.get(kind)?.informer.listAnew('behind');
       },
     });

@@ -84,7 +84,7 @@ export async function knownScopes(
 
 /** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
 function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
-  const late = keystoneUnavailable('Keystone did not answer in time');
+  const late = () => keystoneUnavailable('Keystone did not answer in time');
   return withDeadline(clock, TIMEOUT, late, (signal) => unlessAborted(value, signal));
 }
 

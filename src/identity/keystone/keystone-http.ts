@@ -117,7 +117,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
   return {
     async exchange(request) {
       const started = clock.now();
-      const late = Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' });
+      const late = () => Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' });
       const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
         telemetry.backendCall('keystone', result, (clock.now() - started) / 1000);
       try {

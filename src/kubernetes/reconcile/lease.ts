@@ -89,7 +89,7 @@ export function createLease({ objects, place, name, clock, random }: LeaseOption
     return withDeadline(
       clock,
       TIMEOUT,
-      new Error(`the API server is slow to answer for the Lease ${name}`),
+      () => new Error(`the API server is slow to answer for the Lease ${name}`),
       work,
     );
   }

@@ -22,7 +22,7 @@ export function readBody(
   limits: BodyLimits & { readonly what: string },
   clock: Clock,
 ): Promise<Buffer> {
-  const late = new StatusError('BodyTimeout', 'the request body did not arrive in time');
+  const late = () => new StatusError('BodyTimeout', 'the request body did not arrive in time');
   return withDeadline(clock, limits.bodyTimeout, late, (signal) =>
     unlessAborted(collect(exchange, limits), signal),
   );

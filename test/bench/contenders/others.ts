@@ -22,6 +22,17 @@ export const passThrough: Contender = {
     ),
 };
 
+/** The package that most reverse proxies on Node use, and its best successor: see decision 0001. */
+export const [httpProxy, httpProxy3] = [packaged('http-proxy'), packaged('http-proxy-3')];
+
+function packaged(name: 'http-proxy' | 'http-proxy-3'): Contender {
+  return {
+    name,
+    start: ({ site, upstream }) =>
+      startProgram(CONTENDER_CORE, 'http-proxy', name, site.upstream[upstream], site.certFile, site.keyFile),
+  };
+}
+
 /** With one processor for Go. */
 export const caddy: Contender = {
   name: 'caddy',

@@ -53,9 +53,11 @@ export async function serveConfiguration(
     core = CONTENDER_CORE,
     nodeOptions = [],
     main = MAIN,
-  }: Pick<StonegateOptions, 'core' | 'nodeOptions' | 'main'> = {},
+    only,
+  }: Pick<StonegateOptions, 'core' | 'nodeOptions' | 'main'> & { readonly only?: 'admission' } = {},
 ): Promise<ServingStonegate> {
-  const running = start(core, [...NODE, ...nodeOptions, main, 'serve', '--config', file]);
+  const words = ['serve', '--config', file, ...(only === undefined ? [] : ['--only', only])];
+  const running = start(core, [...NODE, ...nodeOptions, main, ...words]);
   return { ...running, ...(await until(running, () => portsOf(running))) };
 }
 
@@ -67,12 +69,19 @@ function emptyLog(file: string): void {
   truncateSync(file);
 }
 
-/** One process says its address; the primary of several its port. */
+interface Said {
+  readonly address?: { readonly port: number };
+  readonly admission?: { readonly port: number };
+  readonly port?: number;
+  readonly admin?: { readonly port: number };
+}
+
+/** One process says its addresses; the primary of several its port. */
 function portsOf(running: Running): { port: number; adminPort: number } | undefined {
   for (const line of running.output().split('\n')) {
     if (!line.includes('"message":"serving"') || !line.endsWith('}')) continue;
-    const said: { address?: { port: number }; port?: number; admin?: { port: number } } = JSON.parse(line);
-    const port = said.port ?? said.address?.port;
+    const said: Said = JSON.parse(line);
+    const port = said.port ?? said.address?.port ?? said.admission?.port;
     if (said.admin !== undefined && port !== undefined) return { port, adminPort: said.admin.port };
   }
   return undefined;

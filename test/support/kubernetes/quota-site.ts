@@ -4,7 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { startAdmissionWebhook } from '../admission-webhook.ts';
+import { configureAdmissionWebhook, startAdmissionWebhook } from '../admission-webhook.ts';
 import { isObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
@@ -87,7 +87,8 @@ export async function startQuotaSite(
   else {
     const quota = { default: { pods: '10' }, ...options.quota };
     await register(kubernetes, webhook, '0');
-    await register(kubernetes, await startSecond(t, kubernetes, quota), '1');
+    const second = await secondReplica(kubernetes, quota);
+    await register(kubernetes, await startAdmissionWebhook(t, 'shared', {}, second), '1');
   }
   return { ...site, stonegate };
 }
@@ -125,12 +126,8 @@ export async function register(
   }
 }
 
-/** Starts a process that serves only the webhook, with the rights that the command prints for it. */
-async function startSecond(
-  t: Pick<Test, 'testdir' | 'teardown'>,
-  kubernetes: Kubernetes,
-  quota: object,
-): Promise<Webhook> {
+/** With the rights that the command prints for a process that serves only the webhook. */
+async function secondReplica(kubernetes: Kubernetes, quota: object) {
   const { certificate } = await kubernetes.user('stonegate-admission');
   if (certificate === undefined) throw new TypeError('the user has no certificate');
   const files = {
@@ -139,8 +136,17 @@ async function startSecond(
     'user.key': certificate.key,
   };
   const credential = { certFile: 'user.crt', keyFile: 'user.key' };
-  const upstream = { server: kubernetes.url, caFile: 'kubernetes.crt', credential };
-  return startAdmissionWebhook(t, 'shared', {}, { files, quota, upstream });
+  return { files, quota, upstream: { server: kubernetes.url, caFile: 'kubernetes.crt', credential } };
+}
+
+/** Writes the configuration of a second process, which serves only the webhook. */
+export async function configureSecond(
+  t: Pick<Test, 'testdir'>,
+  kubernetes: Kubernetes,
+  quota: object,
+): Promise<Webhook> {
+  const admin = { bind: '127.0.0.1:0' };
+  return configureAdmissionWebhook(t, 'shared', {}, { ...(await secondReplica(kubernetes, quota)), admin });
 }
 
 function siteOf(kubernetes: Kubernetes) {

@@ -4,6 +4,7 @@ import { createQuotaReviewer } from '../../../../src/features/quota/quota-review
 import { arktosQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
 import { createReservations } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
@@ -18,7 +19,9 @@ function setUp(hard: Readonly<Record<string, string>>) {
   objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
   const review = createQuotaReviewer({
     tenantOf: arktosQuotaTenants('system'),
-    reservations: createReservations({ objects, place, clock: createFakeClock(), reserves: true }),
+    reservations: createReservations({
+      ...{ objects, place, clock: createFakeClock(), random: systemRandom, reserves: true },
+    }),
     mode: 'enforce',
     telemetry: noTelemetry,
   });

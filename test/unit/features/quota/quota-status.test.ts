@@ -14,6 +14,8 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
   const changed: (string | undefined)[] = [];
   const repaired: string[] = [];
   const behind: [string, number][] = [];
+  const outdated: [string, number][] = [];
+  const listed = { at: 0 };
   const unlisted = new Set<string>();
   const ages = { now: 0 };
   const usage = new UsageStore({ clock, onChange: (tenant) => void changed.push(tenant) });
@@ -28,6 +30,8 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
     ageOf: () => ages.now,
     unlisted: () => unlisted,
     onBehind: (...claim) => void behind.push(claim),
+    listedAt: () => listed.at,
+    onOutdated: (...need) => void outdated.push(need),
     onRepair: (tenant) => void repaired.push(tenant),
   });
   const place = (name: string, tenant: string): CountedObject => {
@@ -53,6 +57,9 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
     changed,
     repaired,
     behind,
+    outdated,
+    listed,
+    clock,
     unlisted,
     quota,
     next,
@@ -72,6 +79,29 @@ const line = (id: string, resource = 'pods') =>
     ...{ id, mark: '1', revision: 0, object: { resource, namespace: 'web', name: id } },
     ...{ usage: POD, seen: new Map() },
   }).line;
+
+t.test(
+  'what a replica reserved in advance ends after 19 seconds, with a list that began later',
+  async (t) => {
+    const { namespaces, place, clock, ages, listed, outdated, next } = setUp();
+    namespaces.put(place('web', 'acme'));
+    const advance = createReservation({
+      ...{ id: 'advance', mark: '1', revision: 0, object: { resource: 'pods', namespace: '', name: '*' } },
+      ...{ usage: POD, seen: new Map() },
+    }).line;
+    const reserved = { used: { pods: '0' }, ledger: advance, conditions };
+    const end = clock.monotonic();
+    listed.at = end - 1;
+    ages.now = 18_999;
+    t.equal(next(reserved), undefined);
+    t.same(outdated, []);
+    ages.now = 19_000;
+    t.equal(next(reserved), undefined);
+    t.same(outdated, [['pods', end]], 'a replica that has died may have admitted what is not seen yet');
+    listed.at = end;
+    t.match(next(reserved), { ledger: '' });
+  },
+);
 
 t.test('D217 a namespace that changes its tenant takes its usage along in one step', async (t) => {
   const { usage, namespaces, pods, place, pod, changed } = setUp();

@@ -4,27 +4,35 @@ import { createReservations, type Judged } from '../../../../src/features/quota/
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
 import { fieldAt } from '../../../../src/lib/json-object.ts';
+import { systemRandom } from '../../../../src/lib/random.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
 const PLACE = { namespace: 'stonegate' };
 
-function setUp(status: object = { used: { pods: '0' } }) {
+function setUp(status: object = { used: { pods: '0' } }, pods = '3') {
   const objects = createMemoryObjects();
-  const quota = { kind: 'TenantQuota', metadata: { name: 'acme' }, spec: { hard: { pods: '3' } }, status };
+  const quota = { kind: 'TenantQuota', metadata: { name: 'acme' }, spec: { hard: { pods } }, status };
   objects.put(TENANT_QUOTAS, PLACE, quota);
   const calls: string[] = [];
   objects.before = (verb) => void calls.push(verb);
   const clock = createFakeClock(1_000_000);
-  const reservations = createReservations({ objects, place: PLACE, clock, reserves: true });
+  const reservations = createReservations({
+    objects,
+    place: PLACE,
+    clock,
+    random: systemRandom,
+    reserves: true,
+  });
   const ask = (
     uid: string,
-    { missing = [], signal = new AbortController().signal }: AskOptions = {},
+    { missing = [], signal = new AbortController().signal, revision = 0 }: AskOptions = {},
   ): Promise<Judged> =>
     reservations.admit('acme', {
       id: uid,
       object: { resource: 'pods', namespace: 'web', name: uid },
-      revision: 0,
+      revision,
       before: new Map(),
       after: new Map([['pods', ONE]]),
       isDryRun: false,
@@ -32,14 +40,16 @@ function setUp(status: object = { used: { pods: '0' } }) {
       signal,
     });
   const stored = () => objects.find(TENANT_QUOTAS, PLACE, 'acme');
+  const close = () => reservations.close();
   const open = () => {
     const lines = String(fieldAt(stored(), 'status', 'ledger') ?? '').split('\n');
     return lines.map(readReservation).flatMap((one) => (one === undefined ? [] : [one.id]));
   };
-  return { objects, calls, clock, ask, open, quota, stored };
+  return { objects, calls, clock, ask, close, open, quota, stored };
 }
 
 interface AskOptions {
+  readonly revision?: number;
   readonly missing?: readonly string[];
   readonly signal?: AbortSignal;
 }
@@ -60,12 +70,12 @@ t.test('requests that wait are judged in order, and written with one update', as
   t.same(open(), ['a', 'b', 'c']);
 });
 
-t.test('for a second what a replica wrote is judged by without being read again', async (t) => {
+t.test('for five seconds what a replica wrote is judged by without being read again', async (t) => {
   const { ask, calls, clock } = setUp();
   await ask('a');
   await ask('b');
   t.same(calls, ['get', 'updateStatus', 'updateStatus']);
-  clock.advance(1_001);
+  clock.advance(5_001);
   await ask('c');
   t.same(calls.slice(3), ['get', 'updateStatus']);
 });
@@ -182,3 +192,66 @@ t.test(
     t.same(open(), ['a']);
   },
 );
+
+/** What replicas reserve in advance has an id of its own. */
+const objectsAmong = (ids: readonly string[]) => ids.filter((id) => id.length === 1);
+
+t.test('far from the limit a busy replica admits without a write, and writes within 4 seconds', async (t) => {
+  const { ask, calls, clock, open } = setUp({ used: { pods: '0' } }, '1000');
+  await ask('a');
+  await ask('b');
+  calls.length = 0;
+  t.same(kinds([await ask('c'), await ask('d')]), ['admitted', 'admitted']);
+  t.same(calls, []);
+  t.same(objectsAmong(open()), ['a', 'b']);
+  t.equal(open().length, 3, 'what they may use is reserved');
+  clock.advance(4_000);
+  await eventually(() => objectsAmong(open()).length === 4 && clock.pending === 1);
+  clock.advance(4_000);
+  await eventually(() => open().length === 4);
+  await eventually(() => clock.pending === 0);
+  t.pass('a tenant that asks for nothing more costs nothing');
+});
+
+t.test('a replica reserves one part in sixteen of what is free in advance, at most 64 objects', async (t) => {
+  for (const [pods, most] of [
+    ['10000', 64],
+    ['402', 25],
+  ] as const) {
+    const { ask, calls, close } = setUp({ used: { pods: '0' } }, pods);
+    for (const uid of ['a', 'b']) await ask(uid);
+    calls.length = 0;
+    for (let at = 0; at < most; at += 1) await ask(`further-${at}`);
+    t.same(calls, []);
+    await ask('one more');
+    t.same(calls, ['updateStatus']);
+    close();
+  }
+});
+
+t.test('where more than three quarters are used every request is written', async (t) => {
+  const { ask, calls } = setUp({ used: { pods: '760' } }, '1000');
+  for (const uid of ['a', 'b', 'c']) await ask(uid);
+  t.same(calls, ['get', 'updateStatus', 'updateStatus', 'updateStatus']);
+});
+
+t.test('updates and repeated reviews are never admitted from what is reserved in advance', async (t) => {
+  const { ask, calls, close } = setUp({ used: { pods: '0' } }, '1000');
+  for (const uid of ['a', 'b', 'c']) await ask(uid);
+  for (const again of [ask('c'), ask('a'), ask('e', { revision: 7 })]) {
+    calls.length = 0;
+    await again;
+    t.same(calls, ['updateStatus']);
+  }
+  close();
+});
+
+t.test('what was admitted in advance stays reserved if other replicas write first', async (t) => {
+  const { ask, objects, quota, clock, open, close } = setUp({ used: { pods: '0' } }, '1000');
+  for (const uid of ['a', 'b', 'c']) await ask(uid);
+  objects.put(TENANT_QUOTAS, PLACE, quota);
+  clock.advance(4_000);
+  await eventually(() => objectsAmong(open()).includes('c'));
+  t.same(objectsAmong(open()), ['c'], 'the other lines were removed by the other client');
+  close();
+});

@@ -43,6 +43,7 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
   const { lease = sharedLease(), once = false } = given;
   const clock = createFakeClock();
   const runs: ControllerRun[] = [];
+  const leads: boolean[] = [];
   const signals: AbortSignal[] = [];
   const applied: AbortSignal[] = [];
   const logged: { message: string; fields: LogFields }[] = [];
@@ -84,10 +85,25 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
     clock,
     random: { ...systemRandom, fraction: () => 0.5 },
     logger: { ...silentLogger, info: log, warn: log, error: log },
-    telemetry: { ...noTelemetry, reconciled: (_name, run) => runs.push(run) },
+    telemetry: {
+      ...noTelemetry,
+      reconciled: (_name, run) => runs.push(run),
+      leads: (_name, isLeader) => leads.push(isLeader),
+    },
   });
   t.teardown(() => controller.stop());
-  return { controller, clock, lease, runs, signals, applied, logged, subscription, wake: () => wake() };
+  return {
+    controller,
+    clock,
+    lease,
+    runs,
+    leads,
+    signals,
+    applied,
+    logged,
+    subscription,
+    wake: () => wake(),
+  };
 }
 
 /** Advances the clock from timer to timer. */
@@ -135,6 +151,16 @@ for (const [what, lose] of [
     await pass(clock, 10_000);
     t.equal(signals.length, 2);
   });
+
+t.test('a metric says whether this replica is the leader', async (t) => {
+  const { controller, clock, lease, leads } = setUp(t);
+  controller.start();
+  await nextTurn();
+  t.equal(leads.at(-1), true);
+  lease.holder = 'another';
+  await pass(clock, 10_000);
+  t.equal(leads.at(-1), false);
+});
 
 t.test('a failing run is repeated with growing pauses, and logged once', async (t) => {
   const plan = () => Promise.reject(new StatusError('KeystoneUnavailable', 'Service Unavailable: gone'));
