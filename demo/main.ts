@@ -5,25 +5,28 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../src/lib/error-code.ts';
+import type { Mode } from '../test/support/testbed.ts';
 import { claimFolder } from './claim-folder.ts';
 import { openPlayground, type Playground } from './playground.ts';
 import { takeTour } from './tour.ts';
+import { stepsOf } from './tour-steps.ts';
 import { whatToTry } from './what-to-try.ts';
 
-const USAGE = `Usage: npm run demo -- [--tour] [--folder DIR]
+const USAGE = `Usage: npm run demo -- [--arktos] [--tour] [--folder DIR]
 
+  --arktos       the API server simulates an Arktos, not an ordinary cluster
   --tour         walk through it without you, then end; 0 when all of it was right
   --folder DIR   where certificates, configuration, kubeconfig and logs go; .demo, or .demo/tour for the tour
 `;
 
 const KNOWN_PORTS = { stonegate: 8443, admin: 9090, portal: 8444 };
 
-async function run(tour: boolean, folder: string): Promise<number> {
+async function run(tour: boolean, mode: Mode, folder: string): Promise<number> {
   // Registered first, so that Ctrl-C during the start also ends everything in order.
   const stopped = untilStopSignal();
   const giveBack = await claimFolder(folder);
   try {
-    const playground = await openPlayground({ folder, ...(tour ? {} : { ports: KNOWN_PORTS }) });
+    const playground = await openPlayground({ folder, mode, ...(tour ? {} : { ports: KNOWN_PORTS }) });
     try {
       return tour ? await guide(playground) : await host(playground, stopped);
     } finally {
@@ -42,9 +45,10 @@ async function host(playground: Playground, stopped: Promise<void>): Promise<num
   return failure === undefined ? 0 : 1;
 }
 
-async function guide({ url, testbed, tokens, folder }: Playground): Promise<number> {
+async function guide({ mode, url, testbed, tokens, folder }: Playground): Promise<number> {
   print(`Stonegate at ${url}, API server at ${testbed.apiServer.url}; > what goes out, < what comes back`);
   const wrong = await takeTour({
+    steps: stepsOf(mode),
     url,
     tokens,
     ca: testbed.authority.cert,
@@ -69,6 +73,7 @@ function print(text: string): void {
 }
 
 const OPTIONS = {
+  arktos: { type: 'boolean', default: false },
   tour: { type: 'boolean', default: false },
   folder: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
@@ -82,13 +87,13 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(`${messageOf(error)}\n\n${USAGE}`);
     return 2;
   }
-  const { tour, folder = tour ? '.demo/tour' : '.demo', help } = values;
+  const { arktos, tour, folder = tour ? '.demo/tour' : '.demo', help } = values;
   if (help) {
     print(USAGE);
     return 0;
   }
   try {
-    return await run(tour, resolve(folder));
+    return await run(tour, arktos ? 'arktos' : 'shared', resolve(folder));
   } catch (error) {
     process.stderr.write(`The demo has failed: ${messageOf(error)}\n`);
     return 1;

@@ -5,26 +5,29 @@
 import { createWriteStream } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TENANT_KEY } from '../src/kubernetes/reserved-names.ts';
 import { makeFolder } from '../src/lib/make-folder.ts';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import type { PodLog } from '../test/support/apiserver/pods.ts';
-import type { Seed } from '../test/support/apiserver/seed.ts';
+import type { Place, Seed, Subject } from '../test/support/apiserver/seed.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { KeystoneStandIn } from '../test/support/keystone/standin.ts';
 import { contextsOf } from '../test/support/kubeconfig.ts';
 import { printedManifests, seedManifests } from '../test/support/manifests.ts';
-import { createTestbed, type Testbed } from '../test/support/testbed.ts';
+import { createTestbed, type Mode, type Testbed } from '../test/support/testbed.ts';
 import { quotaConfiguration, seedQuota } from './seed-quota.ts';
 import { startStonegateProcess } from './stonegate-process.ts';
 
 export interface PlaygroundOptions {
   readonly folder: string;
+  readonly mode: Mode;
   /** Preferred ports; otherwise any free ones. */
   readonly ports?: { readonly stonegate: number; readonly admin: number; readonly portal: number };
 }
 
 export interface Playground {
   readonly folder: string;
+  readonly mode: Mode;
   readonly testbed: Testbed;
   /** `https://127.0.0.1:port` of Stonegate. */
   readonly url: string;
@@ -42,12 +45,12 @@ export interface Playground {
 /** Seconds; a working day. */
 const TOKEN_LIFE = 12 * 3_600;
 /** As of a release: kubectl cannot read the version of an Arktos that was built without one. */
-const API_SERVER_VERSION = 'v0.9.0';
+const VERSIONS = { arktos: 'v0.9.0', shared: 'v1.36.0' } as const;
 /** The file of dave's token, for `stonegate explain`. */
 const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */
-export async function openPlayground({ folder, ports }: PlaygroundOptions): Promise<Playground> {
+export async function openPlayground({ folder, mode, ports }: PlaygroundOptions): Promise<Playground> {
   await makeFolder(folder);
   await rm(join(folder, 'audit.log'), { force: true });
   const stonegate = await freePort(ports?.stonegate);
@@ -57,8 +60,9 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
   const requestLog = createWriteStream(join(folder, 'apiserver.log'), { mode: 0o600 });
   const testbed = await createTestbed({
     folder,
+    mode,
     tokenLife: TOKEN_LIFE,
-    gitVersion: API_SERVER_VERSION,
+    gitVersion: VERSIONS[mode],
     portal: { port: portalPort },
     keystoneConfiguration: LOOK_UPS,
     configuration: {
@@ -72,8 +76,9 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
     onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
   const { seed } = testbed.apiServer;
-  const stopTalking = keepTalking([testbed.log, ...seedTenants(seed)]);
-  seedReader(seed);
+  const stopTalking = keepTalking([testbed.log, ...seedTenants(seed, mode)]);
+  seedReader(seed, mode);
+  if (mode === 'shared') seedClusterRights(seed);
   const closeTestbed = async (): Promise<void> => {
     stopTalking();
     await testbed.close();
@@ -82,9 +87,10 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
 
   try {
     await writeFile(join(folder, 'service-password'), seedService(testbed.keystone), { mode: 0o600 });
-    const roles = await printedManifests('roles', '--mode', 'arktos');
-    for (const tenant of Object.keys(TENANTS)) seedManifests(seed, roles, {}, { tenant });
-    await seedQuota(testbed, admissionPort, ACME_PODS);
+    const roles = await printedManifests('roles', '--mode', mode);
+    for (const tenant of mode === 'arktos' ? Object.keys(TENANTS) : [''])
+      seedManifests(seed, roles, {}, { tenant });
+    await seedQuota(testbed, mode, admissionPort, ACME_PODS);
     const url = `https://127.0.0.1:${stonegate}`;
     const admin = `http://127.0.0.1:${adminPort}`;
     const tokens = {
@@ -93,13 +99,16 @@ export async function openPlayground({ folder, ports }: PlaygroundOptions): Prom
       'globex-bob': testbed.keystoneToken('bob'),
       'acme-carol': await testbed.provider.idToken('carol'),
     };
-    const kubeconfig = contextsOf({ url, ca: testbed.authority.cert }, tokens);
+    const kubeconfig = contextsOf({ url, ca: testbed.authority.cert }, tokens, (context) =>
+      mode === 'arktos' ? 'default' : context.replace(/-.*/, ''),
+    );
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
     await writeFile(join(folder, TOKEN_FILE), tokens['acme-dave'], { mode: 0o600 });
     const { configFile } = testbed;
     const child = await startStonegateProcess({ configFile, logFile: join(folder, 'stonegate.log'), admin });
     return {
       folder,
+      mode,
       testbed,
       url,
       admin,
@@ -148,10 +157,38 @@ function tokenOfDave({ directory, issue }: KeystoneStandIn): string {
 }
 
 /** Objects in addition to those of every testbed: as far as possible the same names in both tenants. */
-const TENANTS = {
-  acme: { namespace: 'shop', greeting: 'hello from acme', replicas: 2 },
-  globex: { namespace: 'laboratory', greeting: 'hello from globex', replicas: 3 },
-} as const;
+const TENANTS: Readonly<Record<string, DemoTenant>> = {
+  acme: {
+    namespaces: ['shop', 'staging'],
+    greeting: 'hello from acme',
+    replicas: 2,
+    workers: ['user:acme:alice', 'group:oidc:developers'],
+  },
+  globex: {
+    namespaces: ['laboratory'],
+    greeting: 'hello from globex',
+    replicas: 3,
+    workers: ['user:globex:bob'],
+  },
+};
+
+interface DemoTenant {
+  readonly namespaces: readonly string[];
+  readonly greeting: string;
+  readonly replicas: number;
+  /** Those who may do everything in it. */
+  readonly workers: readonly Subject[];
+}
+
+/**
+ * A place in a tenant.
+ *
+ * @param namespace by default the first one: on Arktos each tenant has a `default`, in an ordinary cluster it
+ *   is named after the tenant
+ */
+function placeIn(mode: Mode, tenant: string, namespace?: string): Place {
+  return mode === 'arktos' ? { tenant, ...(namespace && { namespace }) } : { namespace: namespace ?? tenant };
+}
 /** As many as acme has: a further one exceeds its quota. */
 const ACME_PODS = 4;
 /** What dave may read, and where. */
@@ -163,28 +200,54 @@ const READER = {
   ],
 };
 
-function seedReader(seed: Seed): void {
-  const tenant = 'acme';
-  seed.clusterRole('reader', READER.rules, { tenant });
-  seed.namespace('staging', { tenant });
+function seedReader(seed: Seed, mode: Mode): void {
+  seed.clusterRole('reader', READER.rules, mode === 'arktos' ? { tenant: 'acme' } : {});
   for (const namespace of READER.namespaces) {
-    seed.roleBinding('readers', 'reader', ['user:acme:dave'], { tenant, namespace });
-    seed.pod('till', { tenant, namespace });
+    const place = placeIn(mode, 'acme', namespace);
+    seed.roleBinding('readers', 'reader', ['user:acme:dave'], place);
+    seed.pod('till', place);
   }
 }
 
 /** @returns the log of a second pod in each tenant */
-function seedTenants(seed: Seed): PodLog[] {
-  return Object.entries(TENANTS).map(([tenant, { namespace, greeting, replicas }]) => {
-    seed.namespace(namespace, { tenant });
-    seed.configMap('greeting', { text: greeting }, { tenant });
-    seed.configMap('prices', { bread: '3.20' }, { tenant, namespace });
+function seedTenants(seed: Seed, mode: Mode): PodLog[] {
+  return Object.entries(TENANTS).map(([tenant, { namespaces, greeting, replicas, workers }]) => {
+    const place = placeIn(mode, tenant);
+    if (mode === 'shared') seedNamespaces(seed, tenant, workers, [tenant, ...namespaces]);
+    else for (const namespace of namespaces) seed.namespace(namespace, { tenant });
+    seed.configMap('greeting', { text: greeting }, place);
+    seed.configMap('prices', { bread: '3.20' }, placeIn(mode, tenant, namespaces[0]));
     const labels = { app: 'web' };
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'nginx' }] } };
     const spec = { replicas, selector: { matchLabels: labels }, template };
-    seed.object('apps/v1/deployments', 'web', { spec }, { tenant });
-    return seed.pod('worker', { tenant });
+    seed.object('apps/v1/deployments', 'web', { spec }, place);
+    return seed.pod('worker', place);
   });
+}
+
+/** Namespaces of an ordinary cluster. The label says whose quota they are charged to. */
+function seedNamespaces(
+  seed: Seed,
+  tenant: string,
+  workers: readonly Subject[],
+  namespaces: readonly string[],
+): void {
+  for (const namespace of namespaces) {
+    seed.object('v1/namespaces', namespace, { metadata: { labels: { [TENANT_KEY]: tenant } } });
+    seed.roleBinding('workers', 'worker', workers, { namespace });
+  }
+}
+
+/**
+ * alice may act as acme's user `reader`, and create teams. On Arktos her rights in the whole tenant include
+ * that.
+ */
+function seedClusterRights(seed: Seed): void {
+  seed.clusterRole('acme-administrator', [
+    { verbs: ['impersonate'], apiGroups: [''], resources: ['users'], resourceNames: ['acme:reader'] },
+    { verbs: ['*'], apiGroups: ['stonegate.dev'], resources: ['teams'] },
+  ]);
+  seed.clusterRoleBinding('acme-administrators', 'acme-administrator', ['user:acme:alice']);
 }
 
 /**

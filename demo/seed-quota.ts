@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { printedManifests, seedManifests } from '../test/support/manifests.ts';
-import type { Testbed } from '../test/support/testbed.ts';
+import { type Mode, OWN_TOKEN, type Testbed } from '../test/support/testbed.ts';
 
 const TOKEN = 'provisioner-token';
 
@@ -19,17 +19,22 @@ export function quotaConfiguration(port: number): Record<string, object> {
 
 export async function seedQuota(
   { apiServer: { seed }, configFile }: Testbed,
+  mode: Mode,
   port: number,
   pods: number,
 ): Promise<void> {
   const folder = dirname(configFile);
   await writeFile(join(folder, TOKEN), TOKEN, { mode: 0o600 });
-  seed.token(TOKEN, { username: 'stonegate-provisioner' });
-  seed.namespace('stonegate', { tenant: 'system' });
+  // In an ordinary cluster what is printed is for service accounts.
+  const account = mode === 'arktos' ? '' : 'system:serviceaccount:stonegate:';
+  seed.token(OWN_TOKEN, { username: `${account}stonegate` });
+  seed.token(TOKEN, { username: `${account}stonegate-provisioner` });
+  const operators = mode === 'arktos' ? { tenant: 'system' } : {};
+  seed.namespace('stonegate', operators);
   const config = ['--config', configFile];
   const url = ['--ca-file', join(folder, 'ca.crt'), '--url', `https://127.0.0.1:${port}`];
   for (const argv of [
-    ['crds'],
+    ['crds', '--mode', mode],
     ['rbac', ...config],
     ['rbac', ...config, '--provisioner'],
     ['admission', ...config, ...url],
@@ -42,6 +47,6 @@ export async function seedQuota(
     );
   }
   const hard = { pods: String(pods), 'count/deployments.apps': '5' };
-  const place = { tenant: 'system', namespace: 'stonegate' };
+  const place = { ...operators, namespace: 'stonegate' };
   seed.object('tenancy.stonegate.dev/v1alpha1/tenantquotas', 'acme', { spec: { hard } }, place);
 }

@@ -11,9 +11,9 @@ import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import { isObject, type JsonObject } from '../test/support/apiserver/json.ts';
 import { createHttpsClient } from '../test/support/https-client.ts';
 import { describeRequest } from './playground.ts';
-import { STEPS } from './tour-steps.ts';
 
 export interface TourOptions {
+  readonly steps: readonly Step[];
   /** Stonegate's URL. */
   readonly url: string;
   /** PEM. */
@@ -62,10 +62,10 @@ const CALL_TIMEOUT = 10_000;
  * @returns the titles of the failed steps
  */
 export async function takeTour(options: TourOptions): Promise<string[]> {
-  const { print } = options;
+  const { steps, print } = options;
   const guide = createGuide(options);
   const wrong: string[] = [];
-  for (const [index, { title, exchanges = [], run }] of STEPS.entries()) {
+  for (const [index, { title, exchanges = [], run }] of steps.entries()) {
     print('');
     print(`${index + 1}. ${title}`);
     try {
@@ -100,7 +100,7 @@ function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide &
     if (seen.length === 0) print('   API server saw nothing');
     if (typeof is === 'string' ? cameBack !== is : !is.test(cameBack))
       throw new Error(`it should be ${String(is)}, but is ${cameBack}`);
-    if (upstream !== undefined && seen.toSorted().join() !== upstream.toSorted().join())
+    if (upstream !== undefined && seen.map(withoutRevision).toSorted().join() !== upstream.toSorted().join())
       throw new Error(`the API server should have seen ${upstream.join(', ') || 'nothing'}`);
   }
 
@@ -143,6 +143,11 @@ function createGuide({ url, ca, tokens, requests, print }: TourOptions): Guide &
     },
     close: () => client.close(),
   };
+}
+
+/** The parts of a merged list are read at one revision, which a tour cannot know before. */
+function withoutRevision(request: string): string {
+  return request.replace(/\?resourceVersion=\d+&resourceVersionMatch=Exact/, '');
 }
 
 type Shown = Pick<Exchange, 'context' | 'method' | 'path' | 'is' | 'upstream'>;

@@ -1,5 +1,6 @@
 /** The text that the demo prints when it is ready: commands to copy into a shell. */
 import { relative } from 'node:path';
+import type { Mode } from '../test/support/testbed.ts';
 import type { Playground } from './playground.ts';
 
 const TRIES: readonly (readonly [string, string])[] = [
@@ -10,8 +11,6 @@ const TRIES: readonly (readonly [string, string])[] = [
     'two tenants',
     `for c in acme-alice globex-bob; do kubectl --context $c get configmap settings -o jsonpath='{.data.owner}{"\\n"}'; done`,
   ],
-  ['refused (403)', 'kubectl get --raw /api/v1/tenants/globex/namespaces/default/pods'],
-  ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i list nodes'],
   ['as another', 'kubectl auth whoami --as reader; kubectl get pods --as reader   # the second: 403'],
   ['exec', 'kubectl exec web -- echo hello; kubectl exec -it web -- sh   # echo, env, hostname, cat, exit'],
   ['logs', 'kubectl logs -f web --tail 3'],
@@ -43,16 +42,28 @@ const TRIES: readonly (readonly [string, string])[] = [
   ['watch', 'kubectl get configmaps --watch   # elsewhere: kubectl label configmap settings seen=yes'],
 ];
 
-export function whatToTry({ folder, url, admin, portal, testbed }: Playground): string {
+/** What alice may not do. */
+const REFUSED: Readonly<Record<Mode, typeof TRIES>> = {
+  arktos: [
+    ['refused (403)', 'kubectl get --raw /api/v1/tenants/globex/namespaces/default/pods'],
+    ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i list nodes'],
+  ],
+  shared: [
+    ['refused (403)', 'kubectl get pods -n globex'],
+    ['may I?', 'kubectl auth can-i delete pods; kubectl auth can-i delete pods -n globex'],
+  ],
+};
+
+export function whatToTry({ folder, mode, url, admin, portal, testbed }: Playground): string {
   const file = (name: string): string => relative('.', `${folder}/${name}`);
   const explained = `npm run -s stonegate -- explain delete pods/till -n shop --token-file ${file('dave.token')} --config ${file('stonegate.yaml')}`;
   // Before the team, which gives dave what he lacks here.
-  const tries = TRIES.toSpliced(-2, 0, ['why', explained]);
+  const tries = TRIES.toSpliced(-2, 0, ['why', explained]).toSpliced(4, 0, ...REFUSED[mode]);
   const width = Math.max(...tries.map(([what]) => what.length)) + 2;
   return [
     `Stonegate is ready at ${url}`,
     '',
-    `  behind it    API server ${testbed.apiServer.url} (stand-in for Arktos)`,
+    `  behind it    API server ${testbed.apiServer.url} (stand-in for ${mode === 'arktos' ? 'Arktos' : 'an ordinary cluster; with --arktos for Arktos'})`,
     `  users from   Keystone ${testbed.keystone.url} (stand-in), OIDC ${testbed.provider.issuer}`,
     `  contexts     acme-alice, acme-dave (few rights) and globex-bob (Keystone tokens), acme-carol (OIDC ID token)`,
     '',

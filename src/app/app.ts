@@ -18,9 +18,12 @@ import {
 import { createReloader } from '../config/reload.ts';
 import { createMembershipLog } from '../features/cross-tenant/feature.ts';
 import { createPortalState } from '../features/portal/feature.ts';
+import { modeProblem } from '../features/served-mode.ts';
 import type { ProcessUsage } from '../features/usage/usage-metrics.ts';
 import { createApiServerProbe } from '../kubernetes/api-server-probe.ts';
+import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { ResponseMemory } from '../limits/response-memory.ts';
 import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
@@ -88,7 +91,8 @@ export async function createApp(options: AppOptions): Promise<App> {
   generations.start();
   warn(state);
   const fetcher = () => generations.current.upstream;
-  const probe = createApiServerProbe({ ...runtime, fetcher, interval: PROBE_INTERVAL });
+  const onReady = (signal: AbortSignal) => void warnOfMode(loaded, fetcher(), logger, signal);
+  const probe = createApiServerProbe({ ...runtime, fetcher, onReady, interval: PROBE_INTERVAL });
   probe.start();
   const reloader = createReloader({
     ...runtime,
@@ -249,4 +253,19 @@ function apply(
 
 function warn({ generations, logger }: ProcessState): void {
   for (const warning of generations.current.warnings) logger.warn({}, warning);
+}
+
+/** A mode for another kind of API server makes every request fail, and nothing else tells. */
+async function warnOfMode(
+  { configuration }: LoadedConfiguration,
+  fetcher: UpstreamFetcher,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const problem = await modeProblem(configuration.tenancy, fetcher, signal);
+    if (problem !== undefined) logger.warn({}, `tenancy.mode: ${problem}`);
+  } catch (error) {
+    if (!signal.aborted) logger.warn({ error }, 'the API server could not be asked for its tenancy mode');
+  }
 }

@@ -23,12 +23,14 @@ export interface ApiServerProbeOptions {
   readonly fetcher: () => UpstreamFetcher;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called when the API server has become ready, also for the first time. */
+  readonly onReady: (signal: AbortSignal) => void;
   /** Milliseconds from the end of one probe to the next. */
   readonly interval: number;
 }
 
 export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerProbe {
-  const { fetcher, clock, logger, interval } = options;
+  const { fetcher, clock, logger, onReady, interval } = options;
   const stopped = new AbortController();
   let problem: string | undefined = 'not asked yet';
   let timer: Timer | undefined;
@@ -36,8 +38,10 @@ export function createApiServerProbe(options: ApiServerProbeOptions): ApiServerP
   async function probe(): Promise<void> {
     const found = await askForVersion(fetcher(), stopped.signal);
     if (found?.problem !== problem && !stopped.signal.aborted) {
-      if (found === undefined) logger.info({}, 'the API server is ready');
-      else logger.warn({ error: found.cause, problem: found.problem }, 'the API server is not ready');
+      if (found === undefined) {
+        logger.info({}, 'the API server is ready');
+        onReady(stopped.signal);
+      } else logger.warn({ error: found.cause, problem: found.problem }, 'the API server is not ready');
     }
     problem = found?.problem;
   }

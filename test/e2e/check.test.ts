@@ -3,9 +3,11 @@ import t, { type Test } from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
+import { eventually } from '../support/eventually.ts';
 import { printedManifests, seedManifests } from '../support/manifests.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { serveStonegate } from '../support/stonegate-process.ts';
 import { createTestbed, type Mode, type Testbed } from '../support/testbed.ts';
 
 const WEBHOOKS = 'validatingwebhookconfigurations';
@@ -42,6 +44,25 @@ const withoutRules = (cluster: Cluster, rules: RegExp) =>
       ? object.rules.filter((rule) => !rules.test(JSON.stringify(rule)))
       : [],
   }));
+
+for (const [mode, problem] of [
+  ['arktos', 'the mode is shared, but the API server is Arktos (it has tenants in /api/v1)'],
+  ['shared', 'the mode is arktos, but the API server is not Arktos (it has no tenants in /api/v1)'],
+] satisfies [Mode, string][])
+  t.test(`a mode for another API server than ${mode} fails check, and the start says so`, async (t) => {
+    const testbed = await createTestbed({ folder: t.testdir(), mode });
+    t.teardown(() => testbed.close());
+    const run = () => printedBy(check, ['--config', testbed.configFile]);
+    t.notMatch(await run(), { stderr: /tenancy\.mode/ });
+    await testbed.configure({ tenancy: { mode: mode === 'arktos' ? 'shared' : 'arktos' } });
+    const { code, stderr } = await run();
+    t.equal(code, 1);
+    t.match(stderr, `error: tenancy.mode: every request of a user fails: ${problem}. `);
+    t.match(stderr, `Set ${mode}, `);
+    const stonegate = await serveStonegate(testbed.configFile);
+    t.teardown(() => stonegate.stop());
+    await eventually(() => JSON.stringify(stonegate.logged).includes(`tenancy.mode: every request`));
+  });
 
 t.test('check warns if policies of tenants would have no effect', async (t) => {
   const testbed = await createTestbed({ folder: t.testdir() });

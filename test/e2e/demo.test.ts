@@ -6,18 +6,19 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { STEPS } from '../../demo/tour-steps.ts';
+import { stepsOf } from '../../demo/tour-steps.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, runShell } from '../support/page-commands.ts';
+import type { Mode } from '../support/testbed.ts';
 
 const READY = 'Ctrl-C ends it all';
 const USERS: Readonly<Record<string, string>> = {
   'acme-alice': 'acme:alice',
   'acme-dave': 'acme:dave',
   'globex-bob': 'globex:bob',
-  'acme-carol': 'acme:oidc:carol@acme.example',
+  'acme-carol': 'oidc:carol@acme.example',
 };
 const [kubectl] = findKubectls().slice(-1);
 
@@ -86,19 +87,35 @@ function portsIn(output: string): string[] {
   return [...new Set(found)].filter((port) => port !== '8080');
 }
 
-t.test('the tour completes every step and exits with 0', async (t) => {
-  const demo = startDemo(t, '--tour', '--folder', t.testdir());
-  t.equal(await demo.ended(), 0, demo.output);
-  for (const [index, { title }] of STEPS.entries()) t.match(demo.output, `${index + 1}. ${title}\n`);
-  for (const telling of [
+const TOLD: Readonly<Record<Mode, readonly string[]>> = {
+  shared: [
+    '< 200 acme/web, acme/worker\n',
+    'API server saw GET /api/v1/namespaces/globex/pods as globex:bob\n',
+    'API server saw GET /api/v1/namespaces/globex/configmaps/settings as acme:alice\n',
+  ],
+  arktos: [
     '< 200 acme/web, acme/worker\n',
     'API server saw GET /api/v1/tenants/globex/namespaces/default/pods as globex:bob\n',
-    '< 403 Forbidden: ',
-    'acme-alice < "name":"news", on the watch',
-    'All of it was right.',
-  ])
-    t.match(demo.output, telling);
-});
+  ],
+};
+
+for (const [mode, words] of [
+  ['shared', []],
+  ['arktos', ['--arktos']],
+] satisfies [Mode, string[]][])
+  t.test(`${mode}: the tour completes every step and exits with 0`, async (t) => {
+    const demo = startDemo(t, ...words, '--tour', '--folder', t.testdir());
+    t.equal(await demo.ended(), 0, demo.output);
+    for (const [index, { title }] of stepsOf(mode).entries())
+      t.match(demo.output, `${index + 1}. ${title}\n`);
+    for (const telling of TOLD[mode]) t.match(demo.output, telling);
+    for (const telling of [
+      '< 403 Forbidden: ',
+      'acme-alice < "name":"news", on the watch',
+      'All of it was right.',
+    ])
+      t.match(demo.output, telling);
+  });
 
 t.test('the demo is ready for each of its users', async (t) => {
   const folder = t.testdir();
@@ -110,7 +127,7 @@ t.test('the demo is ready for each of its users', async (t) => {
       (await promisify(execFile)(kubectl ?? '', [...base, '--context', context, ...words])).stdout;
     for (const [context, user] of Object.entries(USERS))
       t.equal(await run(context, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}'), user);
-    t.match(await run('acme-alice', 'version'), 'Server Version: v0.9.0');
+    t.match(await run('acme-alice', 'version'), 'Server Version: v1.36.0');
     await eventually(async () => /pods: 4\/4/.test(await run('acme-alice', 'get', 'tenantquota')));
     const beyond = run('acme-alice', 'run', 'more', '--image', 'nginx');
     await t.rejects(beyond, { message: /exceeded quota: acme/ });

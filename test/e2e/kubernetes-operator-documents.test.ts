@@ -258,7 +258,63 @@ admin: { bind: "${admin}" }
   },
 );
 
-t.test('README.md and other pages for operators', { skip }, async (t) => {
+t.test('README.md, from its configuration to the first `kubectl get pods` of a user', { skip }, async (t) => {
+  const you = { user: 'you', password: 'your-pass' };
+  const claims = { email: 'you@example.com', email_verified: true, groups: ['developers'] };
+  const provider = await startOidcProvider({ users: { you: { password: you.password, claims } } });
+  t.teardown(() => provider.close());
+  // Controllers write the token of the service account, and aggregate the cluster role `edit`.
+  const { kubernetes, shell } = await startCluster(t, { controllers: true });
+  const file = (name: string): string => join(shell.folder, name);
+  const port = await freePort();
+  const local = (text: string): string =>
+    text
+      .replace('0.0.0.0:8443', `127.0.0.1:${port}`)
+      .replace('https://10.0.0.1:6443', kubernetes.url)
+      .replace('https://login.example.com', provider.issuer)
+      .replace('https://stonegate.example.com:8443', `https://localhost:${port} --ca-file ca.crt`);
+  const [configuration = ''] = readYAMLBlocks('README.md');
+  const admin = 'admin: { bind: "127.0.0.1:0" }\n';
+  writeFileSync(file('stonegate.yaml'), `${local(configuration)}${admin}`);
+  writeFileSync(file('api-server-ca.crt'), kubernetes.authority.cert);
+  const [start = '', rights = '', user = ''] = commandsRunBy(TEST, 'README.md');
+
+  shell.command('stonegate', SERVE_BRIEFLY);
+  const started = await shell.run(start.replace('kubectl -n stonegate get secret', `${TOKEN_IS_WRITTEN}$&`));
+  t.match(started, /clusterrole\.rbac\.authorization\.k8s\.io\/stonegate/);
+  t.match(started, /stonegate\.yaml is good/);
+  t.match(started, '"message":"serving');
+  t.match(await shell.run(rights), 'rolebinding.rbac.authorization.k8s.io/developers created');
+
+  const stonegate = await serveStonegate(file('stonegate.yaml'));
+  t.teardown(() => stonegate.stop());
+  shell.command('xdg-open', `printf %s "$1" >page.part && mv page.part '${file('page')}'`);
+  const [output] = await Promise.all([
+    shell.run(`export DISPLAY=:0\nrm admin-kubeconfig\n${local(user)}kubectl auth whoami`),
+    eventually(() => existsSync(file('page'))).then(() => browse(readFileSync(file('page'), 'utf8'), you)),
+  ]);
+  t.match(output, 'No resources found in web namespace.');
+  t.match(output, /^Username +oidc:you@example\.com$/m);
+
+  await t.test('in mode arktos it fails `check`, which says what to do', async (t) => {
+    const other = local(configuration).replace('mode: shared', 'mode: arktos');
+    writeFileSync(file('stonegate.yaml'), `${other}${admin}`);
+    await t.rejects(shell.run('stonegate check --config stonegate.yaml'), {
+      message:
+        /ended with 1: error: tenancy\.mode: every request of a user fails: the mode is arktos, but the API server is not Arktos .*Set shared, /s,
+    });
+  });
+});
+
+/** A controller writes it a moment after the secret was created. */
+const TOKEN_IS_WRITTEN = `until kubectl -n stonegate get secret stonegate-token -o jsonpath='{.data}' | grep -q token; do sleep 0.1; done
+`;
+
+function readYAMLBlocks(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml);
+}
+
+t.test('other pages for operators', { skip }, async (t) => {
   const { kubernetes, testbed } = await prepareKubernetesSite(t, {
     configuration: { limits: { perTenant: { perSecond: 5, burst: 10 }, costs: { get: 5 } } },
   });
@@ -286,15 +342,6 @@ t.test('README.md and other pages for operators', { skip }, async (t) => {
     t.match(output, new RegExp(`^stonegate_refusals_total\\{code="TenantRateExceeded"\\} ${refused}$`, 'm'));
     t.match(output, '/etc/stonegate/stonegate.yaml is good');
     t.match(await shell.run(whichTenant), new RegExp(`^ *${refused} acme\\tacme:alice`, 'm'));
-  });
-
-  await t.test('README.md', async (t) => {
-    const [start = ''] = commandsRunBy(TEST, 'README.md');
-    shell.command('stonegate', SERVE_BRIEFLY);
-    const output = await shell.run(start);
-    t.match(output, /clusterrole\.rbac\.authorization\.k8s\.io\/stonegate/);
-    t.match(output, 'stonegate.yaml is good');
-    t.match(output, '"message":"serving');
   });
 
   await t.test('docs/impersonation.md', async (t) => {

@@ -30,12 +30,12 @@ t.test('the pages for users', { skip }, async (t) => {
     return output;
   };
 
-  await t.test('README.md', async (t) => {
+  await t.test('docs/providers/keystone.md', async (t) => {
     makeCommand(
       join(folder, 'bin', 'openstack'),
       `[ "$*" = 'token issue -f value -c id' ] && cat alice.token`,
     );
-    const [configure = ''] = commandsRunBy(TEST, 'README.md');
+    const [configure = ''] = commandsRunBy(TEST, 'docs/providers/keystone.md');
     const local = configure.replace('https://stonegate.example.com:8443', url);
     const output = await run({ KUBECONFIG: join(folder, 'readme') }, local);
     t.match(output, 'Context "stonegate" created.');

@@ -1,15 +1,15 @@
 /**
- * docs/tutorial.md as a reader follows it: its commands in one shell, in the testbed that the demo shows,
- * each with the output that the page promises.
+ * docs/tutorial.md as a reader follows it: its commands in one shell, with the demo running, each with the
+ * output that the page promises.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { openPlayground } from '../../demo/playground.ts';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { browse } from '../support/oidc/scripted-browser.ts';
 import { makeCommand, missingLine, readBlocks, readersShell, runShell } from '../support/page-commands.ts';
-import { startStonegate } from '../support/stonegate.ts';
 
 const PAGE = 'docs/tutorial.md';
 /** The demo's default address. */
@@ -40,15 +40,8 @@ async function run(shell: ReturnType<typeof readersShell>, url: string) {
 
 t.test('a reader can follow the page', { skip: findKubectls().length === 0 && NO_KUBECTL }, async (t) => {
   const folder = t.testdir();
-  // The demo has this credential for quotas. It provisions nothing.
-  const tokenFile = join(folder, 'provisioner-token');
-  writeFileSync(tokenFile, 'provisioner');
-  const configuration = { bindings: { credential: { tokenFile } } };
-  const stonegate = await startStonegate(t, { folder: join(folder, '.demo'), configuration });
-  // As in the demo, alice has two projects.
-  const { directory } = stonegate.keystone;
-  const batch = directory.project('acme', 'batch');
-  directory.assign(directory.user('acme', 'alice'), 'reader', { project: batch });
+  const demo = await openPlayground({ folder: join(folder, '.demo'), mode: 'shared' });
+  t.teardown(() => demo.close());
   const note = join(folder, 'page');
   const { env } = readersShell(folder);
   makeCommand(
@@ -60,8 +53,8 @@ t.test('a reader can follow the page', { skip: findKubectls().length === 0 && NO
     rmSync(note);
     return browse(address, { user: 'carol', password: 'carol-pass' });
   });
-  const shell = { folder, env: { ...env, DISPLAY: ':0', ISSUER: stonegate.provider.issuer } };
-  const { outputs, code } = await run(shell, stonegate.url);
+  const shell = { folder, env: { ...env, DISPLAY: ':0' } };
+  const { outputs, code } = await run(shell, demo.url);
   t.equal(code, 0, 'every command succeeds', { output: outputs.join('\n') });
   for (const [index, { commands, promised }] of running.entries()) {
     const output = outputs[index] ?? '';

@@ -19,6 +19,14 @@ import { CODES } from '../../src/errors/codes.ts';
 
 const read = (file: string) => readFileSync(file, 'utf8');
 
+/** A configuration but for its section `authentication`. */
+const AROUND_USERS = `apiVersion: stonegate.dev/v1alpha1
+kind: StonegateConfiguration
+server: { tls: { certFile: c, keyFile: k } }
+upstream: { server: "https://u", credential: { tokenFile: t } }
+tenancy: { mode: shared }
+`;
+
 t.test('the JSON Schema is up to date (npm run schema)', async (t) => {
   t.ok(read(SCHEMA) === jsonSchema());
 });
@@ -78,10 +86,10 @@ t.test('every sample configuration is valid, except for the files that it names'
 
 t.test('samples that mention another tenancy mode are also valid in that mode', async (t) => {
   const samples = globSync('config/samples/*.yaml').flatMap((sample) => {
-    const other = read(sample).replace(/^( {2}mode: )arktos # .*: (?=shared$)/m, '$1');
+    const other = read(sample).replace(/^( {2}mode: )shared # .*: (?=arktos$)/m, '$1');
     return other === read(sample) ? [] : [[sample, other] as const];
   });
-  t.equal(samples.length, 4);
+  t.equal(samples.length, 8);
   for (const [sample, other] of samples)
     t.same(parseConfiguration(other, dirname(sample)).problems.map(formatProblem), [], sample);
 });
@@ -97,6 +105,18 @@ t.test('every complete configuration in the documents is valid', async (t) => {
 });
 
 t.test(
+  'every part of a configuration on the pages of providers is valid, and each page has one',
+  async (t) => {
+    for (const document of globSync('docs/providers/*.md')) {
+      const parts = [...read(document).matchAll(/```yaml\n(authentication:.*?)```/gs)];
+      t.equal(parts.length, document.endsWith('generic.md') ? 0 : 1, document);
+      for (const [, part = ''] of parts)
+        t.same(parseConfiguration(`${AROUND_USERS}${part}`, '/').problems.map(formatProblem), [], document);
+    }
+  },
+);
+
+t.test(
   'the AuthenticationConfiguration in the documents is valid together with the tenants beside it',
   async (t) => {
     const fences = [...read('docs/authentication.md').matchAll(/```yaml\n(.*?)```/gs)].map(
@@ -104,13 +124,9 @@ t.test(
     );
     const file = fences.find((yaml) => yaml.includes('kind: AuthenticationConfiguration')) ?? '';
     const own = fences.find((yaml) => yaml.includes('configurationFile:')) ?? '';
-    const whole = `apiVersion: stonegate.dev/v1alpha1
-kind: StonegateConfiguration
-server: { tls: { certFile: c, keyFile: k } }
-upstream: { server: "https://u", credential: { tokenFile: t } }
-tenancy: { mode: arktos }
-${own}`;
-    const { configuration, problems } = parseConfiguration(whole, '/', () => Buffer.from(file));
+    const { configuration, problems } = parseConfiguration(`${AROUND_USERS}${own}`, '/', () =>
+      Buffer.from(file),
+    );
     t.same(problems.map(formatProblem), []);
     t.equal(configuration?.authentication.jwt.length, 1);
   },

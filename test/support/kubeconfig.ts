@@ -38,8 +38,15 @@ export function kubeconfigFor({ url, ca }: Server, user: object): string {
   });
 }
 
-/** @param tokens context → its token; the first context is the current one */
-export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, string>>): string {
+/**
+ * @param tokens context → its token; the first context is the current one
+ * @param namespaceOf the namespace of a context
+ */
+export function contextsOf(
+  { url, ca }: Server,
+  tokens: Readonly<Record<string, string>>,
+  namespaceOf: (context: string) => string = () => 'default',
+): string {
   const names = Object.keys(tokens);
   const cluster = { server: url, 'certificate-authority-data': base64(ca) };
   return stringify(
@@ -48,7 +55,10 @@ export function contextsOf({ url, ca }: Server, tokens: Readonly<Record<string, 
       kind: 'Config',
       clusters: [{ name: 'stonegate', cluster }],
       users: names.map((name) => ({ name, user: { token: tokens[name] } })),
-      contexts: names.map((name) => ({ name, context: { cluster: 'stonegate', user: name } })),
+      contexts: names.map((name) => ({
+        name,
+        context: { cluster: 'stonegate', user: name, namespace: namespaceOf(name) },
+      })),
       'current-context': names[0],
     },
     { lineWidth: 0 },

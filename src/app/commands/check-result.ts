@@ -74,3 +74,16 @@ function messageOf(thrown: Error): string {
   if (cause instanceof Error) return innermost(cause);
   return typeof cause === 'string' ? `${reasonOf(thrown)}: ${cause}` : reasonOf(thrown);
 }
+
+/** @returns one warning if the API server does not respond, so that the other results are still shown */
+export async function whenAsked(
+  path: string,
+  what: string,
+  ask: () => Promise<CheckResult[]>,
+): Promise<CheckResult[]> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    return [warning(path, `the API server could not be asked for ${what}: ${failureOf(thrown).reason}`)];
+  }
+}

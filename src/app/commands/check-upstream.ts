@@ -19,6 +19,7 @@ import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.t
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
+import { modeProblem } from '../../features/served-mode.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
 import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
@@ -33,7 +34,7 @@ import {
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
-import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
+import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
 
 const SERVER = 'upstream.server';
 const CREDENTIAL = 'upstream.credential';
@@ -83,6 +84,11 @@ async function ownRights(
   rights: PolledUpstreamRights,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
+  const ofMode = await whenAsked(SERVER, 'its resources', async () => {
+    const problem = await modeProblem(configuration.tenancy, fetcher, signal);
+    return problem === undefined ? [] : [error('tenancy.mode', problem)];
+  });
+  if (ofMode.some(({ isError }) => isError)) return ofMode;
   const isShared = configuration.tenancy.mode === 'shared';
   if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
     return [
@@ -96,6 +102,7 @@ async function ownRights(
     warning(CREDENTIAL, `may not impersonate the extra key ${key}, so it is omitted: ${APPLY_RIGHTS}`),
   );
   return [
+    ...ofMode,
     ...extras,
     ...(await missingOwnRights(configuration, fetcher)),
     ...(await policyWarnings(configuration, fetcher)),
@@ -119,20 +126,6 @@ async function missingOwnRights(
     .map(([consequence, rights]) =>
       warning(CREDENTIAL, `may not ${rights.join(', ')}, so ${consequence}: ${APPLY_RIGHTS}`),
     );
-}
-
-/** @returns one warning if the API server does not respond, so that the other results are still shown */
-async function whenAsked(
-  path: string,
-  what: string,
-  ask: () => Promise<CheckResult[]>,
-): Promise<CheckResult[]> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    const { reason } = failureOf(thrown);
-    return [warning(path, `the API server could not be asked for ${what}: ${reason}`)];
-  }
 }
 
 /** Only with the right to list role bindings, which the credential has for the RBAC index. */
@@ -179,9 +172,9 @@ async function policyWarnings(
   ];
   const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
     const names = needed.map(([, { resource }]) => resource);
-    const missing = new Set(await missingDefinitions(fetcher, names, signal));
+    const missing = await missingDefinitions(fetcher, names, signal);
     return needed
-      .filter(([, { resource }]) => missing.has(resource))
+      .filter(([, { resource }]) => missing.includes(resource))
       .map(([section, { resource }, consequence]) =>
         warning(
           section,
@@ -240,8 +233,7 @@ async function missingObjects(
   { tokens, members, quota, tenancy }: StonegateConfiguration,
   objects: Objects,
 ): Promise<CheckResult[]> {
-  const isArktos = tenancy.mode === 'arktos';
-  const place = isArktos ? { tenant: tenancy.systemTenant } : {};
+  const place = tenancy.mode === 'arktos' ? { tenant: tenancy.systemTenant } : {};
   const found: CheckResult[] = [];
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)

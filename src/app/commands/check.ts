@@ -33,9 +33,10 @@ credential is accepted and has the roles that it needs; each issuer for its
 discovery document and keys; and Redis.
 
 An error makes every request fail: the API server does not accept Stonegate's
-credential or does not let it impersonate, or no credential of any user can be
-accepted. What makes some fail, or what serve would start with all the same, is
-a warning. So is what cannot be reached from here. Each says what to do.
+credential or does not let it impersonate, the tenancy mode is for another kind
+of API server, or no credential of any user can be accepted. What makes some
+fail, or what serve would start with all the same, is a warning. So is what
+cannot be reached from here. Each says what to do.
 
   --config FILE        the configuration
   --offline            only read the files, ask no server

@@ -1,7 +1,7 @@
 /**
  * Calls the registered validating webhooks after everything else has admitted a write, each URL as often as
- * the API server does. A registration with a selector other than one for labels of objects, or with
- * `matchConditions`, is not supported and is an error of the test.
+ * the API server does. A registration with a selector other than one for labels, or with `matchConditions`,
+ * is not supported and is an error of the test.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { randomUUID } from 'node:crypto';
@@ -12,6 +12,9 @@ import { isObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from 
 import type { Kind } from './kinds.ts';
 import { ApiError } from './statuses.ts';
 
+/** Of an object without a namespace. */
+const EVERY_LABEL: JsonObject = {};
+
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
 
 interface Write {
@@ -19,8 +22,6 @@ interface Write {
   readonly object?: JsonObject;
   readonly oldObject?: JsonObject;
 }
-
-const UNSUPPORTED = ['namespaceSelector', 'matchConditions'];
 
 /** @throws ApiError if a webhook refuses; 500 if it cannot be called and its failure policy is `Fail` */
 export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write): Promise<void> {
@@ -30,9 +31,12 @@ export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write)
     for (const webhook of objectsAt(object, 'webhooks')) {
       if (!objectsAt(webhook, 'rules').some((rule) => concerns(rule, exchange, kind, write.operation)))
         continue;
-      const unsupported = UNSUPPORTED.find((field) => Object.keys(objectAt(webhook, field)).length > 0);
-      if (unsupported !== undefined) throw new Error(`the stand-in does not support ${unsupported}`);
-      if (![write.object, write.oldObject].some((each) => isSelected(webhook, each))) continue;
+      if (Object.keys(objectAt(webhook, 'matchConditions')).length > 0)
+        throw new Error('the stand-in does not support matchConditions');
+      const objects = [write.object, write.oldObject];
+      if (!objects.some((each) => isSelected(objectAt(webhook, 'objectSelector'), each))) continue;
+      const namespaces = namespacesOf(exchange, kind, write);
+      if (!namespaces.some((each) => isSelected(objectAt(webhook, 'namespaceSelector'), each))) continue;
       const { url, caBundle } = objectAt(webhook, 'clientConfig');
       if (exchange.cluster.flavour === 'arktos')
         await exchange.cluster.webhookRate.take(String(url), String(caBundle), exchange.user.username);
@@ -53,12 +57,36 @@ function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: O
   );
 }
 
-function isSelected(webhook: JsonObject, object: JsonObject | undefined): boolean {
-  const expressions = objectsAt(objectAt(webhook, 'objectSelector'), 'matchExpressions');
+/** The namespace of the object; of a namespace itself. A selector of namespaces selects all other objects. */
+function namespacesOf(
+  { cluster, path, tenant }: Exchange,
+  kind: Kind,
+  { object, oldObject }: Write,
+): readonly (JsonObject | undefined)[] {
+  if (kind.group === '' && kind.resource === 'namespaces')
+    return [object, oldObject].map((each) => each && named(each));
+  if (path.namespace === '') return [EVERY_LABEL];
+  const found = cluster.store.list({ group: '', resource: 'namespaces', name: path.namespace, tenant });
+  return found.map((each) => named(each.object));
+}
+
+/** With the label that every namespace has. */
+function named(namespace: JsonObject): JsonObject {
+  const metadata = objectAt(namespace, 'metadata');
+  const name = textAt(metadata, 'name');
+  const labels = { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
+  return { ...namespace, metadata: { ...metadata, labels } };
+}
+
+function isSelected(selector: JsonObject, object: JsonObject | undefined): boolean {
+  if (object === EVERY_LABEL) return true;
+  const expressions = objectsAt(selector, 'matchExpressions');
   const labels = objectAt(objectAt(object ?? {}, 'metadata'), 'labels');
   return expressions.every((each) => {
-    if (each.operator !== 'Exists') throw new Error('the stand-in supports only the operator Exists');
-    return textAt(each, 'key') in labels;
+    const { [textAt(each, 'key')]: value } = labels;
+    if (each.operator === 'Exists') return value !== undefined;
+    if (each.operator === 'NotIn') return !textsAt(each, 'values').includes(String(value));
+    throw new Error('the stand-in supports only the operators Exists and NotIn');
   });
 }
 
@@ -79,15 +107,15 @@ function reviewOf(exchange: Exchange, kind: Kind, { operation, object, oldObject
             ...(namespace !== '' && { namespace }),
           },
         };
-  const named = { group, version, kind: kind.kind };
+  const reviewed = { group, version, kind: kind.kind };
   return {
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
     request: {
       uid: randomUUID(),
-      kind: named,
+      kind: reviewed,
       resource: { group, version, resource },
-      requestKind: named,
+      requestKind: reviewed,
       requestResource: { group, version, resource },
       ...(subresource !== '' && { subResource: subresource, requestSubResource: subresource }),
       ...(operation !== 'CREATE' && { name: path.name }),

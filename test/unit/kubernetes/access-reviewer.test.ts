@@ -145,7 +145,13 @@ t.test('the probe of the API server', async (t) => {
     const messages: string[] = [];
     const note = (_fields: object, message: string): void => void messages.push(message);
     const logger = { ...silentLogger, info: note, warn: note };
-    const probe = createApiServerProbe({ fetcher: () => fetcher, clock, logger, interval: 1000 });
+    const probe = createApiServerProbe({
+      fetcher: () => fetcher,
+      clock,
+      logger,
+      onReady: () => undefined,
+      interval: 1000,
+    });
     return { probe, clock, asked, messages };
   }
   const down = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');

@@ -150,7 +150,7 @@ const KEYCLOAK = {
 };
 
 t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) => {
-  t.match(await login('generic-oidc', KEYCLOAK), {
+  t.match(await login('keycloak', KEYCLOAK), {
     subject: { name: 'staff:carol' },
     tenantOrigin: { tenant: 'globex' },
     groups: ['staff:/developers', 'staff:/developers/backend'],
@@ -170,26 +170,43 @@ const GITLAB = {
 };
 
 t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) => {
-  t.match(await login('generic-oidc', GITLAB), {
+  t.match(await login('ci', GITLAB), {
     subject: { name: `gitlab:${GITLAB.sub}` },
     tenantOrigin: { tenant: 'acme' },
   });
 });
 
 t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
-  await t.rejects(login('generic-oidc', { ...GITLAB, ref_protected: 'false' }), {
+  await t.rejects(login('ci', { ...GITLAB, ref_protected: 'false' }), {
     code: 'CredentialInvalid',
   });
-  await t.rejects(login('generic-oidc', { ...GITLAB, namespace_path: 'mallory' }), {
+  await t.rejects(login('ci', { ...GITLAB, namespace_path: 'mallory' }), {
     code: 'TenantUnknown',
   });
 });
 
+t.test('GitHub Actions: a job acts for the tenant of its organization’s id, not of its name', async (t) => {
+  const job = {
+    iss: 'https://token.actions.githubusercontent.com',
+    aud: 'https://kubernetes.example.com',
+    sub: 'repo:acme/app:environment:production',
+    repository_owner: 'acme',
+    repository_owner_id: '9919',
+    jti: 'a1b2c3',
+  };
+  t.match(await login('ci', job), {
+    subject: { name: `github:${job.sub}` },
+    tenantOrigin: { tenant: 'acme' },
+  });
+  await t.rejects(login('ci', { ...job, repository_owner_id: '1' }), { code: 'TenantUnknown' });
+});
+
 t.test('the documentation shows the samples as they are', async (t) => {
   for (const [page, name] of [
-    ['azure-ad', 'azure-ad'],
+    ['entra-id', 'azure-ad'],
     ['google', 'google'],
-    ['generic', 'generic-oidc'],
+    ['keycloak', 'keycloak'],
+    ['ci', 'ci'],
   ] as const) {
     const [, shown] = /```yaml\n([\s\S]*?)```/.exec(read(`docs/providers/${page}.md`)) ?? [];
     t.ok(shown !== undefined && read(`config/samples/${name}.yaml`).endsWith(shown), page);

@@ -1,0 +1,28 @@
+/**
+ * Compares the tenancy mode with the API server: only Arktos has `tenants` in the core group.
+ */
+import type { TenancyConfiguration } from '../config/configuration.ts';
+import { servedResources } from '../kubernetes/served-resources.ts';
+import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
+
+const CORE = '/api/v1';
+
+/**
+ * @returns what is wrong and what to do; undefined if the mode is that of the API server
+ * @throws StatusError as `servedResources` does
+ */
+export async function modeProblem(
+  { mode }: Pick<TenancyConfiguration, 'mode'>,
+  fetcher: UpstreamFetcher,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const isArktos = (await servedResources(fetcher, CORE, signal)).has('tenants');
+  if (isArktos === (mode === 'arktos')) return undefined;
+  const [server, right] = isArktos
+    ? [`is Arktos (it has tenants in ${CORE})`, 'Set arktos, the mode for Arktos']
+    : [
+        `is not Arktos (it has no tenants in ${CORE})`,
+        'Set shared, the mode for an ordinary Kubernetes cluster',
+      ];
+  return `every request of a user fails: the mode is ${mode}, but the API server ${server}. ${right}, and apply the output of \`stonegate manifests rbac --config FILE\` again`;
+}
