@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../src/cli/manifests.ts';
-import { WITHOUT_STATUS } from '../src/features/admission/reviewed-writes.ts';
 
 export const CHART_OBJECTS = 'config/charts/stonegate/files/objects.json';
 
@@ -45,7 +44,6 @@ export async function chartObjects(): Promise<string> {
       quota: await admission({ upstream: UPSTREAM, quota }),
       'publishing quota': await admission({ upstream: UPSTREAM, publishing, quota }),
     },
-    withoutStatus: [...WITHOUT_STATUS],
   };
   const lines = Object.entries(content).map(([key, value]) => `  "${key}": ${JSON.stringify(value)}`);
   return `{\n${lines.join(',\n')}\n}\n`;

@@ -1,8 +1,8 @@
 /**
  * `npm run schema`: writes the JSON Schema for editors, the tables of fields in
  * `docs/reference/configuration.md` and `api.md`, and what the chart takes from the code: the schema and the
- * table of its values, objects, and RBAC rules, which the kustomize overlays have too. Also the chart's copies of the
- * alerts and the dashboards. A test fails if they are out of date.
+ * table of its values, objects, and RBAC rules, which the kustomize overlays have too. Also the chart's
+ * copies of the alerts and the dashboards. A test fails if they are out of date.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { API_DOCUMENT, withAPITables } from './api-reference.ts';

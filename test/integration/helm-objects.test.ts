@@ -64,7 +64,10 @@ function each(rules: readonly Rule[]): string[] {
 
 const KEYSTONE = { keystone: { url: 'https://keystone.example.com/v3' } };
 const base = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
-const publishing = { namespaces: ['shared'], kinds: ['batch/v1/cronjobs', 'v1/podtemplates', 'v1/configmaps'] };
+const publishing = {
+  namespaces: ['shared'],
+  kinds: ['batch/v1/cronjobs', 'v1/podtemplates'],
+};
 const quota = { default: { pods: '10' }, count: ['apps/v1/deployments', 'v1/configmaps'] };
 
 t.test(
@@ -116,7 +119,10 @@ t.test('cert-manager fills in the CA if an annotation says so', { skip }, async 
 });
 
 t.test('the pods of the webhook have the image and the places of the proxy', { skip }, async (t) => {
-  const words = ['--set', 'image.repository=registry.example.com/stonegate,image.pullSecrets[0].name=registry'];
+  const words = [
+    '--set',
+    'image.repository=registry.example.com/stonegate,image.pullSecrets[0].name=registry',
+  ];
   const more = ['--set', 'nodeSelector.disk=ssd,tls.admissionSecretName=issued,admission.replicas=3'];
   const objects = render(t.testdir(), SAMPLES.get('admission') ?? '', ...words, ...more);
   const webhook = find(objects, 'Deployment', 'stonegate-admission');
@@ -151,7 +157,11 @@ t.test(
     ] as const) {
       const objects = render(t.testdir(), { configuration: { ...base, ...sections } });
       const created = ofKind(objects, 'CustomResourceDefinition');
-      t.same(created.map(({ metadata }) => metadata.name), wanted, JSON.stringify(sections));
+      t.same(
+        created.map(({ metadata }) => metadata.name),
+        wanted,
+        JSON.stringify(sections),
+      );
       for (const { metadata } of created)
         t.match(metadata.annotations, { 'helm.sh/resource-policy': 'keep' });
     }
@@ -161,10 +171,7 @@ t.test(
       comparable(ofKind(all, 'CustomResourceDefinition')),
       comparable(await printed('crds', '--mode', 'shared')),
     );
-    t.same(
-      comparable(ofKind(all, 'ClusterRole')),
-      comparable(await printed('roles', '--mode', 'shared')),
-    );
+    t.same(comparable(ofKind(all, 'ClusterRole')), comparable(await printed('roles', '--mode', 'shared')));
     const without = render(t.testdir(), { ...values, crds: { create: false }, rbac: { memberRoles: false } });
     t.same([...ofKind(without, 'CustomResourceDefinition'), ...ofKind(without, 'ClusterRole')], []);
     const credential = { tokenFile: '/run/stonegate/files/provisioner/token' };

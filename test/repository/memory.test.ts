@@ -1,6 +1,6 @@
 /**
- * The limits on memory in the code, their sum in docs/reference/memory.md, and the memory limits of the chart and the
- * overlays.
+ * The limits on memory in the code, their sum in docs/reference/memory.md, and the memory limits of the chart
+ * and the overlays.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -53,15 +53,18 @@ t.test('docs/reference/memory.md has the limits of the code', async (t) => {
   for (const [what, bytes] of Object.entries(BOUNDED)) t.equal(atMost(what), bytes / MEBIBYTE, what);
 });
 
-t.test('the sums in docs/reference/memory.md are those of its rows, and SECURITY.md has the last', async (t) => {
-  const sum = sumOf(table);
-  const twice = sumOf(table.filter(({ what }) => what.endsWith(' *')));
-  t.ok(table.length > 15);
-  t.equal(atMost('**Sum**'), sum);
-  t.equal(atMost('**Sum during a reload**'), sum + twice);
-  t.match(document, `adds ${twice} MiB`);
-  t.match(readFileSync('SECURITY.md', 'utf8'), `${sum + twice} MiB in all`);
-});
+t.test(
+  'the sums in docs/reference/memory.md are those of its rows, and SECURITY.md has the last',
+  async (t) => {
+    const sum = sumOf(table);
+    const twice = sumOf(table.filter(({ what }) => what.endsWith(' *')));
+    t.ok(table.length > 15);
+    t.equal(atMost('**Sum**'), sum);
+    t.equal(atMost('**Sum during a reload**'), sum + twice);
+    t.match(document, `adds ${twice} MiB`);
+    t.match(readFileSync('SECURITY.md', 'utf8'), `${sum + twice} MiB in all`);
+  },
+);
 
 t.test('the memory limits of the chart and of the overlays suffice during a reload', async (t) => {
   const limits: readonly string[] = [

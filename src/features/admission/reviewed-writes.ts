@@ -67,7 +67,7 @@ const isOfOtherGroup = ({ group }: PublishedKind): boolean => group !== RBAC;
  * Built-in kinds without the subresource `status`, through which the metadata of an object changes. Any other
  * kind may have it.
  */
-export const WITHOUT_STATUS: ReadonlySet<string> = new Set([
+const WITHOUT_STATUS: ReadonlySet<string> = new Set([
   'configmaps',
   'limitranges',
   'networkpolicies.networking.k8s.io',

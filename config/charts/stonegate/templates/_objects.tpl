@@ -77,8 +77,7 @@ yes
         {{- $group = ternary (first $parts) "" (eq (len $parts) 3) -}}
       {{- end -}}
       {{- $resources := list $resource -}}
-      {{- $name := ternary $resource (printf "%s.%s" $resource $group) (not $group) -}}
-      {{- if and (gt (len $rule.resources) 1) (not (has $name $.withoutStatus)) -}}
+      {{- if gt (len $rule.resources) 1 -}}
         {{- $resources = append $resources (printf "%s/status" $resource) -}}
       {{- end -}}
       {{- $rules = append $rules (merge (dict "apiGroups" (list $group) "resources" $resources) $rule) -}}
