@@ -82,6 +82,7 @@ const FILLED_IN: Readonly<Record<string, readonly string[]>> = {
   'cache.redis': ['url'],
   portal: ['tls'],
   webhook: ['tls'],
+  admission: ['tls'],
 };
 
 /** The text of values.schema.json. */

@@ -1,6 +1,6 @@
 /**
  * Bounds of what clients and tenants can make one process hold, in bytes. Together with the process itself
- * they fit into the chart's memory limit, during a reload too; SECURITY.md ("Memory") lists them, and
+ * they fit into the chart's memory limit, during a reload too; docs/reference/memory.md lists them, and
  * `test/repository/memory.test.ts` adds them up.
  */
 

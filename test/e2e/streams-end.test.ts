@@ -4,19 +4,24 @@
  * limited for each user and tenant.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { connect as connectH2 } from 'node:http2';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
 import { EXEC, openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest, type RequestOptions } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
+import { posted } from '../support/token-client.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;
 const LOG = '/api/v1/namespaces/default/pods/web/log?follow=true';
+
+const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
 interface SetUp {
   readonly streams?: object;
@@ -229,4 +234,28 @@ t.test('if a service account is deleted, its watch ends at the next TokenReview'
   seed.token(token, { username, tenant: 'acme', expiresAt: 0 });
   t.match(await watch.answered, { complete: true });
   t.same(await ended(), ['watch refused']);
+});
+
+t.test("the rule in SECURITY.md ends a user's ID tokens, and what is open with them", async (t) => {
+  const { app, ask, configure, destination, provider } = await startStonegate(t);
+  const page = readFileSync('SECURITY.md', 'utf8');
+  const [, rules = ''] = /`userValidationRules: (\[.*?\])`/.exec(page) ?? [];
+  const carol = await provider.idToken('carol');
+  const { username } = JSON.parse((await ask(carol, SELF, posted({ spec: {} }))).body).status.userInfo;
+  const watch = openRequest(destination, carol, WATCH);
+  t.equal((await watch.head).statusCode, 200);
+  const name = /oidc:.*/.exec(username)?.[0] ?? '';
+  const issuer = {
+    issuer: { url: provider.issuer, audiences: [provider.clientID] },
+    claimMappings: {
+      username: { claim: 'email', prefix: 'oidc:' },
+      groups: { claim: 'groups', prefix: 'oidc:' },
+    },
+    tenant: { claim: 'hd', map: { 'acme.example': 'acme' } },
+    userValidationRules: parse(rules.replace('oidc:bob@example.com', name)),
+  };
+  await configure({ authentication: { jwt: [issuer] } });
+  await app.reload();
+  t.match(await watch.answered, { complete: true });
+  t.equal((await ask(carol, CONFIGMAPS)).status, 401);
 });

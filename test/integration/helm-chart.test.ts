@@ -107,10 +107,12 @@ t.test('the configuration is rendered exactly as given', { skip }, async (t) => 
 t.test('every sample configuration can be given to the chart', { skip }, async (t) => {
   for (const sample of globSync('config/samples/*.yaml')) {
     const configuration = valuesOf(sample);
-    // The chart installs no admission webhook, which decides on quotas.
-    if ('quota' in configuration) continue;
-    const given: unknown = parse(configurationOf(render(t.testdir(), { configuration })));
-    t.same(given, { admin: { bind: '0.0.0.0:9090' }, ...configuration }, sample);
+    const given: unknown = parse(
+      configurationOf(render(t.testdir(), { configuration, admission: { caBundle: 'PEM' } })),
+    );
+    // The admission webhook is a process of its own.
+    const { admission: _, ...proxy } = configuration;
+    t.same(given, { admin: { bind: '0.0.0.0:9090' }, ...proxy }, sample);
   }
 });
 
@@ -134,7 +136,15 @@ t.test('a wrong value is refused by its name', { skip }, async (t) => {
     [{ configuration: { ...configuration, server: { workers: -1 } } }, /configuration.*server.*workers/],
     [{ configuration: { ...configuration, authentication: {} } }, /configuration.*authentication/],
     [{ configuration: { authentication: KEYSTONE } }, /tenancy/],
-    [{ configuration: { ...configuration, admission: { tls: TLS } } }, /stonegate manifests admission/],
+    [{ configuration: { ...configuration, admission: { tls: TLS } } }, /admission\.caBundle/],
+    [
+      { ...arktos, configuration: { ...arktos.configuration, admission: {} } },
+      /stonegate manifests admission/,
+    ],
+    [
+      { configuration: { ...configuration, admission: {} }, rbac: { create: false } },
+      /stonegate manifests admission/,
+    ],
     [{ ...arktos, upstream: {} }, /upstream\.existingSecret/],
     [
       { configuration: { ...configuration, publishing: { namespaces: ['a'] } }, rbac: { create: false } },

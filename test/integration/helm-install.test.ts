@@ -2,9 +2,10 @@
  * The Helm chart and the kustomize overlays at a real kube-apiserver: it accepts every manifest, its Pod
  * Security level `restricted` accepts every pod, and secrets that Helm generated survive an upgrade.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { parse, parseAllDocuments } from 'yaml';
 import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
   CHART,
@@ -139,4 +140,60 @@ t.test('at a kube-apiserver', { skip }, async (t) => {
     const removed = run('uninstall', 'stonegate');
     t.equal(removed.code, 0, removed.stderr);
   });
+
+  await t.test('what Flux and Argo CD would apply is accepted, and Helm can take it over', async (t) => {
+    const folder = t.testdir();
+    const values = join(folder, 'values.yaml');
+    for (const read of [fluxRelease, argoApplication]) {
+      const { release, namespace, chart, values: given } = read();
+      t.same({ release, namespace }, { release: 'stonegate', namespace: 'stonegate' });
+      t.equal(join(chart), CHART);
+      writeFileSync(values, JSON.stringify(given));
+      // Neither applies the pod of `helm test`.
+      const { stdout } = template(folder, values, '--no-hooks');
+      const applied = await must(cluster.kubectl, ['apply', '--server-side', '-f', '-'], stdout);
+      t.match(applied, 'deployment.apps/stonegate-admission serverside-applied');
+      t.match(applied, 'validatingwebhookconfiguration.admissionregistration.k8s.io/stonegate-quota');
+      await podsAreAccepted(cluster, objectsOf(stdout));
+    }
+    const path = '/apis/tenancy.stonegate.dev/v1alpha1/accesstokens';
+    await eventually(
+      async () => (await cluster.kubernetes.ask(cluster.kubernetes.admin, path)).status === 200,
+    );
+
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, cluster.kubernetes.kubeconfig(cluster.kubernetes.admin));
+    const release = ['upgrade', '--install', 'stonegate', CHART, '--values', values];
+    const words = [...release, '--namespace', 'stonegate', '--kubeconfig', kubeconfig];
+    t.match(runHelm(folder, words).stderr, /invalid ownership metadata/);
+    const taken = runHelm(folder, [...words, '--take-ownership', '--force-conflicts']);
+    t.equal(taken.code, 0, taken.stderr);
+    t.match(taken.stdout, 'stonegate kubeconfig --server https://ADDRESS');
+    const removed = runHelm(folder, ['uninstall', 'stonegate', ...words.slice(-4)]);
+    t.equal(removed.code, 0, removed.stderr);
+    const status = (await cluster.kubernetes.ask(cluster.kubernetes.admin, path)).status;
+    t.equal(status, 200, 'access tokens outlive the release');
+  });
 });
+
+interface Release {
+  readonly release: string;
+  readonly namespace: string;
+  readonly chart: string;
+  readonly values: unknown;
+}
+
+/** What Flux's helm-controller gives to Helm. */
+function fluxRelease(): Release {
+  const [, document] = parseAllDocuments(readFileSync('config/gitops/flux.yaml', 'utf8'));
+  const { spec } = document?.toJS() ?? {};
+  const { releaseName: release, targetNamespace: namespace, values } = spec;
+  return { release, namespace, chart: spec.chart.spec.chart, values };
+}
+
+/** What Argo CD gives to `helm template`. */
+function argoApplication(): Release {
+  const { source, destination } = parse(readFileSync('config/gitops/argocd.yaml', 'utf8')).spec;
+  const { releaseName: release, valuesObject: values } = source.helm;
+  return { release, namespace: destination.namespace, chart: source.path, values };
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { RE2JS } from 're2js';
 import t from 'tap';
 import { parse } from 'yaml';
+import { CHART_OBJECTS, chartObjects } from '../../scripts/chart-objects.ts';
 import { CHART_RBAC, chartRBAC } from '../../scripts/chart-rbac.ts';
 import {
   CHART_COPIES,
@@ -43,6 +44,13 @@ t.test(
 t.test('the rules in the chart are those of stonegate manifests rbac (npm run schema)', async (t) => {
   t.ok(read(CHART_RBAC) === chartRBAC());
 });
+
+t.test(
+  'the objects in the chart are those of stonegate manifests crds, roles and admission (npm run schema)',
+  async (t) => {
+    t.ok(read(CHART_OBJECTS) === (await chartObjects()));
+  },
+);
 
 t.test('the rules in the overlays are those of stonegate manifests rbac (npm run schema)', async (t) => {
   for (const overlay of OVERLAYS) t.equal(read(`${overlay}/rbac.yaml`), await overlayRBAC(overlay), overlay);

@@ -54,6 +54,11 @@ export const kinds = (): string =>
 /** The folders into which `clients/install` installs. */
 export const javascriptClient = (): string =>
   join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
+/** kubernetes-mcp-server for this processor: `clients/install` has it for Linux on x64. */
+export const mcpServer = (): string => {
+  const name = `kubernetes-mcp-server-linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  return join(javascriptClient(), 'node_modules', name, 'bin', name);
+};
 export const pythonClient = (): string => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
 
 function digest(...files: string[]): string {

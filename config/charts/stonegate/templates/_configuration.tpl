@@ -4,9 +4,7 @@
 {{- $_ := required "configuration.tenancy.mode: is required: shared or arktos" (dig "tenancy" "mode" "" $given) -}}
 {{- /* An installation without any source of users would never become ready. */ -}}
 {{- $_ := required "configuration.authentication: is required" (default "" $given.authentication) -}}
-{{- if $given.admission -}}
-  {{- fail "configuration.admission: the admission webhook is a process of its own with its own configuration: see docs/admission.md and `stonegate manifests admission`" -}}
-{{- end -}}
+{{- $_ := include "stonegate.admission" . -}}
 {{- if and (eq $given.tenancy.mode "arktos") (not .Values.upstream.existingSecret) (not (dig "upstream" "credential" nil $given)) -}}
   {{- fail "upstream.existingSecret: is required in arktos mode, since a service account of this cluster is no user of Arktos" -}}
 {{- end -}}
@@ -50,7 +48,8 @@
 {{- if include "stonegate.provisionerAccount" . -}}
   {{- $_ := set $defaults "bindings" (dict "credential" (dict "tokenFile" (printf "%s/provisioner/token" $run))) -}}
 {{- end -}}
-{{- mergeOverwrite $defaults (deepCopy $given) | toYaml -}}
+{{- /* The admission webhook is a process of its own. */ -}}
+{{- mergeOverwrite $defaults (omit (deepCopy $given) "admission") | toYaml -}}
 {{- end -}}
 
 {{- define "stonegate.tlsFiles" -}}
