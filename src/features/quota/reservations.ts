@@ -68,8 +68,10 @@ export interface ReservationsOptions {
 
 /** Updates that another client's change may defeat before the request is refused. */
 const ATTEMPTS = 8;
-/** Milliseconds for which what was written is judged by without being read again. */
+/** Milliseconds after which what was written is read again, since it will have been counted meanwhile. */
 const SNAPSHOT_LIFETIME = 5_000;
+/** Milliseconds for which requests are admitted by it that reserve nothing: no conflict tells of other limits. */
+const FRESH = 1_000;
 const MAX_SNAPSHOTS = 1_000;
 /** Milliseconds after which what could not be written is tried again. */
 const RETRY = 1_000;
@@ -83,6 +85,8 @@ interface Waiting {
 interface Snapshot {
   readonly quota: TenantQuota;
   readonly ledger: Ledger;
+  /** When it was read or written, by the monotonic clock. */
+  readonly at: number;
 }
 
 export function createReservations(options: ReservationsOptions): Reservations {
@@ -193,7 +197,8 @@ class TenantReservations {
       const isWritten = next !== known.ledger && reserves;
       const present = isWritten ? await this.#write(known.quota, next) : known;
       // What is refused must be over the quota as it is now: what was written, or just read, is.
-      const isCurrent = isRead || isWritten || outcomes.every(({ verdict }) => verdict.kind === 'admitted');
+      const areAdmitted = outcomes.every(({ verdict }) => verdict.kind === 'admitted');
+      const isCurrent = isRead || isWritten || (areAdmitted && begun - known.at < FRESH);
       if (present !== undefined && isCurrent) {
         this.#former = NOTHING_OWED;
         if (reserves) written.set(this.#tenant, present, clock.now() + SNAPSHOT_LIFETIME);
@@ -235,18 +240,18 @@ class TenantReservations {
     const { objects, place, signal } = this.#state;
     const object = await objects.get(TENANT_QUOTAS, place, this.#tenant, signal);
     const quota = object && readTenantQuota(object);
-    return quota && { quota, ledger: ledgerOf(quota) };
+    return quota && { quota, ledger: ledgerOf(quota), at: this.#state.clock.monotonic() };
   }
 
   /** @returns undefined if the object has changed meanwhile */
   async #write(quota: TenantQuota, ledger: Ledger): Promise<Snapshot | undefined> {
-    const { objects, place, signal } = this.#state;
+    const { objects, place, signal, clock } = this.#state;
     const { reservations: _moved, ...status } = quota.status;
     const changed = { ...quota, status: { ...status, ledger: linesOf(ledger) } };
     const outcome = await objects.update(TENANT_QUOTAS, place, changed, signal, 'status');
     if (typeof outcome === 'string') return undefined;
     // Everything else is as it was, since the resourceVersion was.
-    return { quota: { ...changed, metadata: outcome.metadata }, ledger };
+    return { quota: { ...changed, metadata: outcome.metadata }, ledger, at: clock.monotonic() };
   }
 }
 

@@ -80,6 +80,21 @@ t.test('for five seconds what a replica wrote is judged by without being read ag
   t.same(calls.slice(3), ['get', 'updateStatus']);
 });
 
+t.test('a request that an older state does not limit is judged by the present one', async (t) => {
+  const { ask, calls, clock, objects, quota } = setUp({ used: {} });
+  objects.put(TENANT_QUOTAS, PLACE, { ...quota, spec: { hard: { services: '1' } } });
+  await ask('a');
+  objects.put(TENANT_QUOTAS, PLACE, {
+    ...quota,
+    spec: { hard: { pods: '0' } },
+    status: { used: { pods: '0' } },
+  });
+  calls.length = 0;
+  clock.advance(1_000);
+  t.same(kinds([await ask('b')]), ['exceeded']);
+  t.same(calls, ['get']);
+});
+
 t.test(
   'after another client’s change there is one read, and the mark is that of the new state',
   async (t) => {
