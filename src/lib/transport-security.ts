@@ -9,6 +9,13 @@ export function certificateBlocks(pem: string | Buffer): readonly string[] {
   return pem.toString('latin1').match(CERTIFICATE) ?? [];
 }
 
+/** The certificates of a file that is given to users: it may hold more, such as a key. */
+export function certificatesIn(pem: string): string {
+  return certificateBlocks(pem)
+    .map((block) => `${block}\n`)
+    .join('');
+}
+
 export function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(url.hostname);
 }

@@ -61,7 +61,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   );
 
   await t.test('creates an autoscaler, and copies a pod to debug it', async (t) => {
-    const bounds = ['--min=1', '--max=3', '--cpu-percent=80'];
+    const bounds = ['--min=1', '--max=3', '--cpu=80%'];
     await succeeds(t, alice, ['autoscale', 'deployment', 'typed', ...bounds]);
     await succeeds(t, alice, ['debug', 'web', '--image=busybox', '--copy-to=web-debug']);
     t.match(await succeeds(t, alice, ['get', 'pod', 'web-debug', '-o', 'name']), 'pod/web-debug');

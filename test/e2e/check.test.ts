@@ -186,8 +186,17 @@ t.test('check warns of quotas that limit nothing', async (t) => {
   });
   const warnings = await warningsOf(t, testbed.configFile);
   t.match(warnings, /^warning: quota: the API server has no tenantquotas, so .* manifests crds`$/m);
-  t.match(warnings, /^warning: quota: there is no ValidatingWebhookConfiguration stonegate-quota, /m);
   t.match(warnings, /^warning: quota: limits nothing by itself: add the section admission/m);
+});
+
+t.test('check warns if the API server asks no webhook about quotas', async (t) => {
+  const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });
+  t.teardown(() => testbed.close());
+  await prepareCrossTenant(testbed, { configuration: { quota: { default: { pods: '10' } } } });
+  t.match(
+    await warningsOf(t, testbed.configFile),
+    /^warning: quota: there is no ValidatingWebhookConfiguration stonegate-quota, so .* limit nothing/m,
+  );
 });
 
 t.test('arktos: check names the tenants without the roles that members are given', async (t) => {

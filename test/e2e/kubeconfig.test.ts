@@ -133,6 +133,6 @@ t.test('an unknown project is refused with the list of the user’s projects', a
 t.test('a refused login writes nothing', async (t) => {
   const file = join(folder, 'refused');
   const login = LOGIN.map((word) => (word === 'alice' ? 'unknown' : word));
-  t.match(await run(file, ['--projects', 'all'], login), { code: 1, stderr: /ended with 1/ });
+  t.match(await run(file, ['--projects', 'all'], login), { code: 1, stderr: /sign-in failed/ });
   t.notOk(existsSync(file));
 });

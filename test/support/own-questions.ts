@@ -5,11 +5,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { OWN_TOKEN } from './testbed.ts';
 
-/** Whether it is neither a request for the version nor a review of Stonegate's own rights. */
+/** Whether it is no request for the version or the core group, and no review of Stonegate's own rights. */
 export function isForClient({ url = '', headers }: Asked): boolean {
   if (url === '/version') return false;
   const own = headers.authorization === `Bearer ${OWN_TOKEN}` && !('impersonate-user' in headers);
-  return !own || !url.endsWith('/selfsubjectaccessreviews');
+  return !own || !(url === '/api/v1' || url.endsWith('/selfsubjectaccessreviews'));
 }
 
 interface Asked {

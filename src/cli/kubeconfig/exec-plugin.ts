@@ -3,6 +3,7 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 import { spawn } from 'node:child_process';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { isJSONObject, readJSON } from '../../lib/json-object.ts';
 import { ErrorWithRemarks } from '../command.ts';
@@ -32,7 +33,7 @@ export async function runExecPlugin(plugin: ExecPlugin): Promise<ExecToken> {
     env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
   });
   const [code, stdout] = await Promise.all([exitOf(child, plugin), text(child.stdout)]);
-  if (code !== 0) throw new Error(`sign-in failed: ${command} says why above, or nothing if it was ended`);
+  if (code !== 0) throw new Error(`sign-in failed: ${basename(command)} ended with an error`);
   return tokenOf(stdout, plugin);
 }
 

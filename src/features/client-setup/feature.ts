@@ -4,7 +4,7 @@
  */
 import type { StonegateConfiguration } from '../../config/configuration.ts';
 import type { LoadedConfiguration } from '../../config/load.ts';
-import { certificateBlocks } from '../../lib/transport-security.ts';
+import { certificatesIn } from '../../lib/transport-security.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { jsonResponse } from '../../proxy/response/own-responses.ts';
 import { CLIENT_SETUP_PATH, type ClientSetup, LOGIN_SCOPES } from './client-setup-v1alpha1.ts';
@@ -52,11 +52,4 @@ export function clientSetupOf(
       }),
     },
   };
-}
-
-/** The file may hold more than certificates, such as a key. */
-function certificatesIn(pem: string): string {
-  return certificateBlocks(pem)
-    .map((block) => `${block}\n`)
-    .join('');
 }

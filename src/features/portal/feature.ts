@@ -11,7 +11,7 @@ import type {
   PortalOIDCConfiguration,
 } from '../../config/configuration.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import { certificateBlocks } from '../../lib/transport-security.ts';
+import { certificatesIn } from '../../lib/transport-security.ts';
 import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
@@ -89,6 +89,7 @@ export function createConfiguredPortal(
   if (portal === undefined) return undefined;
   const { keystone } = authentication;
   const { kubernetes, signInLimits } = portal;
+  const keystoneCA = keystone && caOf(loaded, keystone).ca;
   const { trustedProxies, limiter, responseMemory } = stages;
   return createPortal({
     ...runtime,
@@ -98,11 +99,9 @@ export function createConfiguredPortal(
       name: kubernetes.name,
       server: kubernetes.server,
       portalURL: portal.publicURL,
-      ca: certificatesIn(
-        kubernetes.caFile === undefined ? undefined : loaded.file(kubernetes.caFile).toString(),
-      ),
+      ca: kubernetes.caFile && certificatesIn(loaded.file(kubernetes.caFile).toString()),
       keystoneURL: portal.keystone.publicURL ?? keystone?.url,
-      keystoneCA: keystone && certificatesIn(caOf(loaded, keystone).ca),
+      keystoneCA: keystoneCA && certificatesIn(keystoneCA),
     },
     ...{ client: state.client, version: state.version },
     commandURL: portal.commandURL,
@@ -172,15 +171,5 @@ function createProvider(
     create: () => createOIDCLogin({ ...options, ...runtime }),
   });
   const facts = { name, displayName, issuer, kubectlClientID, kubectlRedirectURI: redirectURI, scopes };
-  return { ...facts, ca: certificatesIn(options.ca), login };
-}
-
-/** What users get of a file of authorities, which may hold more than certificates, such as a key. */
-function certificatesIn(pem: string | undefined): string | undefined {
-  return (
-    pem &&
-    certificateBlocks(pem)
-      .map((block) => `${block}\n`)
-      .join('')
-  );
+  return { ...facts, ca: options.ca && certificatesIn(options.ca), login };
 }
