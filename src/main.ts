@@ -50,6 +50,7 @@ process.exitCode = await runProgram(
   {
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
-    width: process.stdout.columns,
+    // Zero for a terminal without a size.
+    width: process.stdout.columns || undefined,
   },
 );

@@ -2,7 +2,9 @@
  * `stonegate kubeconfig`: adds a cluster, users and contexts to the user's kubeconfig, with `stonegate
  * login` as credential plugin.
  */
-import { dirname, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import process from 'node:process';
 import {
   accessPerProject,
   type KubeconfigAccess,
@@ -157,12 +159,14 @@ const addEntries = createCommand(
     if (scopes.length > 0) {
       // A name that is taken is refused before there is a token.
       merge(await readKubeconfigFile(file));
-      if (tokenFile !== undefined) await assertTokenFile(tokenFile, force);
+      if (tokenFile !== undefined) await assertTokenFile(tokenFile);
       const token = await makeContextToken(values, run, note);
       if (tokenFile !== undefined) await replaceFile(tokenFile, `${token}\n`);
       entries = entriesWith(tokenFile === undefined ? { token } : { tokenFile });
     }
     await changeFile(file, (text) => merge(text).merged);
+    if (scopes.length === 0 && !isFound(run.command, parts.env))
+      note(`${run.command} is not on the PATH, where kubectl looks for it: install it, or give --command FILE`);
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
     return EXIT.fine;
   },
@@ -195,14 +199,21 @@ async function connect(
   return { ...setup, portalURL, login: stated ?? readLoginArguments(words ?? [], parts) };
 }
 
-/** @throws Error for a file that is not of an access token, unless `force` */
-async function assertTokenFile(file: string, force: boolean): Promise<void> {
+/** Whether kubectl finds the command. */
+function isFound(command: string, { PATH = '' }: NodeJS.ProcessEnv): boolean {
+  const names = process.platform === 'win32' ? [`${command}.exe`, `${command}.cmd`] : [command];
+  return (
+    command.includes('/') ||
+    PATH.split(delimiter).some((folder) => names.some((name) => existsSync(join(folder, name))))
+  );
+}
+
+/** @throws Error for a file that is not of an access token */
+async function assertTokenFile(file: string): Promise<void> {
   await makeFolder(dirname(file), 0o700);
   const content = await readIfThere(file);
-  if (content !== undefined && !force && !/^sgt_\S+\s*$/.test(content))
-    throw new Error(
-      `--token-file: ${file} is there and contains no access token: choose another, or --force`,
-    );
+  if (content !== undefined && !/^sgt_\S+\s*$/.test(content))
+    throw new Error(`--token-file: ${file} is there and contains no access token: choose another`);
 }
 
 /** How kubectl will log in, and where. */

@@ -274,6 +274,8 @@ export class Informer<T extends { readonly revision: number }> {
     }
     const failure = failureOf(error);
     if (failure === 'garbage') this.#listFor ??= 'garbage';
+    // Requests wait for what the watch has missed, and an API server that is gone is not overloaded by attempts.
+    if (failure === 'unreachable' && this.#listFor === undefined) this.#backoff.reset();
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#since(this.#receivedAt) < 2 * SILENCE;
     this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
@@ -284,15 +286,13 @@ export class Informer<T extends { readonly revision: number }> {
 
   #logFailure(error: unknown): void {
     const { clock, logger, name, path } = this.#options;
-    const now = clock.now();
-    if (now < this.#quietUntil) return;
-    this.#quietUntil = now + LOG_INTERVAL;
+    if (clock.now() < this.#quietUntil) return;
+    this.#quietUntil = clock.now() + LOG_INTERVAL;
     logFailure(logger, { informer: name, path, resource: this.resource }, error);
   }
 
   #pause(): Promise<void> {
-    // Resuming a watch is cheap, and requests wait for what it has missed.
-    if (this.#listFor === undefined || this.#since(this.#beganAt) >= STABLE) this.#backoff.reset();
+    if (this.#since(this.#beganAt) >= STABLE) this.#backoff.reset();
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }

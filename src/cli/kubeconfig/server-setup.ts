@@ -55,10 +55,9 @@ export async function readServerSetup(address: URL, trust: Trust): Promise<Serve
   const { server, portal } = found.spec;
   if (portal === undefined || URL.parse(portal)?.origin !== address.origin)
     return { ...found, server: address };
-  // The portal, whose certificate is trusted, says which authority the API has.
-  const ca = found.ca ?? found.spec.certificateAuthority;
+  // A portal says where the API is, not whom to trust there: anyone may send a user the address of a portal.
   const api = readServer(server);
-  return { ...(await readTrusted(api, { ...trust, ca })), server: api };
+  return { ...(await readTrusted(api, { ...trust, ca: found.ca })), server: api };
 }
 
 async function readTrusted(server: URL, trust: Trust): Promise<Omit<ServerSetup, 'server'>> {

@@ -98,8 +98,8 @@ export function heldInvitation(
   now: number,
 ): Invitation | undefined {
   const id = idOfSecret('sgi_', secret);
-  const found = [...invitations].find((one) => one.id === id);
-  if (found === undefined) return undefined;
+  const found = id && Iterator.from(invitations).find((one) => one.id === id);
+  if (!found) return undefined;
   const { tenant, email: verifiedEmail } = found;
   return isFor(found, { secret, tenant, verifiedEmail }, now) ? found : undefined;
 }

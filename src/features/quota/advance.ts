@@ -15,6 +15,8 @@ export interface AdvanceOptions {
   /** Such as `pods`. */
   readonly resource: string;
   readonly usage: Usage;
+  /** Objects, whatever they use: each is a line of the next write. */
+  readonly most: number;
   /** Of the monotonic clock, in milliseconds; from before the write of the line. */
   readonly begun: number;
 }
@@ -22,16 +24,19 @@ export interface AdvanceOptions {
 export class Advance {
   /** As the line of the reservation is made from. */
   readonly claim: Claim;
-  readonly admitted: Claim[] = [];
+  /** By the id of the object. */
+  readonly admitted = new Map<string, Claim>();
+  readonly #most: number;
   readonly #until: number;
   /** The ledger with the line. */
   readonly #ledger: Ledger;
   #left: Usage;
 
-  constructor({ id, resource, usage, begun }: AdvanceOptions, ledger: Ledger) {
+  constructor({ id, resource, usage, most, begun }: AdvanceOptions, ledger: Ledger) {
     this.claim = claimInAdvance(id, resource, usage);
     this.#until = begun + ADVANCE_LIFETIME;
     this.#ledger = ledger;
+    this.#most = most;
     this.#left = usage;
   }
 
@@ -44,11 +49,11 @@ export class Advance {
     const isNew = revision === 0 && before.size === 0 && !this.#ledger.reservations.has(id);
     if (now >= this.#until || !isNew || object.resource !== this.claim.object.resource) return false;
     const asked = limitedBy(this.#ledger, after);
-    if (asked.size === 0) return true;
-    const isRepeated = this.admitted.some((one) => one.id === id);
-    if (isRepeated || exceeding(asked, this.#left).size > 0) return false;
+    if (exceeding(asked, NOTHING).size === 0) return true;
+    if (this.admitted.has(id) || this.admitted.size === this.#most) return false;
+    if (exceeding(asked, this.#left).size > 0) return false;
     this.#left = exceeding(this.#left, asked);
-    this.admitted.push(claim);
+    this.admitted.set(id, claim);
     return true;
   }
 }

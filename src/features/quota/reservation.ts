@@ -33,8 +33,8 @@ export interface Reservation extends ReservationContent {
   readonly line: string;
 }
 
-/** The name of no object: a replica has reserved for objects that it has not seen yet. */
-export const ANY_NAME = '*';
+/** No object has this name: a replica has reserved for objects that it has not seen yet. */
+export const ANY_NAME = '/';
 
 /** Stands for a revision that is not known: no revision of the object proves that it was stored. */
 export const UNKNOWN_REVISION = Number.MAX_SAFE_INTEGER;

@@ -128,7 +128,7 @@ class TenantReservations {
   #isWorking = false;
   #advance: { readonly of: Advance; readonly quota: TenantQuota } | undefined;
   /** The lines of former advances, and what was admitted from them: both are written next. */
-  #former: { readonly lines: readonly string[]; readonly admitted: readonly Claim[] } = NOTHING_OWED;
+  #owed: { readonly lines: readonly string[]; readonly admitted: readonly Claim[] } = NOTHING_OWED;
   #timer: Timer | undefined;
 
   constructor(tenant: string, state: SharedState) {
@@ -169,7 +169,7 @@ class TenantReservations {
     } while (this.#queue.length > 0);
     this.#isWorking = false;
     const { clock, signal, end } = this.#state;
-    const isOwing = this.#former.lines.length > 0;
+    const isOwing = this.#owed.lines.length > 0;
     if (signal.aborted || (this.#advance === undefined && !isOwing)) return end(this.#tenant);
     this.#timer = clock.after(isOwing ? RETRY : ADVANCE_LIFETIME, () => void this.#work());
   }
@@ -178,19 +178,19 @@ class TenantReservations {
     const { clock, written, reserves } = this.#state;
     const begun = clock.monotonic();
     let known = written.get(this.#tenant);
-    const isBusy = known !== undefined || this.#advance?.of.admitted.length;
+    const isBusy = known !== undefined || this.#advance?.of.admitted.size;
     written.delete(this.#tenant);
     this.#endAdvance();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const isRead = known === undefined;
       known ??= await this.#read();
       if (known === undefined) {
-        this.#former = NOTHING_OWED;
+        this.#owed = NOTHING_OWED;
         return answer(alike(batch, 'absent'), undefined);
       }
       const settled = { ...known, ledger: this.#withAdmitted(known) };
       const { outcomes, ledger, admitted } = judgeAll(settled, batch);
-      const sample = admitted ?? this.#former.admitted.at(-1);
+      const sample = admitted ?? this.#owed.admitted.at(-1);
       const advance =
         isBusy && sample !== undefined ? this.#inAdvance(known, ledger, sample, begun) : undefined;
       const next = advance?.ledger ?? ledger;
@@ -200,7 +200,7 @@ class TenantReservations {
       const areAdmitted = outcomes.every(({ verdict }) => verdict.kind === 'admitted');
       const isCurrent = isRead || isWritten || (areAdmitted && begun - known.at < FRESH);
       if (present !== undefined && isCurrent) {
-        this.#former = NOTHING_OWED;
+        this.#owed = NOTHING_OWED;
         if (reserves) written.set(this.#tenant, present, clock.now() + SNAPSHOT_LIFETIME);
         if (advance !== undefined && isWritten) this.#advance = { of: advance.of, quota: present.quota };
         return answer(outcomes, present.quota);
@@ -214,14 +214,14 @@ class TenantReservations {
   #endAdvance(): void {
     if (this.#advance === undefined) return;
     const { claim, admitted } = this.#advance.of;
-    const { lines, admitted: before } = this.#former;
-    this.#former = { lines: [...lines, claim.id], admitted: [...before, ...admitted] };
+    const { lines, admitted: before } = this.#owed;
+    this.#owed = { lines: [...lines, claim.id], admitted: [...before, ...admitted.values()] };
     this.#advance = undefined;
   }
 
   /** @returns the ledger itself if nothing was admitted in advance */
   #withAdmitted({ quota, ledger }: Snapshot): Ledger {
-    const { lines, admitted } = this.#former;
+    const { lines, admitted } = this.#owed;
     const others = lines.reduce(without, ledger);
     return admitted.reduce((present, claim) => reserve(present, claim, markOn(quota)).ledger, others);
   }
@@ -233,7 +233,8 @@ class TenantReservations {
     const line = { id: random.uuid(), resource: object.resource, usage };
     const claim = claimInAdvance(line.id, line.resource, usage);
     const reserved = reserve(ledger, claim, markOn(quota)).ledger;
-    return { of: new Advance({ ...line, begun }, reserved), ledger: reserved };
+    const most = Number(inAdvance.objects);
+    return { of: new Advance({ ...line, most, begun }, reserved), ledger: reserved };
   }
 
   async #read(): Promise<Snapshot | undefined> {

@@ -113,11 +113,11 @@ t.test(
   },
 );
 
-t.test('attempts to resume a watch are at most a second apart, however long the outage', async (t) => {
+t.test('attempts to resume a watch are at most a second apart, however long an outage lasts', async (t) => {
   const api = await started(t);
   const first = await api.watch(1);
   await sendBookmark(api, first, 30);
-  api.refuseWatches(...Array.from({ length: 8 }, () => 503));
+  api.refuseWatches(...Array.from({ length: 8 }, () => DOWN));
   first.breakOff();
   for (let attempt = 1; attempt <= 9; attempt += 1) await api.elapse(1_000);
   t.equal((await api.watch(2)).query.get('resourceVersion'), '30');

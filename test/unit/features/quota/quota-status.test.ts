@@ -86,7 +86,7 @@ t.test(
     const { namespaces, place, clock, ages, listed, outdated, next } = setUp();
     namespaces.put(place('web', 'acme'));
     const advance = createReservation({
-      ...{ id: 'advance', mark: '1', revision: 0, object: { resource: 'pods', namespace: '', name: '*' } },
+      ...{ id: 'advance', mark: '1', revision: 0, object: { resource: 'pods', namespace: '', name: '/' } },
       ...{ usage: POD, seen: new Map() },
     }).line;
     const reserved = { used: { pods: '0' }, ledger: advance, conditions };

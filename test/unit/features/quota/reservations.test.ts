@@ -2,6 +2,7 @@ import t from 'tap';
 import { readReservation } from '../../../../src/features/quota/reservation.ts';
 import { createReservations, type Judged } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
+import type { Usage } from '../../../../src/features/quota/usage.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
 import { fieldAt } from '../../../../src/lib/json-object.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
@@ -27,14 +28,14 @@ function setUp(status: object = { used: { pods: '0' } }, pods = '3') {
   });
   const ask = (
     uid: string,
-    { missing = [], signal = new AbortController().signal, revision = 0 }: AskOptions = {},
+    { missing = [], signal = new AbortController().signal, revision = 0, after = ONE_POD }: AskOptions = {},
   ): Promise<Judged> =>
     reservations.admit('acme', {
       id: uid,
       object: { resource: 'pods', namespace: 'web', name: uid },
       revision,
       before: new Map(),
-      after: new Map([['pods', ONE]]),
+      after,
       isDryRun: false,
       missing: () => missing,
       signal,
@@ -48,7 +49,10 @@ function setUp(status: object = { used: { pods: '0' } }, pods = '3') {
   return { objects, calls, clock, ask, close, open, quota, stored };
 }
 
+const ONE_POD: Usage = new Map([['pods', ONE]]);
+
 interface AskOptions {
+  readonly after?: Usage;
   readonly revision?: number;
   readonly missing?: readonly string[];
   readonly signal?: AbortSignal;
@@ -270,3 +274,19 @@ t.test('what was admitted in advance stays reserved if other replicas write firs
   t.same(objectsAmong(open()), ['c'], 'the other lines were removed by the other client');
   close();
 });
+
+t.test(
+  'objects that use less than was expected are as few in advance, and others need no line',
+  async (t) => {
+    const { ask, calls, open, close } = setUp({ used: { pods: '0' } }, '10000');
+    for (const uid of ['a', 'b']) await ask(uid);
+    calls.length = 0;
+    for (let at = 0; at < 100; at += 1) await ask(`nothing-${at}`, { after: new Map([['pods', 0n]]) });
+    for (let at = 0; at < 64; at += 1) await ask(`small-${at}`, { after: new Map([['pods', 1n]]) });
+    t.same(calls, []);
+    await ask('one more', { after: new Map([['pods', 1n]]) });
+    t.same(calls, ['updateStatus']);
+    t.equal(open().length, 2 + 64 + 1 + 1);
+    close();
+  },
+);
