@@ -111,7 +111,7 @@ export function isRefusal(error: unknown): error is StatusError {
 
 export function refusalOf({ message, cause, code }: StatusError): string {
   const why = code === 'CredentialInvalid' && typeof cause === 'string' ? cause : message;
-  return `it could not be given: ${why}`;
+  return `it could not be granted: ${why}`;
 }
 
 /** The message says nothing of the invitation, nor of whom it is for. */
