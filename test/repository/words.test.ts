@@ -36,7 +36,8 @@ const DOCUMENT_WORDS: Readonly<Record<string, string>> = {
 };
 const REJECTED = patternOf(WORDS);
 const REJECTED_IN_DOCUMENTS = patternOf({ ...WORDS, ...DOCUMENT_WORDS });
-const DOCUMENTS = /^(?:README|SECURITY)\.md$|^docs\/(?:providers\/)?[^/]+\.md$|^docs\/reference\/(?:api|configuration|errors)\.md$/;
+const DOCUMENTS =
+  /^(?:README|SECURITY)\.md$|^docs\/(?:providers\/)?[^/]+\.md$|^docs\/reference\/(?:api|configuration|errors)\.md$/;
 
 function patternOf(words: Readonly<Record<string, string>>): RegExp {
   return new RegExp(`(?<![\\w-])(?:${Object.keys(words).join('|')})(?![\\w-])`, 'gi');
