@@ -18,10 +18,10 @@ import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
-Creates what is missing in the cluster for Keystone's projects, domains and roles,
-puts right what has drifted, and removes bindings that nothing asks for any
-more. Namespaces, tenants and roles are never deleted; what Stonegate did not
-create is never touched.
+Creates what is missing in the cluster for Keystone's projects, domains and
+roles, puts right what has drifted, and removes bindings that nothing asks for
+any more. Namespaces, tenants and roles are never deleted; what Stonegate did
+not create is never touched.
 
   --config FILE   the configuration: its bindings, with bindings.credential
   --dry-run       only print what would be done, as a table

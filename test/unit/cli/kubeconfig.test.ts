@@ -278,7 +278,7 @@ t.test('settings that the machine of the user may supply are not required', asyn
   const folder = t.testdir();
   t.match(await run(folder, [...SERVER, '--', '--keystone']), {
     code: 0,
-    stderr: /no namespace is set: which Keystone\?.*Give it with --namespace NAME/,
+    stderr: /no namespace is set: which Keystone\?.*Set it with --namespace NAME/,
   });
   const { contexts } = parse(readFileSync(join(folder, '.kube', 'config'), 'utf8'));
   t.notOk('namespace' in contexts[0].context, 'the namespace is not guessed');
