@@ -73,7 +73,7 @@ export function conformancePage({ cases, tested, doesNotApply, otherwise }: Conf
   });
   return `# Conformance
 
-What the tests, advisories and users of other proxies have taught, case by case. A case counts as tested where a test
+What the tests, advisories and users of other proxies have taught, case by case. A case is tested where a test
 has its id in its name: \`${tested.size}\` are, \`${doesNotApply.size}\` do not apply.
 Where Stonegate does something else than was expected of others, the last column says so and why; "peer" is the project
 the case comes from.

@@ -18,7 +18,7 @@ const OPERATOR_COMMANDS: Readonly<Record<OperatorCommand, ListedCommand>> = {
     load: async () => (await import('./app/commands/check.ts')).check,
   },
   manifests: {
-    does: 'print what the API server must be given',
+    does: 'print what must be applied at the API server',
     load: async () => (await import('./cli/manifests.ts')).manifests,
   },
   cache: {
@@ -30,7 +30,7 @@ const OPERATOR_COMMANDS: Readonly<Record<OperatorCommand, ListedCommand>> = {
     load: async () => (await import('./app/commands/publish.ts')).publish,
   },
   sync: {
-    does: "make namespaces and rolebindings of Keystone's projects and roles",
+    does: "create namespaces and rolebindings for Keystone's projects and roles",
     load: async () => (await import('./app/commands/sync.ts')).sync,
   },
   usage: {

@@ -155,7 +155,7 @@ export function createEpochs({ store, keys, keyPrefix, longestLife, clock }: Epo
       const stored = await Promise.all(records.map(({ id, record }) => store.set(nameOf(id), record, life)));
       const published = await store.publish(records.map(({ id, record }) => `${id} ${record}`).join('\n'));
       if (!answered || stored.includes(false) || !published)
-        throw new Error(`Redis did not take the drop: ${store.problem() ?? 'it gave no answer'}`);
+        throw new Error(`Redis did not take the drop: ${store.problem() ?? 'it did not answer'}`);
     },
     async wasDropped(tag) {
       const names = namesOf(tag);

@@ -91,7 +91,8 @@ export function createSharedCache(options: SharedCacheOptions): SharedCache {
 
   /** An attacker who can write to Redis must not be able to fill the log. */
   function warnOfRefusal(cache: string): void {
-    if (warnings.take(cache)) logger.warn({ cache }, 'an entry in Redis does not open and counts as absent');
+    if (warnings.take(cache))
+      logger.warn({ cache }, 'an entry in Redis does not open and is treated as absent');
   }
 
   return {

@@ -20,14 +20,14 @@ const USAGE = `Usage: stonegate invite --role ROLE [-n NAMESPACE] [--email ADDRE
        stonegate invite show|accept LINK
 
 Prints a link with which one user of your tenant gets a role in a namespace,
-or joins a team, within seven days. It counts with the rights that you have
-when it is accepted. Every user who has the link can accept, unless an
-address is given. show says who invites to what; accept accepts.
+or joins a team, within seven days. It can grant only what you may grant
+when it is accepted. Every user who has the link can accept, unless you name
+an address. show says who invites to what; accept accepts.
   stonegate invite -n web --role edit --email bob@example.com
   stonegate invite accept https://portal.example.com/invitation/sgi_...
 
-  -n, --namespace NAME       where the role is given, instead of in the context's,
-                             or "default"
+  -n, --namespace NAME       where the role is granted, instead of in the
+                             context's, or "default"
   --role ROLE                read, control, edit or manage
   --team TEAM                a team that you manage
   --email ADDRESS            only for who signs in with this verified address

@@ -74,7 +74,7 @@ written, but with --token-scope. Everything else in the file stays as it is.
 
 LOGIN-OPTIONS begin with --keystone or --oidc: see stonegate login --help.
 Without them the server is asked how to log in.
-Exit codes: 0 done, 1 not done, 2 wrong usage.
+Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
 
 const OPTIONS = {
@@ -185,7 +185,7 @@ async function connect(
   const fingerprint = readFingerprint(given);
   const stated = loginWords.length === 0 ? undefined : readLoginArguments(loginWords, parts);
   if (file !== undefined && fingerprint !== undefined)
-    throw new UsageError('--ca-file and --ca-fingerprint say the same: give one of them');
+    throw new UsageError('--ca-file and --ca-fingerprint say the same: use one of them');
   if (stated !== undefined && provider !== undefined)
     throw new UsageError(
       '--provider is for a login that the server names: leave it out, or what is behind "--"',
@@ -241,8 +241,7 @@ async function planAccesses(
   const options: ProjectsOptions = {
     ...run,
     namespaceUnknown(reason) {
-      if (asksNamespace)
-        note(`no namespace is set: ${reason.message}. Give it with --namespace NAME`, reason);
+      if (asksNamespace) note(`no namespace is set: ${reason.message}. Set it with --namespace NAME`, reason);
     },
   };
   if (projects === undefined) return [{ name, args, namespace: await namespaceOfLogin(options) }];

@@ -61,7 +61,7 @@ stonegate manifests crds [--config FILE | --mode MODE] prints the custom
 resources of quotas, access tokens, teams and invitations and, in arktos mode
 (the default), of cross-tenant policies and administrations.
 stonegate manifests roles, with the same options, prints the ClusterRoles that
-members are given, for where "stonegate sync" does not make them.
+members can have, for where "stonegate sync" does not create them.
 stonegate manifests admission prints what the admission webhook needs: see its
 own --help.
 
@@ -170,7 +170,7 @@ function definitionsText(mode: Needs['mode']): string {
 function rolesText(mode: Needs['mode']): string {
   const where = mode === 'arktos' ? ', for each tenant: apply as an administrator of it' : '';
   const roles = ownClusterRoles(mode).map(manifest);
-  return `# Roles of Stonegate, as "stonegate sync" makes them${where}.\n${manifestText(roles)}`;
+  return `# Roles of Stonegate, as "stonegate sync" creates them${where}.\n${manifestText(roles)}`;
 }
 
 function needsOfMode(mode: Needs['mode']): Needs {
@@ -274,13 +274,13 @@ async function subjectOfCredential(
     content = await readFile(certFile);
   } catch (error) {
     note(
-      `${field}: found ${reasonOf(error)}: ${certFile}; the binding is for the user "${name}": issue the certificate with this common name, or give --user NAME`,
+      `${field}: found ${reasonOf(error)}: ${certFile}; the binding is for the user "${name}": issue the certificate with this common name, or use --user NAME`,
     );
     return { kind: 'User', name };
   }
   const user = commonNameOf(content);
   if (user !== undefined) return { kind: 'User', name: user };
-  throw new Error(`${field}: ${certFile} holds no client certificate with one common name: give --user NAME`);
+  throw new Error(`${field}: ${certFile} holds no client certificate with one common name: use --user NAME`);
 }
 
 /** The user of the first certificate, as the API server reads it. */

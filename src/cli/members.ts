@@ -18,10 +18,10 @@ const USAGE = `Usage: stonegate members [-n NAMESPACE]
        stonegate members set NAME ROLE [--type TYPE] [--force] [-n NAMESPACE]
        stonegate members remove NAME [--type TYPE] [--force] [-n NAMESPACE]
 
-Lists who has a role in a namespace and where it comes from; gives a role
-beside others, gives one in place of others, and takes them away. You can give
-what you have yourself: read, control, edit, manage, each with all before it;
-or the name of another ClusterRole, if the API server has no tenants.
+Lists who has a role in a namespace and where it comes from; adds a role
+to others, replaces others by one, and removes them. You can grant what you
+have yourself: read, control, edit, manage, each with all before it; or the
+name of another ClusterRole, if the API server has no tenants.
   stonegate members add alice edit -n web
   stonegate members set alice read -n web
   stonegate members remove web:builder --type serviceaccount -n web

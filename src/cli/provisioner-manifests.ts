@@ -80,13 +80,13 @@ function contains(all: readonly string[] = [], some: readonly string[] | undefin
 export function provisionerManifests(needs: ProvisionerNeeds, subject: Subject): string {
   const { mode, createRoles, grantable, suffix = '' } = needs;
   const held = createRoles
-    ? `# It holds what it gives: the rules of stonegate:manage and the like. Where an administrator keeps these roles
+    ? `# It holds what it grants: the rules of stonegate:manage and the like. Where an administrator keeps these roles
 # (bindings.createRoles: false) it may only bind them.`
-    : `# It may bind the roles that the configuration names, and make none${grantable === undefined ? '' : ' but those of policies, whose rules it holds'}.`;
+    : `# It may bind the roles that the configuration names, and create none${grantable === undefined ? '' : ' but those of policies, whose rules it holds'}.`;
   const rules = provisionerRules(needs).map((each) => ({ rule: each }));
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
 ${subjectNotes(subject, mode, 'bindings')}
 ${held}
-# Whoever holds this credential can give itself these rights in every namespace: keep it as you keep an administrator's.
+# The holder of this credential can grant itself these rights in every namespace: keep it as you keep an administrator's.
 ${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-provisioner${suffix}`, rules, subject)])}`;
 }

@@ -26,7 +26,7 @@ import {
 /** Stands for a resource `userextras/KEY` for each extra key, because RBAC has no `userextras/*`. */
 const EXTRA_KEYS = 'userextras/…';
 
-const FORWARD = 'Forward requests as the user who sent them, or as the user whom that user may impersonate.';
+const FORWARD = 'Forward requests as the user who sent them, or as a user that the sender may impersonate.';
 /** Constrained impersonation is a right on each request as well. Kubernetes removed the verb `proxy`. */
 const WHILE_IMPERSONATING = (...verbs: readonly string[]) =>
   verbs.map((verb) => `impersonate-on:user-info:${verb}`);

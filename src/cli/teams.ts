@@ -14,7 +14,7 @@ const USAGE = `Usage: stonegate teams [-o table|json|yaml]
        stonegate teams delete NAME
 
 Lists the teams that you are in or manage; all of your tenant, if you may.
-A team is a group of users of the tenant, to which roles can be given: the
+A team is a group of users of the tenant, to which roles can be granted: the
 group is in the list. You are the first manager of a team that you create, and
 its managers may change it.
   stonegate teams create web alice bob

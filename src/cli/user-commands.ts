@@ -46,11 +46,11 @@ export const USER_COMMANDS = {
     load: async () => (await import('./invite.ts')).invite,
   },
   token: {
-    does: 'make and end access tokens, which may do less than you',
+    does: 'create and end access tokens, which may do less than you',
     load: async () => (await import('./token.ts')).token,
   },
   teams: {
-    does: 'list, make and change the teams of your tenant',
+    does: 'list, create and change the teams of your tenant',
     load: async () => (await import('./teams.ts')).teams,
   },
   explain: {

@@ -89,7 +89,7 @@ export function withAuthenticationFile(
 function tenantWithoutFile(url: string): Finding {
   return {
     path: ['authentication', 'tenants', url],
-    message: 'expected only beside configurationFile; an entry of authentication.jwt has a tenant of its own',
+    message: 'expected only with configurationFile; an entry of authentication.jwt has a tenant of its own',
   };
 }
 
@@ -109,7 +109,7 @@ function withoutCounterpart(
       })),
     ...unknown.map((url) => ({
       path: ['authentication', 'tenants', url],
-      message: 'expected the URL of an issuer of configurationFile, exactly as it stands there',
+      message: 'expected the URL of an issuer of configurationFile, exactly as it is written there',
     })),
   ];
 }

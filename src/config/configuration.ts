@@ -227,7 +227,7 @@ const sections = z.strictObject({
     .describe('What each tenant may use of the cluster. Decided in the admission webhook. Off without it.'),
   tokens: tokensSchema
     .exactOptional()
-    .describe('Access tokens that users make for themselves, with less than their rights. Off without it.'),
+    .describe('Access tokens that users create for themselves, with less than their rights. Off without it.'),
   members: membersSchema
     .exactOptional()
     .describe('What users see and change of who may do what in their namespaces. Off without it.'),

@@ -21,7 +21,7 @@ const CHECKS: Readonly<Partial<Record<ContentKind, Check>>> = {
   'sealing-key': (content) =>
     Buffer.from(secretText(content), 'base64').length === 32 && /^[\w+/-]+=*$/.test(secretText(content))
       ? undefined
-      : 'expected 32 bytes in base64, as `openssl rand -base64 32` makes them',
+      : 'expected 32 bytes in base64, as `openssl rand -base64 32` prints them',
   'redis-url': checkRedisURL,
 };
 

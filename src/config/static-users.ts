@@ -176,7 +176,7 @@ const [SYSTEM, KEYSTONE, STONEGATE] = RESERVED_PREFIXES;
 const LINE_PROBLEMS = {
   tooShort: 'expected at least secret, user name and uid',
   unprintable:
-    'expected names without control characters and without blanks at their ends, and a user name (a secret with a comma in it needs quotation marks)',
+    'expected names without control characters and without spaces at their ends, and a user name (a secret with a comma in it needs quotation marks)',
   reserved: `expected names that do not begin with ${SYSTEM}, ${KEYSTONE} or ${STONEGATE}, which are reserved`,
   noTenant:
     'expected a tenant in the last column, with an empty column before it (secret,user,uid,"groups",,tenant)',

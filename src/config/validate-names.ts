@@ -122,7 +122,7 @@ function overlapRules(prefixes: readonly Prefix[]): Rule[] {
     const other = given
       .slice(0, index)
       .find((earlier) => earlier.value.startsWith(value) || value.startsWith(earlier.value));
-    const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} beside ${JSON.stringify(other?.value)}`;
+    const message = `expected a prefix that neither begins another's nor the other way round, found ${JSON.stringify(value)} and ${JSON.stringify(other?.value)}`;
     return [path, other !== undefined, `${message}: two users could get the same name`];
   });
 }
@@ -162,7 +162,7 @@ export function tenantRules({ tenancy, authentication }: StonegateConfiguration)
         [
           path,
           !isAll && !explicit && ofMap.includes(tenant),
-          `expected another tenant: "${tenant}" is given only by an entry of map`,
+          `expected another tenant: "${tenant}" is assigned only by an entry of map`,
         ],
       ];
     }),

@@ -71,7 +71,7 @@ function authenticationRules({ authentication, tenancy, server }: StonegateConfi
 /** The issuers of `jwt`, or of the AuthenticationConfiguration with their tenants. */
 function issuerRules({ authentication }: StonegateConfiguration): Rule[] {
   const { jwt, serviceAccountIssuers } = authentication;
-  const useless = 'expected only where an expression makes these names: a claim has a prefix of its own';
+  const useless = 'expected only where an expression produces these names: a claim has a prefix of its own';
   return jwt.flatMap(
     ({ issuer, claimMappings: { username, groups }, usernamePrefix, groupsPrefix }, index): Rule[] => {
       const { url, certificateAuthority } = issuer;
@@ -121,12 +121,12 @@ function credentialRules(configuration: StonegateConfiguration): Rule[] {
     administrations: authorization.administrations.length > 0,
   }).flatMap(([name, isUsed]) => (isUsed ? [`authorization.${name}`] : []));
   const writers = [
-    [`bindings.provision: ${provision}`, provision !== 'none', 'give rights'],
+    [`bindings.provision: ${provision}`, provision !== 'none', 'grant rights'],
     [policies[0], !isShared && policies.length > 0, 'write the roles of guests'],
-    ['publishing', publishing !== undefined, 'give rights'],
+    ['publishing', publishing !== undefined, 'grant rights'],
     ['quota', quota !== undefined, 'write quotas'],
     ['members', members !== undefined, 'write teams and invitations'],
-    ['tokens', tokens !== undefined, 'make credentials'],
+    ['tokens', tokens !== undefined, 'create credentials'],
   ] as const;
   return [
     [
@@ -145,7 +145,7 @@ function credentialRules(configuration: StonegateConfiguration): Rule[] {
       ([what, writes, does]): Rule => [
         'bindings.credential',
         writes && credential === undefined,
-        `is required with ${what}: what impersonates must not also ${does}`,
+        `is required with ${what}: a credential that impersonates must not also ${does}`,
       ],
     ),
   ];
@@ -226,7 +226,7 @@ export function configurationWarnings({
     [
       'authentication.keystone.roleAssignments',
       tokens !== undefined && keystone !== undefined && keystone.roleAssignments === undefined,
-      'is missing, so users of Keystone can make no access token: their roles have to be looked up',
+      'is missing, so users of Keystone can create no access token: their roles have to be looked up',
     ],
     [
       'quota',

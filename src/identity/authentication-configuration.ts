@@ -166,7 +166,7 @@ const tokenReview = z.strictObject({
   tenant: tenant
     .refine(
       (name) => name !== 'all',
-      sentence('expected another tenant: "all" stands for every tenant and is none'),
+      sentence('expected another tenant: "all" means every tenant and is none'),
     )
     .exactOptional()
     .describe(
@@ -214,7 +214,7 @@ export const authenticationSchema = z
       .record(text, issuerTenantSchema)
       .default({})
       .describe(
-        'For `configurationFile`: issuer URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` if expressions make the names.',
+        'For `configurationFile`: issuer URL → `{ value }`, `{ claim, map }` or `{ claim, allow }`, with `usernamePrefix` and `groupsPrefix` if expressions produce the names.',
       ),
     serviceAccountIssuers: z
       .array(text)

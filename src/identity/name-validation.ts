@@ -15,7 +15,7 @@ export function requirePrintableText(value: string, what: string): string {
   if (isPrintable(value)) return value;
   throw refusedName(
     'IdentityUnusable',
-    `${what} cannot be used: it is empty, or has control characters or blanks at an end`,
+    `${what} cannot be used: it is empty, or has control characters or spaces at an end`,
     value,
   );
 }

@@ -101,7 +101,7 @@ function holderOf({ commonNames, organizations, organizationalUnits }: VerifiedC
 function tenantOf(organizations: readonly string[]): string {
   const [only = ''] = organizations;
   if (organizations.length > 1)
-    throw unauthorized('the client certificate has an organization beside the one that is its tenant');
+    throw unauthorized('the client certificate has an organization besides the one that is its tenant');
   return only.slice(TENANT.length);
 }
 

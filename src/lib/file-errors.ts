@@ -41,7 +41,7 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   EACCES: 'may not be written by this process',
   EPERM: 'may not be written by this process',
   EISDIR: 'is a folder',
-  ENOENT: 'is in a folder that cannot be made',
+  ENOENT: 'is in a folder that cannot be created',
   ENOTDIR: 'is below something that is no folder',
   EEXIST: 'is below something that is no folder',
   EROFS: 'is on a file system that can only be read',

@@ -35,12 +35,12 @@ export const text = z
   .string()
   .min(1, { error: 'text that is not empty' })
   .refine((value) => value === value.trim() && !/\p{Cc}/u.test(value), {
-    error: 'text without control characters and without blanks at its ends',
+    error: 'text without control characters and without spaces at its ends',
   });
 
 /** May be empty. */
 export const prefix = z.string().refine((value) => !/[\p{Cc}\s]/u.test(value), {
-  error: 'a prefix without blanks and control characters',
+  error: 'a prefix without spaces and control characters',
 });
 
 /** `-` means none, as in kube-apiserver's flags. */
@@ -50,7 +50,7 @@ export const prefixOrNone = prefix.transform((given) => (given === '-' ? '' : gi
 export const requestPath = z.string().regex(/^\/[^?#\s]*$/, { error: 'a path such as /healthz' });
 
 const LABEL =
-  'a DNS-1123 label (lower-case letters, digits and "-", which stands neither first nor last; at most 63 characters)';
+  'a DNS-1123 label (lower-case letters, digits and "-", which is neither first nor last; at most 63 characters)';
 
 /**
  * A name that is used in URLs without escaping.

@@ -94,8 +94,8 @@ function missWords(
   const who = bindingWords(binding, filter);
   if (missed === 'empty')
     return filter.mayGet(binding)
-      ? `${who} gives ClusterRole ${role.name}, whose aggregation is not filled in`
-      : `${who} gives a role whose aggregation is not filled in`;
+      ? `${who} grants ClusterRole ${role.name}, whose aggregation is not filled in`
+      : `${who} grants a role whose aggregation is not filled in`;
   const asked = subresource === '' ? resource : `${resource}/${subresource}`;
   // If the user may not read the binding, the message contains only the user's own rights.
   switch (missed) {

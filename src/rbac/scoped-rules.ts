@@ -24,7 +24,7 @@ export function outsideScopeText({ id, described }: TokenScope): string {
 
 /** Why the rules are incomplete if `isTooWide` is set: for users, without a full stop. */
 export const TOO_WIDE =
-  "the access token does not allow all that * stands for: of that only Kubernetes' own kinds are listed";
+  "the access token does not allow all that * matches: of that only Kubernetes' own kinds are listed";
 
 /**
  * What the rules of one document may still cost: about the characters that are compared and written, each of

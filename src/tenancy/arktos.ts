@@ -67,10 +67,7 @@ export function createArktosMode({
     tenantOf(identity) {
       const tenant = resolve(identity.tenantOrigin);
       if (tenant === EVERY_TENANT)
-        throw new StatusError(
-          'TenantUnknown',
-          `the name "${EVERY_TENANT}" stands for every tenant and is none`,
-        );
+        throw new StatusError('TenantUnknown', `the name "${EVERY_TENANT}" means every tenant and is none`);
       return tenant;
     },
     userOf(identity, tenant) {

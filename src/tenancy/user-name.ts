@@ -42,7 +42,7 @@ export function nameInDomain({ userName, delegation }: KeystoneSubject): string 
  */
 export function assertUsable(text: string, what: string): void {
   if (text === '') throw unusable(what, 'is empty');
-  if (/^\s|\s$/u.test(text)) throw unusable(what, 'begins or ends with a blank');
+  if (/^\s|\s$/u.test(text)) throw unusable(what, 'begins or ends with a space');
   assertSendable(text, what);
 }
 

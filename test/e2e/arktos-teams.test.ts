@@ -45,7 +45,7 @@ t.test('the system tenant has no members: their roles would count in every tenan
     const headers = { 'content-type': 'application/json' };
     const answer = await stonegate.ask(alice, path, { method: 'POST', headers, body });
     t.equal(answer.status, 403, answer.body);
-    t.match(answer.body, /counts in the namespace of that name of every tenant/, kind);
+    t.match(answer.body, /applies in the namespace of that name of every tenant/, kind);
   }
 });
 

@@ -208,7 +208,7 @@ t.test('arktos: check names the tenants without the roles that members are given
   seedManifests(seed, roles, {}, { tenant: 'globex' });
   t.match(
     await warningsOf(t, testbed.configFile),
-    /^warning: members: there is no ClusterRole stonegate:edit in acme, so it cannot be given: apply .* manifests roles .* as an administrator of the tenant$/m,
+    /^warning: members: there is no ClusterRole stonegate:edit in acme, so it cannot be granted: apply .* manifests roles .* as an administrator of the tenant$/m,
   );
   seedManifests(seed, roles, {}, { tenant: 'acme' });
   t.notMatch(await warningsOf(t, testbed.configFile), /ClusterRole/);

@@ -164,7 +164,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     t.equal((await bindings()).length, before);
     await eventually(async () => (await stateOf(lost))?.state === 'refused');
     t.match(await stateOf(lost), {
-      reason: /^it could not be given: .*cannot create resource "rolebindings"/,
+      reason: /^it could not be granted: .*cannot create resource "rolebindings"/,
     });
     await manages('owner', 'acme:alice');
     t.match(await accept(frank, lost), { status: 404 }, 'it has ended for good');

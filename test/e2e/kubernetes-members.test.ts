@@ -136,7 +136,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
 
   await t.test('the highest of several roles counts, and warnings name what remains', async (t) => {
     const added = await ask(alice, 'POST', MEMBERS, member('edith', 'read'));
-    t.match(added.headers.warning, /another way in: RoleBinding member:user-acme-edith-\w+:edit gives edit/);
+    t.match(added.headers.warning, /another way in: RoleBinding member:user-acme-edith-\w+:edit grants edit/);
     t.equal(added.json.spec.role, 'edit');
     await bind(kubernetes, { name: 'admins', role: 'stonegate:manage', subjects: ['user:acme:edith'] });
     await hasRole('acme:edith', 'manage');

@@ -178,7 +178,7 @@ t.test('arktos: in a tenant that Stonegate did not create, roles on the domain a
   const domain = directory.domain('acme');
   const boss = directory.user('acme', 'boss');
   directory.assign(boss, 'admin', { domain });
-  t.match(await sync(), { stderr: /refused: domain acme .*was not made by Stonegate/ });
+  t.match(await sync(), { stderr: /refused: domain acme .*was not created by Stonegate/ });
   t.equal(await statusOf(keystone.issue(boss, { domain }), '/api/v1/namespaces'), 403);
 });
 
@@ -188,7 +188,7 @@ t.test(
     const { sync, check, apiServer } = await setUp(t, { mode: 'arktos' });
     apiServer.seed.roleBinding('ops', 'view', ['group:keystone:system:role:admin']);
     const stderr =
-      /^warning: .*the RoleBinding default\/ops of the tenant system counts in .* every tenant$/m;
+      /^warning: .*the RoleBinding default\/ops of the tenant system applies in .* every tenant$/m;
     t.match(await sync('--dry-run'), { code: 0, stderr });
     t.match(await check(), { code: 0, stderr });
   },

@@ -47,7 +47,7 @@ export const cacheDrop = createCommand(COMMAND, async ({ values, words, io }) =>
     await drop(cache, target);
   });
   const what = 'user' in target ? `the user ${target.user}` : `the tenant ${target.tenant}`;
-  io.stdout(`Whatever was cached of ${what} until now counts no more, in any replica.\n`);
+  io.stdout(`Whatever was cached of ${what} until now is no longer used, in any replica.\n`);
 });
 
 function targetOf(user: string | undefined, tenant: string | undefined): DropTarget {

@@ -108,7 +108,7 @@ async function askKeystone(
     return useless(
       CREDENTIAL,
       'Keystone token',
-      `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: give its user the role service`,
+      `its roles are ${own.roles.map(({ name }) => name).join(', ')}, with which Keystone does not let it validate tokens: grant its user the role service`,
     );
   const withoutLists =
     needs.lists && directory

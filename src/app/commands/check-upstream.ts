@@ -154,7 +154,7 @@ const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], [
 /** The custom resources that sections need, and what happens without them. */
 const NEEDED_RESOURCES = [
   ['quota', TENANT_QUOTAS, 'tenants create nothing that the admission webhook asks a quota about'],
-  ['tokens', STORED_TOKENS, 'no user can make or use an access token'],
+  ['tokens', STORED_TOKENS, 'no user can create or use an access token'],
   ['members', TEAMS, 'there are no teams'],
   ['members', STORED_INVITATIONS, 'no user can invite'],
 ] as const;
@@ -260,7 +260,7 @@ async function missingRoles({ mode, systemTenant }: StonegateConfiguration['tena
     return [
       warning(
         'members',
-        `there is no ClusterRole ${role}${place}, so it cannot be given: apply the output of \`stonegate manifests roles --config FILE\`${who}`,
+        `there is no ClusterRole ${role}${place}, so it cannot be granted: apply the output of \`stonegate manifests roles --config FILE\`${who}`,
       ),
     ];
   });

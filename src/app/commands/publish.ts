@@ -39,7 +39,9 @@ export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async (
   return withComponents(loaded, async (build) => {
     const upstream = createProvisioningUpstream(build);
     if (upstream === undefined)
-      throw new Error('bindings.credential is required: what impersonates must not also give rights');
+      throw new Error(
+        'bindings.credential is required: a credential that impersonates must not also grant rights',
+      );
     return runReconciler({ ...createCommandPublishing(loaded, upstream, remove), dryRun }, io);
   });
 });

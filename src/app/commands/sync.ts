@@ -18,10 +18,10 @@ import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate sync --config FILE [--dry-run] [--force]
 
-Makes what is missing in the cluster for Keystone's projects, domains and roles,
-puts right what has drifted, and removes bindings that nothing asks for any
-more. Namespaces, tenants and roles are never deleted; what Stonegate did not
-make is never touched.
+Creates what is missing in the cluster for Keystone's projects, domains and
+roles, puts right what has drifted, and removes bindings that nothing asks for
+any more. Namespaces, tenants and roles are never deleted; what Stonegate did
+not create is never touched.
 
   --config FILE   the configuration: its bindings, with bindings.credential
   --dry-run       only print what would be done, as a table
@@ -51,11 +51,11 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
     const directory = keystone?.client.directory;
     if (keystone === undefined || directory === undefined)
       throw new Error(
-        'authentication.keystone.serviceCredential is required: no other credential may list projects. Give one whose user has the role reader on the system',
+        'authentication.keystone.serviceCredential is required: no other credential may list projects. Use one whose user has the role reader on the system',
       );
     if (upstream === undefined)
       throw new Error(
-        'bindings.credential is required: what impersonates must not also give rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
+        'bindings.credential is required: a credential that impersonates must not also grant rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
       );
     const mode = createTenancyMode(loaded.configuration);
     const limits = quota?.keystoneLimits;

@@ -55,7 +55,7 @@ function tokenOf(stdout: string, { command, apiVersion }: ExecPlugin): ExecToken
   if (!isJSONObject(answer) || answer.kind !== 'ExecCredential' || answer.apiVersion !== apiVersion)
     throw new Error(`${command} printed no ExecCredential of ${apiVersion}`);
   const { token, expirationTimestamp } = isJSONObject(answer.status) ? answer.status : {};
-  if (typeof token !== 'string' || token === '') throw new Error(`${command} gave no token`);
+  if (typeof token !== 'string' || token === '') throw new Error(`${command} returned no token`);
   const end = Date.parse(String(expirationTimestamp));
   return { token, expiresAt: Number.isNaN(end) ? undefined : end };
 }

@@ -41,7 +41,7 @@ export async function namespaceOfLogin(options: ProjectsOptions): Promise<string
     const scope = await scopeOf(await obtainToken(options), options);
     if (scope?.kind === 'unscoped')
       options.namespaceUnknown(
-        new Error('the login is for no project; --projects all makes a context for each'),
+        new Error('the login is for no project; --projects all creates a context for each'),
       );
     return scope?.namespace;
   } catch (error) {
@@ -78,7 +78,7 @@ interface Login {
   readonly token: string;
 }
 
-const INSTALL_HINT = 'kubectl runs it to log in: put it on the PATH, or give --command FILE';
+const INSTALL_HINT = 'kubectl runs it to log in: put it on the PATH, or use --command FILE';
 
 export async function obtainToken({
   command,
@@ -123,7 +123,7 @@ async function tokenFor(id: string, { plan, token }: Login): Promise<string> {
   const { issued } = await withKeystone(plan, systemClock, (http) =>
     logIn(http, { method: 'token', token }, { project: { id } }, systemClock.now()),
   );
-  if (issued === undefined) throw new Error(`Keystone gives no token for the project ${id}`);
+  if (issued === undefined) throw new Error(`Keystone issues no token for the project ${id}`);
   return issued.token;
 }
 
@@ -137,6 +137,6 @@ function only(word: string, available: readonly AvailableProject[]): AvailablePr
     throw new Error(`you have no project ${JSON.stringify(word)}; there are: ${names}`);
   }
   if (another !== undefined)
-    throw new Error(`several projects are called ${JSON.stringify(word)}: give the id of one`);
+    throw new Error(`several projects are called ${JSON.stringify(word)}: use the id of one`);
   return found;
 }

@@ -90,7 +90,7 @@ interface Document {
 export async function readContext(files: readonly string[], wanted?: string): Promise<KubeContext> {
   const documents = (await Promise.all(files.map(readDocument))).filter((document) => document !== undefined);
   if (documents.length === 0)
-    throw new Error(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or give --server`);
+    throw new Error(`there is no kubeconfig ${files.join(', ')}: set KUBECONFIG or use --server`);
   const name = wanted ?? documents.map(({ fields }) => text.parse(fields['current-context'])).find(Boolean);
   if (name === undefined)
     throw new Error(`no current context in ${files.join(', ')}: name one with --context`);

@@ -96,7 +96,7 @@ async function acceptedAuthority(server: URL, { fingerprint, question }: Trust):
   const [first, another] = offered;
   if (first === undefined)
     throw new Error(
-      `the authority of the certificate of ${server.host} is not known here, and the server names none: give --ca-file FILE`,
+      `the authority of the certificate of ${server.host} is not known here, and the server names none: use --ca-file FILE`,
     );
   const accepted = offered.find((each) => fingerprintOf(each) === fingerprint);
   if (accepted !== undefined) return accepted.toString();

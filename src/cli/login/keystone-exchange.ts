@@ -76,7 +76,7 @@ async function askSecret(proof: PlannedProof, url: string, terminal: Terminal): 
   if (terminal.interactive) return terminal.askHidden(`The ${what} at ${url}: `);
   throw new LoginError(
     `the ${what} is missing, and there is no terminal to ask for it: ` +
-      `give ${word} in secure.yaml or OS_${word.toUpperCase()}`,
+      `set ${word} in secure.yaml or OS_${word.toUpperCase()}`,
   );
 }
 
@@ -119,6 +119,6 @@ function unreachable(url: string, error: StatusError): string {
     reasons.push(cause.message || code);
     certificate ||= /CERT|SIGNATURE|ALTNAME/.test(code);
   }
-  const hint = certificate ? '. Its authority is given with cacert, OS_CACERT or --os-cacert' : '';
+  const hint = certificate ? '. Set its authority with cacert, OS_CACERT or --os-cacert' : '';
   return `no login at Keystone ${url}: ${reasons.join(': ') || error.message}${hint}`;
 }

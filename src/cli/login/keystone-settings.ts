@@ -74,7 +74,7 @@ export function planLogin(settings: Settings): KeystonePlan {
   if (isTrue(settings.insecure) || settings.verify?.toLowerCase() === 'false') {
     throw new LoginError(
       'the certificate of Keystone is not to be verified, says the configuration (insecure, verify: false): ' +
-        'anyone on the network could read the password. Give its CA with cacert, OS_CACERT or --os-cacert instead',
+        'anyone on the network could read the password. Set its CA with cacert, OS_CACERT or --os-cacert instead',
     );
   }
   const scope = scopeOf(settings);
@@ -106,10 +106,10 @@ function urlOf({ auth_url: given, profile }: Settings): string {
   if (given === undefined) {
     if (profile !== undefined)
       throw new LoginError(
-        `the profile ${JSON.stringify(profile)} is in no clouds-public.yaml beside clouds.yaml, and the vendors that are built into openstacksdk are not read: write the vendor's auth_url into the cloud`,
+        `the profile ${JSON.stringify(profile)} is in no clouds-public.yaml next to clouds.yaml, and the vendors that are built into openstacksdk are not read: write the vendor's auth_url into the cloud`,
       );
     throw new LoginError(
-      'which Keystone? Name a cloud of clouds.yaml with --os-cloud or OS_CLOUD, or give an address with --os-auth-url or OS_AUTH_URL',
+      'which Keystone? Name a cloud of clouds.yaml with --os-cloud or OS_CLOUD, or set an address with --os-auth-url or OS_AUTH_URL',
     );
   }
   const url = URL.canParse(given) ? new URL(given) : undefined;
@@ -206,12 +206,12 @@ function isTrue(value: string | undefined): boolean {
 }
 
 function missing(what: string, word: string): LoginError {
-  return new LoginError(`${what} is missing: give ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
+  return new LoginError(`${what} is missing: set ${word} in clouds.yaml or OS_${word.toUpperCase()}`);
 }
 
 /** Every user who can log in with the `openstack` command can do this. */
 export const INSTEAD =
-  'Make an application credential once (openstack application credential create kubectl) and put it into clouds.yaml ' +
+  'Create an application credential once (openstack application credential create kubectl) and put it into clouds.yaml ' +
   'with auth_type v3applicationcredential, or hand over a token for as long as it lives: ' +
   'OS_AUTH_TYPE=token OS_TOKEN="$(openstack token issue -f value -c id)"';
 

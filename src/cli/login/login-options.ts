@@ -115,9 +115,8 @@ OS_APPLICATION_CREDENTIAL_SECRET; you are prompted for one that is in none.
 With --oidc:
   --issuer-url URL           the provider's issuer, as its tokens name it
   --client-id ID             the client registered there for kubectl
-  --client-secret-file FILE  where the provider gives even such a client a
-                             secret
-  --scope SCOPE              to ask for beside openid, profile, email and
+  --client-secret-file FILE  where even such a client has a secret
+  --scope SCOPE              to ask for besides openid, profile, email and
                              offline_access; repeatable
   --extra-param NAME=VALUE   for the provider's login page, such as
                              prompt=consent; repeatable

@@ -64,7 +64,7 @@ export function cacheFolder(given: string | undefined, env: NodeJS.ProcessEnv): 
  * @throws LoginError if the folder cannot be used, or others can write to it
  */
 export async function openTokenCache(folder: string, identity: readonly string[]): Promise<TokenCache> {
-  await makeFolder(folder, 0o700).catch(failed(`cannot make the folder ${folder}`));
+  await makeFolder(folder, 0o700).catch(failed(`cannot create the folder ${folder}`));
   const reason = accessibleToOthers(await stat(folder), OTHERS_MAY_WRITE);
   if (reason !== undefined) throw new LoginError(`the folder ${folder} ${reason}: not used for tokens`);
   const name = hash('sha256', JSON.stringify(identity)).slice(0, 32);

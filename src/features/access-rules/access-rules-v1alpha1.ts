@@ -41,7 +41,7 @@ const accessRulesStatusSchema = rules
     revision: text('The revision of the API server whose roles and bindings were read.'),
     incomplete: flag('If true, the user may have more or other access.'),
     incompleteReason: text('Why they are incomplete.').exactOptional(),
-    validUntil: text('Until when the rules count.'),
+    validUntil: text('Until when the rules are valid.'),
     sets: z
       .record(z.string(), z.array(z.string()))
       .describe('Named sets of the configuration: the namespaces in each.'),
@@ -51,7 +51,7 @@ const accessRulesStatusSchema = rules
 const reviewedAccessRulesSchema = accessRulesStatusSchema.extend({
   user: z
     .strictObject({ username: text("The user's name."), uid: text("The user's id.").exactOptional() })
-    .describe('Whom a review is about.'),
+    .describe('The user that a review is about.'),
 });
 
 /** The selection that a client asks for; each field narrows the rules. */
@@ -74,7 +74,7 @@ export const accessRulesReviewSpecSchema = selection
       .exactOptional()
       .describe('Lists of strings, as in a SubjectAccessReview.'),
   })
-  .describe('Whose rules are asked for, and which. Either token or user is given.');
+  .describe('Whose rules are asked for, and which. Either token or user is set.');
 
 export type AccessRule = Output<typeof rule>;
 export type NamespaceRules = Output<typeof namespaceRules>;

@@ -142,7 +142,7 @@ function compareContainer(
   const owner = object.kind === 'Namespace' ? 'projectID' : 'domainID';
   const isOwn =
     isManaged(existing) && ownerLabels(existing.metadata)[owner] === ownerLabels(object.metadata)[owner];
-  if (!isOwn) return { refused: 'it is there, but Stonegate did not make it for this' };
+  if (!isOwn) return { refused: 'it is there, but Stonegate did not create it for this' };
   const tenant = object.metadata.labels?.[TENANT_KEY];
   const { metadata } = existing;
   if (tenant === undefined || metadata.labels?.[TENANT_KEY] === tenant) return { action: 'none' };
@@ -168,7 +168,7 @@ function targetProblem(
   target: StoredObject | undefined,
   object: Binding | ResourceQuota,
 ): string | undefined {
-  if (target === undefined) return 'there is nothing that Stonegate made to bind it in';
+  if (target === undefined) return 'there is nothing that Stonegate created to bind it in';
   const { metadata, kind } = target;
   const name = `the ${kind.toLowerCase()} ${metadata.name}`;
   if (metadata.deletionTimestamp !== undefined) return `${name} is being deleted`;
@@ -178,5 +178,5 @@ function targetProblem(
   const [its, wanted] = [ownerLabels(metadata)[owner], ownerLabels(object.metadata)[owner]];
   return isManaged(target) && its !== undefined && its === wanted
     ? undefined
-    : `${name} was not made by Stonegate for it`;
+    : `${name} was not created by Stonegate for it`;
 }

@@ -169,7 +169,7 @@ export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFact
       orRefusal(() => {
         const tenant = tenantIn(mode, domain);
         return mode.isSystem(tenant)
-          ? { refused: "its tenant is the system's, whose bindings count in every other" }
+          ? { refused: "its tenant is the system's, whose bindings apply in every other" }
           : { tenant };
       }),
     userNameOf: (user, domain) =>

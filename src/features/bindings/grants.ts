@@ -32,7 +32,7 @@ export type Holders =
 
 /** Warning for an operator who configures `subjects: users`. */
 export const USERS_WARNING =
-  'bindings.subjects is users: what a person holds on a project counts for every token of theirs, also for one of another project, and is taken away by the next run only';
+  'bindings.subjects is users: what a person holds on a project applies to every token of theirs, also to one of another project, and is taken away by the next run only';
 
 export interface Grant {
   /** Unique for each grant. */

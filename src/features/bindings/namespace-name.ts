@@ -31,7 +31,7 @@ export function namespaceOf(
   return problem === undefined
     ? { namespace, configured: configured !== undefined }
     : {
-        refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}: give it another one in bindings.projects`,
+        refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}: set another one in bindings.projects`,
       };
 }
 

@@ -67,7 +67,7 @@ function resolveTenants(
     if (!owned && desired.bindings.length > 0)
       refusals.push({
         subject,
-        reason: `its tenant ${name} was not made by Stonegate for it, so its roles on the domain are not bound there: label it stonegate.dev/managed-by=stonegate and stonegate.dev/domain-id=${domain.id}`,
+        reason: `its tenant ${name} was not created by Stonegate for it, so its roles on the domain are not bound there: label it stonegate.dev/managed-by=stonegate and stonegate.dev/domain-id=${domain.id}`,
       });
     return [{ desired, owned }];
   });
@@ -77,7 +77,7 @@ function tenantProblem(tenant: StoredObject | undefined, owned: boolean, claims:
   if (claims > 1) return 'is wanted by another domain too';
   if (tenant === undefined) return undefined;
   if (tenant.metadata.deletionTimestamp !== undefined) return 'is being deleted';
-  return isManaged(tenant) && !owned ? 'was made for another domain' : undefined;
+  return isManaged(tenant) && !owned ? 'was created for another domain' : undefined;
 }
 
 function resolveNamespace(
@@ -93,7 +93,7 @@ function resolveNamespace(
   if (existing === undefined) return { namespace: name };
   if (!own.includes(existing))
     return {
-      refused: `its namespace ${name} is there, but Stonegate did not make it for this project: give it another one in bindings.projects, or hand this one over as docs/bindings.md says`,
+      refused: `its namespace ${name} is there, but Stonegate did not create it for this project: set another one in bindings.projects, or hand this one over as docs/bindings.md says`,
     };
   return usableNamespace(existing);
 }
@@ -124,7 +124,7 @@ function withoutCollisions(found: readonly ResolvedProject[], refusals: Refusal[
     if ((claims.get(keyOf(resolved))?.length ?? 0) === 1) return true;
     refusals.push({
       subject: titleOf('project', resolved.desired.project),
-      reason: `its namespace would be ${resolved.namespace}, which another project wants too: give it another one in bindings.projects`,
+      reason: `its namespace would be ${resolved.namespace}, which another project wants too: set another one in bindings.projects`,
     });
     return false;
   });

@@ -24,7 +24,7 @@ export async function systemBindingWarnings(
 ): Promise<string[]> {
   const bindings = await objects.list(KINDS.RoleBinding, { tenant: systemTenant }, '', signal, storedBinding);
   return bindings.filter(hasUserSubjects).map(({ metadata: { name, namespace = '' } }) => {
-    return `the RoleBinding ${namespace}/${name} of the tenant ${systemTenant} counts in the namespace ${namespace} of every tenant`;
+    return `the RoleBinding ${namespace}/${name} of the tenant ${systemTenant} applies in the namespace ${namespace} of every tenant`;
   });
 }
 

@@ -115,7 +115,7 @@ function specIn(bytes: Buffer, refuse: Refuse): AbacLine['spec'] | undefined {
   if (isJSONObject(data) && !('apiVersion' in data) && !('kind' in data))
     return refuse(
       [],
-      `expected apiVersion ${ABAC_API_VERSION} and kind Policy, found neither: in lines without them a missing field would stand for everything`,
+      `expected apiVersion ${ABAC_API_VERSION} and kind Policy, found neither: in lines without them a missing field would match everything`,
     );
   const result = abacLineSchema.safeParse(data, { reportInput: true });
   for (const { path, message } of (result.error?.issues ?? []).flatMap(problemsOfIssue))

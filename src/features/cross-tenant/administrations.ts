@@ -141,7 +141,7 @@ function checkTenantNames(names: readonly string[], systemTenant: string, home: 
   const field = 'spec.tenants.names';
   checkLength(names, field);
   if (names.includes(EVERY)) {
-    if (names.length > 1) throw invalid(`${field} has other names beside *`);
+    if (names.length > 1) throw invalid(`${field} has other names besides *`);
     return;
   }
   names.forEach((name, at) => {

@@ -24,13 +24,13 @@ export const authorizationSchema = z.strictObject({
     'Whether CrossTenantPolicy objects, which administrators of tenants write, let users of other tenants in. In arktos mode only.',
   ),
   tenantAdministrations: toggle(
-    'Whether TenantAdministration objects of the system tenant count. In arktos mode only.',
+    'Whether TenantAdministration objects of the system tenant apply. In arktos mode only.',
   ),
   administrations: z
     .array(administration)
     .superRefine(unique('each name once', ({ name }) => name, 'name'))
     .default([])
-    .describe('Administrations of sets of tenants, beside the objects. In arktos mode only.'),
+    .describe('Administrations of sets of tenants, in addition to the objects. In arktos mode only.'),
   administrationsMustEnd: toggle('Whether an administration without `notAfter` is refused.'),
 });
 

@@ -62,7 +62,7 @@ function checkText(text: string, field: string): void {
 /** @throws InvalidPolicy */
 export function namespacesOf(names: readonly string[], field: string): Policy['namespaces'] {
   if (names.includes(EVERY)) {
-    if (names.length > 1) throw invalid(`${field} has other names beside *`);
+    if (names.length > 1) throw invalid(`${field} has other names besides *`);
     return 'all';
   }
   names.forEach((name, at) => {

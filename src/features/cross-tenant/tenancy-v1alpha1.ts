@@ -59,7 +59,11 @@ const rule = z.strictObject({
 });
 
 export const crossTenantPolicySpecSchema = z.strictObject({
-  subjects: z.array(subject).min(1).max(MAX_ITEMS).describe('Whom the policy lets into this tenant.'),
+  subjects: z
+    .array(subject)
+    .min(1)
+    .max(MAX_ITEMS)
+    .describe('The users and groups that the policy lets into this tenant.'),
   namespaces: names
     .min(1)
     .describe('Names of namespaces of this tenant; or * alone for all, and for what has no namespace.'),
@@ -82,7 +86,7 @@ const tenantSelection = z
       .describe('Labels that the Tenant objects must have.'),
     domains: names.exactOptional().describe('Names of Keystone domains whose tenants are meant.'),
   })
-  .meta({ minProperties: 1, description: 'Which tenants; all conditions that are given must hold.' });
+  .meta({ minProperties: 1, description: 'Which tenants; all conditions that are set must hold.' });
 
 export const tenantAdministrationSpecSchema = z.strictObject({
   groups: names.min(1).describe('Groups whose members administer the tenants.'),

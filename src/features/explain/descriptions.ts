@@ -130,7 +130,8 @@ export function crossingWords(crossing: Crossing | undefined): string {
 }
 
 export function actingWords({ user, impersonator, crossing }: Scoped): string {
-  if (impersonator === undefined || crossing !== undefined) return 'the request is made as whom it is from';
+  if (impersonator === undefined || crossing !== undefined)
+    return 'the request is made as the user who sent it';
   return `${quoted(impersonator.username)} may act as ${quoted(user.username)}`;
 }
 

@@ -37,7 +37,7 @@ export const selfIdentityStatusSchema = z
     scope: identityScope
       .omit({ roles: true })
       .extend({
-        namespace: text("The project's namespace; absent if Stonegate makes none.").exactOptional(),
+        namespace: text("The project's namespace; absent if Stonegate creates none.").exactOptional(),
       })
       .exactOptional()
       .describe('The scope of the credential; absent if its source has no scopes.'),
@@ -46,7 +46,7 @@ export const selfIdentityStatusSchema = z
       .strictObject({
         id: text('Its name among the accesstokens.'),
         scopes: text(
-          'What it may do of what the user may do: scopes, and rules as JSON, with blanks between.',
+          'What it may do of what the user may do: scopes, and rules as JSON, separated by spaces.',
         ),
       })
       .exactOptional()
@@ -62,7 +62,7 @@ const explainedRequest = z
     headers: z
       .array(z.tuple([z.string(), z.string()]))
       .exactOptional()
-      .describe('Header fields beside the credential: name and value.'),
+      .describe('Header fields besides the credential: name and value.'),
     upgrade: text('The protocol to upgrade to, in lower case: websocket, spdy/3.1.').exactOptional(),
   })
   .describe('The request to be explained.');
@@ -120,10 +120,10 @@ export const explanationStatusSchema = z
         groups: texts("The user's groups."),
         scope: identityScope.exactOptional().describe('The scope of the credential.'),
         expirationTimestamp,
-        facts: z.record(z.string(), z.string()).describe('What the source says besides.'),
+        facts: z.record(z.string(), z.string()).describe('What else the source says.'),
       })
       .exactOptional()
-      .describe('Whom the credential belongs to.'),
+      .describe('The owner of the credential.'),
     tenant: text('The tenant that the request concerns.').exactOptional(),
     user: userInfoSchema.exactOptional().describe('The user as impersonated.'),
     impersonator: userInfoSchema
@@ -136,6 +136,6 @@ export const explanationStatusSchema = z
       .array(z.strictObject({ name: text('The name.'), value: text('The value.').exactOptional() }))
       .exactOptional()
       .describe("With values if Stonegate sets them; only names for the client's other fields."),
-    warnings: texts('What does not exist, and why the index does not count.').exactOptional(),
+    warnings: texts('What does not exist, and why the index is not used.').exactOptional(),
   })
   .describe('What would become of the request, stage by stage.');

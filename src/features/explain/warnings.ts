@@ -82,6 +82,6 @@ function unusedIndex(
   const incompleteReason = access.incompleteReason(tenant, 'all');
   return (
     incompleteReason &&
-    `nothing is filtered at the moment, since the RBAC index does not count: ${incompleteReason}`
+    `nothing is filtered at the moment, since the RBAC index is not used: ${incompleteReason}`
   );
 }

@@ -31,7 +31,7 @@ export const keystoneLimitsSchema = z.strictObject({
   service: text.describe('The service of the limits in Keystone: its name or id.'),
   region: text
     .exactOptional()
-    .describe('The id of the region of the limits. Without it, those that belong to no region count.'),
+    .describe('The id of the region of the limits. Without it, those that belong to no region apply.'),
   resources: z
     .record(quotaName, limitedResource)
     .refine((resources) => Object.keys(resources).length > 0, { error: 'at least one resource' })

@@ -43,7 +43,7 @@ export async function giveRole(
   assertMayHaveMembers(tenant, mode);
   const home = mode.reviewTenant(tenant) ?? '';
   if (home !== '' && !isLevel(role))
-    throw invalidObject(kind, 'spec.role', 'only read, control, edit and manage can be given');
+    throw invalidObject(kind, 'spec.role', 'only read, control, edit and manage can be granted');
   const name = clusterRoleOf(role);
   const isKnown = () =>
     access.state(home) !== 'current' || access.index.objectsOf(home).role('', name) !== undefined;
@@ -66,6 +66,6 @@ export function assertMayHaveMembers(tenant: TenantName, mode: Pick<TenancyMode,
   if (!mode.isSystem(tenant)) return;
   throw new StatusError(
     'AccessDenied',
-    `members, teams and invitations are not for the tenant ${JSON.stringify(tenant)}: a role in one of its namespaces counts in the namespace of that name of every tenant; kubectl create clusterrolebinding gives a role that is meant for all`,
+    `members, teams and invitations are not for the tenant ${JSON.stringify(tenant)}: a role in one of its namespaces applies in the namespace of that name of every tenant; kubectl create clusterrolebinding grants a role that is meant for all`,
   );
 }

@@ -21,8 +21,8 @@ import type { InvitationRequest, Invitations } from './invitations.ts';
 const KIND: OwnObjectKind<ShownInvitation> = {
   ...OWN_INVITATIONS,
   columns: [
-    ['To', 'What it gives', ({ spec }) => describeTarget(spec)],
-    ['Email', 'Whom it is for', ({ spec }) => spec.email ?? '<any>'],
+    ['To', 'What it grants', ({ spec }) => describeTarget(spec)],
+    ['Email', 'Who it is for', ({ spec }) => spec.email ?? '<any>'],
     ['Inviter', 'Who invites', ({ status }) => status.inviter],
     ['State', 'Whether it may be accepted', ({ status }) => status.reason ?? status.state],
     ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],

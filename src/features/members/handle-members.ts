@@ -36,7 +36,7 @@ const KIND: OwnObjectKind<Member> = {
     ['Type', 'What the member is', ({ spec }) => spec.type],
     ['Member', 'The name of the member', ({ spec, status }) => status.displayName ?? spec.name],
     ['Role', 'What the member may do', ({ spec }) => spec.role],
-    ['Owner', 'Whether the member may give roles', ({ status }) => String(status.owner)],
+    ['Owner', 'Whether the member may grant roles', ({ status }) => String(status.owner)],
     [
       'From',
       'Where the role comes from',

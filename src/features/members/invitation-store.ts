@@ -98,7 +98,7 @@ export function heldInvitation(
   now: number,
 ): Invitation | undefined {
   const id = idOfSecret('sgi_', secret);
-  const found = id && Iterator.from(invitations).find((one) => one.id === id);
+  const found = id && [...invitations].find((one) => one.id === id);
   if (!found) return undefined;
   const { tenant, email: verifiedEmail } = found;
   return isFor(found, { secret, tenant, verifiedEmail }, now) ? found : undefined;
@@ -111,7 +111,7 @@ export function isRefusal(error: unknown): error is StatusError {
 
 export function refusalOf({ message, cause, code }: StatusError): string {
   const why = code === 'CredentialInvalid' && typeof cause === 'string' ? cause : message;
-  return `it could not be given: ${why}`;
+  return `it could not be granted: ${why}`;
 }
 
 /** The message says nothing of the invitation, nor of whom it is for. */

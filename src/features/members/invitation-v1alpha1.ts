@@ -15,7 +15,7 @@ import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 const target = {
-  namespace: z.string().regex(LABEL).exactOptional().describe('Where the role is given.'),
+  namespace: z.string().regex(LABEL).exactOptional().describe('Where the role is granted.'),
   role: z
     .string()
     .min(1)
@@ -57,7 +57,7 @@ export function targetOf({ namespace, role, team }: InvitationSpec): Target | un
 
 const invitationStatusSchema = z.object({
   link: text(
-    'What the invited user opens, or gives to "stonegate invite accept". Shown once.',
+    'What the invited user opens, or passes to "stonegate invite accept". Shown once.',
   ).exactOptional(),
   state: z.enum(['open', 'accepted', 'withdrawn', 'refused', 'expired']),
   reason: text('Why it is not open.').exactOptional(),
@@ -129,7 +129,7 @@ const storedSpecSchema = z.object({
   inviter: text('The user name of the inviter.'),
   identity: text("The inviter's identity at the invitation, as JSON."),
   digest: text('SHA-256 of the secret.'),
-  invited: text('When it was made.'),
+  invited: text('When it was created.'),
   expires: z.string(),
   ended: z
     .object({ at: z.string(), state: z.enum(['accepted', 'withdrawn', 'refused']), reason: z.string() })

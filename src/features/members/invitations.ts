@@ -212,7 +212,7 @@ export function createInvitations(options: InvitationsOptions) {
       const { tenant, user } = describe(owner);
       if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
       if (!targets.isInScope(identity, target, 'give'))
-        throw new StatusError('AccessDenied', 'the scopes of the access token do not allow to give that');
+        throw new StatusError('AccessDenied', 'the scopes of the access token do not allow granting that');
       assertRate(ownerKey(owner, tenant));
       await targets.give(owner, target, user.username, { ...request, dryRun: true });
       const now = clock.now();
@@ -234,7 +234,7 @@ export function createInvitations(options: InvitationsOptions) {
       const invitation = readInvitation({ ...object, metadata: { ...metadata, uid: id } });
       // An id has 41 bits of chance.
       if (outcome === 'exists' || invitation === undefined)
-        throw new StatusError('InternalError', 'the invitation could not be made: try again');
+        throw new StatusError('InternalError', 'the invitation could not be created: try again');
       return shown(invitation, linkTo(text));
     },
 
@@ -271,7 +271,7 @@ export function createInvitations(options: InvitationsOptions) {
     if (rate.take(inviter)) return;
     throw new StatusError(
       'InvitationRateExceeded',
-      `Too many requests: a user may make ${MOST_PER_HOUR} invitations in an hour`,
+      `Too many requests: a user may create ${MOST_PER_HOUR} invitations in an hour`,
       { details: { retryAfterSeconds: Math.ceil(rate.wait(inviter) / 1_000) } },
     );
   }

@@ -30,14 +30,14 @@ export const memberSpecSchema = z
   .describe('Who has which role.');
 
 const sourceSchema = z.strictObject({
-  kind: z.enum(['RoleBinding', 'ClusterRoleBinding', 'Team']).describe('What gives the role.'),
+  kind: z.enum(['RoleBinding', 'ClusterRoleBinding', 'Team']).describe('What grants the role.'),
   name: text('The name of the binding or the team.'),
-  role: text('The role that it gives.'),
+  role: text('The role that it grants.'),
 });
 
 const statusSchema = z
   .strictObject({
-    owner: flag('Whether the member may give roles in the namespace.'),
+    owner: flag('Whether the member may grant roles in the namespace.'),
     displayName: text(
       "What is known of a group by name, such as Keystone's project and role.",
     ).exactOptional(),
@@ -71,7 +71,7 @@ export const MEMBERS: OwnResource = {
 
 export const peopleSearchSpecSchema = z
   .strictObject({ prefix: name.describe('What the name begins with, or what follows the tenant in it.') })
-  .describe('Whom to look for.');
+  .describe('Who to look for.');
 
 export const PEOPLE_SEARCHES: OwnResource = {
   name: 'peoplesearches',
@@ -79,7 +79,7 @@ export const PEOPLE_SEARCHES: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
-  description: 'PeopleSearch completes names of users with whom the user shares a namespace or a team.',
+  description: 'PeopleSearch completes names of users who share a namespace or a team with the user.',
   schemas: {
     spec: peopleSearchSpecSchema,
     status: z

@@ -10,7 +10,7 @@ export const membersSchema = z.strictObject({
     .describe('The namespace of the stored objects; on Arktos, of the system tenant. It must exist.'),
   teamMembers: count.max(1_000).default(100).describe('How many members a team may have.'),
   inviteAnyone: toggle(
-    'Whether users find every user of their tenant who has a role or is in a team, not only those with whom they share a namespace or a team.',
+    'Whether users find every user of their tenant who has a role or is in a team, not only those who share a namespace or a team with them.',
   ),
 });
 

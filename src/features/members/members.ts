@@ -97,7 +97,7 @@ function createGrantCount({ namespace }: MembersPlace): CountGrants {
     if (left >= 0) return;
     throw new StatusError(
       'ListTooLarge',
-      `the bindings that count in ${JSON.stringify(namespace)} give more than ${MAX_GRANTS} roles to users, groups and members of teams: its members are not listed or changed here; kubectl get rolebindings -n ${namespace}, and kubectl get clusterrolebindings, show the bindings`,
+      `the bindings that apply in ${JSON.stringify(namespace)} grant more than ${MAX_GRANTS} roles to users, groups and members of teams: its members are not listed or changed here; kubectl get rolebindings -n ${namespace}, and kubectl get clusterrolebindings, show the bindings`,
     );
   };
 }

@@ -15,8 +15,8 @@ export function noteOn(grant: MemberGrant, managed: ReadonlySet<string>, filter:
   const { kind, name, role } = sourceOf(grant);
   if (!filter.mayList(grant.binding.namespace))
     return 'there is another way in: a binding of the whole cluster';
-  const why = managed.has(name) ? "; Stonegate makes it, as of Keystone's roles" : '';
-  return `there is another way in: ${kind} ${name} gives ${role}${why}`;
+  const why = managed.has(name) ? "; Stonegate creates it from Keystone's roles" : '';
+  return `there is another way in: ${kind} ${name} grants ${role}${why}`;
 }
 
 function sourceOf({ binding, team }: MemberGrant): RoleSource {

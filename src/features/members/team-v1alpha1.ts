@@ -29,7 +29,9 @@ export const teamSpecSchema = z.strictObject({
   managers: managers.exactOptional(),
 });
 
-const statusSchema = z.object({ group: text('The group that a RoleBinding names to give the team a role.') });
+const statusSchema = z.object({
+  group: text('The group that a RoleBinding names to grant the team a role.'),
+});
 
 const storedSpecSchema = z.strictObject({
   tenant: text('The tenant of its users.'),

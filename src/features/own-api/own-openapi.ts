@@ -49,7 +49,7 @@ function schemaOf(resource: OwnResource): Schema {
   const { description, schemas, verbs } = resource;
   const metadata = verbs.includes('list')
     ? ANY_OBJECT
-    : { ...ANY_OBJECT, description: 'Nothing is stored, so none of it counts.' };
+    : { ...ANY_OBJECT, description: 'Nothing is stored, so none of it is used.' };
   return {
     type: 'object',
     description,

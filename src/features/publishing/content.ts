@@ -115,7 +115,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 /** @returns why the role cannot be published; undefined if it can */
 function roleProblem(object: StoredObject, checkRules: ContentRules['checkRules']): string | undefined {
   if (object.aggregationRule !== undefined && object.aggregationRule !== null)
-    return "it has an aggregationRule, by which a tenant's own roles would count";
+    return "it has an aggregationRule, by which a tenant's own roles would be included";
   const { data: rules } = z.array(policyRuleSchema).safeParse(object.rules ?? []);
   if (rules === undefined) return 'its rules cannot be read';
   if (rules.length === 0) return undefined;

@@ -25,7 +25,7 @@ const tenantScoped = z
     names: z
       .string()
       .regex(/^(?:[A-Za-z0-9:.-]+\*?|\*)[A-Za-z0-9:.-]*$/, { error: 'a name, with at most one `*`' })
-      .describe('The names that may be published; one `*` stands for any text.'),
+      .describe('The names that may be published; one `*` matches any text.'),
   })
   .transform(({ resource, names }) => ({ kind: resource, names }));
 

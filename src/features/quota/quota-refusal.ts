@@ -58,7 +58,7 @@ function exceededText(
     `requested: ${list(({ requested }) => requested)}`,
     `used: ${list(({ used }) => used)}`,
     ...(isReserved ? [`reserved: ${list(({ reserved }) => reserved)}`] : []),
-    `limited: ${list(({ hard: most }) => most)}${fits ? ' (only requests in progress stand in the way: try again in a minute)' : ''}`,
+    `limited: ${list(({ hard: most }) => most)}${fits ? ' (only requests in progress are in the way: try again in a minute)' : ''}`,
   ].join(', ');
 }
 

@@ -38,7 +38,7 @@ const grantedRule = z.strictObject({
   verbs: z
     .array(
       ruleName('a verb such as get; no `*`').refine((verb) => !ESCALATING_VERBS.has(verb), {
-        error: 'a verb that gives no more than the rule itself: not bind, escalate or impersonate',
+        error: 'a verb that grants no more than the rule itself: not bind, escalate or impersonate',
       }),
     )
     .min(1)
@@ -95,7 +95,7 @@ export const accessSchema = z.strictObject({
     .array(grantedRule)
     .default([])
     .describe(
-      'RBAC rules that policies, administrations and published roles may grant beside those of `stonegate:manage`. The provisioner gets them; without `*`.',
+      'RBAC rules that policies, administrations and published roles may grant in addition to those of `stonegate:manage`. The provisioner gets them; without `*`.',
     ),
 });
 

@@ -72,7 +72,7 @@ export async function readReviewSpec(
 export function accessQuestion(spec: JSONObject): AccessQuestion {
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isAbsent(resourceAttributes) === isAbsent(nonResourceAttributes)) {
-    throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be given');
+    throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be set');
   }
   return isAbsent(resourceAttributes)
     ? { nonResourceAttributes: strings(nonResourceAttributes, NON_RESOURCE_FIELDS) }

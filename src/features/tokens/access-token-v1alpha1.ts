@@ -54,10 +54,10 @@ export const accessTokenSpecSchema = z.strictObject({
 export type AccessTokenSpec = Output<typeof accessTokenSpecSchema>;
 
 const accessTokenStatusSchema = z.object({
-  token: z.string().exactOptional().describe('The secret. It is shown once, when it is made.'),
+  token: z.string().exactOptional().describe('The secret. It is shown once, when it is created.'),
   state: z.enum(['active', 'expired', 'revoked', 'blocked']).describe('Only an active token is accepted.'),
   reason: z.string().exactOptional().describe('Why it is not active.'),
-  owner: z.string().describe('The user as whom it acts.'),
+  owner: z.string().describe('The user that it acts as.'),
   expirationTimestamp: z.string(),
   lastUsedTimestamp: z.string().exactOptional().describe('To the hour.'),
   notes: z.array(z.string()).exactOptional().describe('What the scopes allow besides what they say.'),
@@ -102,7 +102,7 @@ export const OWN_ROTATIONS: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
-  description: 'AccessTokenRotation gives an access token of yours another secret.',
+  description: 'AccessTokenRotation creates another secret for an access token of yours.',
   schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
 };
 
@@ -111,7 +111,7 @@ const storedSpecSchema = z.object({
   ...scopeFields,
   tenant: z.string().describe('The tenant of the owner.'),
   owner: z.string().describe('The user name of the owner.'),
-  identity: z.string().describe("The owner's identity when the token was made, as JSON."),
+  identity: z.string().describe("The owner's identity when the token was created, as JSON."),
   signedIn: z.string().describe('When the owner had last signed in by then.'),
   expires: z.string(),
   secrets: z

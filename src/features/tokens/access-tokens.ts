@@ -192,7 +192,7 @@ export function createAccessTokens(options: AccessTokensOptions) {
       const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
       // With 41 random bits, an id is hardly ever taken.
       if (token === undefined)
-        throw new StatusError('InternalError', 'the access token could not be made: try again');
+        throw new StatusError('InternalError', 'the access token could not be created: try again');
       return shown(token, text);
     },
     /**
@@ -246,7 +246,7 @@ function endingSecrets({ secrets }: StoredTokenSpec, now: number, latest: number
     return now < end ? [{ digest, until: timestamp(Math.min(end, latest)) }] : [];
   });
   if (ending.length < MAX_SECRETS) return ending;
-  throw invalid(`${MAX_SECRETS} secrets of it count at the moment: wait until some have ended`);
+  throw invalid(`${MAX_SECRETS} secrets of it are valid at the moment: wait until some have ended`);
 }
 
 function readStored(written: StoredObject | 'exists' | 'conflict' | 'gone'): AccessToken | undefined {
@@ -283,7 +283,7 @@ function assertWithin(identity: Identity, spec: ScopeSpec, end = 0): void {
   if (accessToken === undefined || (isWithin(identity, spec) && end <= expiresAt)) return;
   throw new StatusError(
     'AccessDenied',
-    `the access token ${accessToken.id} can revoke only tokens of its own scopes, and make and rotate only those that end no later: ${accessToken.text}`,
+    `the access token ${accessToken.id} can revoke only tokens of its own scopes, and create and rotate only those that end no later: ${accessToken.text}`,
   );
 }
 

@@ -23,7 +23,7 @@ const KIND: OwnObjectKind<ShownToken> = {
   ...OWN_ACCESS_TOKENS,
   columns: [
     ['Scopes', 'What it may do', scopesOf],
-    ['State', 'Whether it counts', ({ status }) => status.state],
+    ['State', 'Whether it is valid', ({ status }) => status.state],
     ['Expires', 'When it ends', ({ status }) => status.expirationTimestamp],
     ['Last Used', 'To the hour', ({ status }) => status.lastUsedTimestamp ?? '<never>'],
     ['Description', 'What it is for', ({ spec }) => spec.description ?? ''],

@@ -97,7 +97,7 @@ export function scopeProblem({ scopes, rules = [] }: ScopeSpec): string | undefi
   if (unknown !== undefined)
     return `there is no scope ${JSON.stringify(unknown)}: userinfo, read, session, tenant/LEVEL or namespace/NAME/LEVEL (read, control, edit, manage), ${ESCALATION_WORDS.map((word) => `+${word}`).join(', ')}`;
   if (rules.length === 0 && scopes.every((text) => readScope(text)?.kind === 'word'))
-    return 'at least one scope or rule is required, words with + do not count';
+    return 'at least one scope or rule is required, words with + are not enough';
   return undefined;
 }
 
@@ -222,10 +222,10 @@ function grantsOfRule({ namespaces, ...rule }: TokenRule): Grant[] {
 /** What a holder can do with each word, for a sentence that begins with `it`. */
 const EFFECTS: Readonly<Record<EscalationWord, string>> = {
   secrets: 'reads and writes Secrets, and so can act as whatever has its credentials there',
-  exec: 'runs commands in pods, connects to pods, services and nodes, and makes persistent volumes, and so can act as service accounts and nodes',
-  rbac: 'changes roles, bindings, members and teams, and so can give others what the owner may do',
-  impersonate: 'acts as other users whom the owner may impersonate',
-  tokens: 'makes credentials: tokens of service accounts, certificates, and access tokens of these scopes',
+  exec: 'runs commands in pods, connects to pods, services and nodes, and creates persistent volumes, and so can act as service accounts and nodes',
+  rbac: 'changes roles, bindings, members and teams, and so can grant others what the owner may do',
+  impersonate: 'acts as other users that the owner may impersonate',
+  tokens: 'creates credentials: tokens of service accounts, certificates, and access tokens of these scopes',
 };
 
 /** What the holder of a token can do that its scopes do not say by themselves. */

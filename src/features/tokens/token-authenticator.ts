@@ -131,7 +131,7 @@ export function blockOf(token: AccessToken, lifetimes: TokensConfiguration['life
   const problem = scopeProblem(token);
   if (problem !== undefined) return problem;
   if (token.expiresAt - token.createdAt <= longestLife(token, lifetimes) + CLOCK_DIFFERENCE) return undefined;
-  return "it lives longer than tokens of its scopes may since Stonegate's operator lowered the maximum; make a new one";
+  return "it lives longer than tokens of its scopes may since Stonegate's operator lowered the maximum; create a new one";
 }
 
 /** Milliseconds: the API server sets when an object was created, to the second. */

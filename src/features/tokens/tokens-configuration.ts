@@ -23,12 +23,12 @@ export const tokensSchema = z.strictObject({
   lifetimes: lifetimesSchema
     .prefault({})
     .describe(
-      "The longest lives of tokens. The shortest of a token's scopes counts; older tokens that live longer are blocked.",
+      "The longest lives of tokens. The shortest of a token's scopes applies; older tokens that live longer are blocked.",
     ),
   signInMaxAge: period
     .prefault('720h')
     .describe(
-      'For how long after the last sign-in of their owner tokens count. Users of Keystone are looked up instead.',
+      'For how long after the last sign-in of their owner tokens are valid. Users of Keystone are looked up instead.',
     ),
 });
 

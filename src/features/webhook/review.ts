@@ -115,7 +115,7 @@ function accessReview(apiVersion: string, value: unknown, groupsField: 'groups' 
   }
   if (nonResourceAttributes && !resourceAttributes)
     return { kind, apiVersion, spec: { ...spec, nonResourceAttributes }, tenant: '' };
-  throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be given');
+  throw malformed('exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be set');
 }
 
 function malformed(why: string): StatusError {

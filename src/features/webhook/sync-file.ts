@@ -12,7 +12,7 @@ import type { KeystoneSync, RoleMapping } from './keystone-auth-configuration.ts
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';
 
 const FORMAT =
-  'a format with %i in it that makes DNS-1123 labels: %i, %n and %d, lower-case letters, digits and "-", which stands neither first nor last';
+  'a format with %i in it that produces DNS-1123 labels: %i, %n and %d, lower-case letters, digits and "-", which is neither first nor last';
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
 const strings = z.array(z.string()).nullish();

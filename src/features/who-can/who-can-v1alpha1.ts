@@ -26,7 +26,7 @@ export const whoCanSpecSchema = z
     namespace: text('One namespace. Empty for all of them, and for what is in none.').exactOptional(),
     path: text('The path of a request that names no resource, such as /healthz.').exactOptional(),
   })
-  .describe('What is asked. Either resource or path is given.');
+  .describe('What is asked. Either resource or path is set.');
 
 export const localWhoCanSpecSchema = z
   .strictObject({ ...asked, resource: asked.resource.unwrap() })
@@ -47,7 +47,7 @@ const grant = z
         ).exactOptional(),
         people: texts('The users who hold the role now.').exactOptional(),
       })
-      .describe('Whom the access is granted to.'),
+      .describe('Who the access is granted to.'),
     by: z
       .enum(['binding', 'builtIn', 'impersonation'])
       .describe(

@@ -99,7 +99,7 @@ function countedScope({ question, scope }: WhoCanQuery, warnings: string[]): Sco
   if (!isNamespaces && !isKnownClusterScoped(apiGroup, resource)) return scope;
   if (scope !== 'all' && scope.namespace !== '')
     warnings.push(
-      `${question.verb} ${resource} is a request outside of namespaces, so RoleBindings do not count`,
+      `${question.verb} ${resource} is a request outside of namespaces, so RoleBindings do not apply`,
     );
   return { namespace: '' };
 }

@@ -34,7 +34,7 @@ export function celExpression(about: 'claims' | 'user', result?: ResultType) {
     try {
       const { type } = (about === 'claims' ? compileClaimsExpression : compileUserExpression)(source);
       if (result !== undefined && !result.types.has(type))
-        refuse(`an expression that gives ${result.words}`, `one that gives ${type}`);
+        refuse(`an expression that returns ${result.words}`, `one that returns ${type}`);
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
       refuse(`a CEL expression about ${about}`, `one that does not compile: ${error.message}`);
@@ -90,10 +90,10 @@ export function refusalsOfEveryToken({
     const { type, givesListOfGo } = compileClaimsExpression(source);
     const isListOfGo = asKubernetes && givesListOfGo;
     const given = isListOfGo
-      ? `what split or findAll returns, which counts as no list: write .map(each, each) behind it`
+      ? `what split or findAll returns, which is not accepted as a list: write .map(each, each) behind it`
       : `${type}, and not ${words}`;
     if (types.has(type) && !isListOfGo) return [];
-    return [{ path: ['claimMappings', ...path], message: `lets no user in: it gives ${given}` }];
+    return [{ path: ['claimMappings', ...path], message: `lets no user in: it returns ${given}` }];
   });
   const compared = claimValidationRules.flatMap(({ claim }, at) =>
     claim === undefined || !NO_STRINGS.has(claim)
@@ -132,7 +132,7 @@ export function emailIsVerified(asKubernetes: boolean) {
       code: 'custom',
       path: ['claimMappings', 'username', 'expression'],
       message:
-        'expected claims.email_verified to be looked at beside claims.email, in this expression, in an extra or in a claimValidationRules expression: otherwise any user could claim any address',
+        'expected claims.email_verified to be checked together with claims.email, in this expression, in an extra or in a claimValidationRules expression: otherwise any user could claim any address',
       params: { isSentence: true },
     });
   };

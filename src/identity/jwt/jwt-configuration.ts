@@ -64,7 +64,7 @@ const tenantSchema = z.xor([fixedTenant, mappedTenant, allowedTenant], { error: 
 const namePrefixes = {
   usernamePrefix: prefix
     .exactOptional()
-    .describe('The prefix that every user name made by an expression must have. Other names are refused.'),
+    .describe('The prefix that every user name from an expression must have. Other names are refused.'),
   groupsPrefix: prefix.exactOptional().describe('The same for groups.'),
 };
 

@@ -63,7 +63,7 @@ export function stringReader(options: ReaderOptions): (claims: JSONObject) => st
   return (claims) => {
     const value = evaluate(claims);
     if (typeof value === 'string') return value;
-    throw new UnusableClaims(`the expression for ${what} gives no string`);
+    throw new UnusableClaims(`the expression for ${what} returns no string`);
   };
 }
 
@@ -83,7 +83,7 @@ export function stringsReader(
     if (value === null) return [];
     if (typeof value === 'string') return value === '' ? [] : [value];
     if (typeof value !== 'object' || (asKubernetes && value.ofGo))
-      throw new UnusableClaims(`the expression for ${what} gives neither a string nor a list of strings`);
+      throw new UnusableClaims(`the expression for ${what} returns neither a string nor a list of strings`);
     return value.strings.filter((member) => member !== '');
   };
 }

@@ -147,7 +147,7 @@ function usernameReader({ claimMappings, strict, usernamePrefix = '' }: JWTConfi
   const read = stringReader({ source: mapping.expression, what: 'the username' });
   return ({ claims }) => {
     const value = read(claims);
-    if (value === '') throw new UnusableClaims('the expression for the username gives an empty text');
+    if (value === '') throw new UnusableClaims('the expression for the username returns an empty text');
     return requirePrefix(unreserved(value, 'the username'), usernamePrefix);
   };
 }
@@ -195,7 +195,7 @@ function requirePrefix(name: string, prefix: string): string {
   if (name.startsWith(prefix) && name !== prefix) return name;
   throw refusedName(
     'IdentityReserved',
-    `the expressions of this issuer may only make names that begin with ${quoted(prefix)}`,
+    `the expressions of this issuer may only return names that begin with ${quoted(prefix)}`,
     name,
   );
 }
@@ -265,7 +265,7 @@ function choice(claims: JSONObject, claim: string): string | undefined {
 
 function requireOrdinary(tenant: string): string {
   if (!CLUSTER.has(tenant)) return tenant;
-  throw unknown(`the tenant "${tenant}" is given only by an entry of the issuer's tenant.map`);
+  throw unknown(`the tenant "${tenant}" is assigned only by an entry of the issuer's tenant.map`);
 }
 
 function unknown(message: string): StatusError {

@@ -93,7 +93,7 @@ function refuseForeignParty(payload: JSONObject, audiences: readonly string[]): 
   if (!Array.isArray(payload.aud) || payload.aud.length < 2 || !Object.hasOwn(payload, 'azp')) return;
   const party = stringMember(payload, 'azp');
   if (party === undefined || !audiences.includes(party))
-    throw unauthorized('the token was made for another party');
+    throw unauthorized('the token was issued for another party');
 }
 
 /** Empty for an invalid key, with which no signature can be verified. */

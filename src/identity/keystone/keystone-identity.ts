@@ -107,11 +107,14 @@ function refuseUnusable(name: string, what: string): void {
   if (isUsableName(name)) return;
   throw new StatusError(
     'IdentityUnusable',
-    `Forbidden: ${what} in Keystone is empty, begins or ends with a blank, or has control characters`,
+    `Forbidden: ${what} in Keystone is empty, begins or ends with a space, or has control characters`,
   );
 }
 
 function safeID(id: string, what: string): string {
   if (isSafeID(id)) return id;
-  throw new StatusError('IdentityUnusable', `Forbidden: the ${what} id that Keystone gives is no usable id`);
+  throw new StatusError(
+    'IdentityUnusable',
+    `Forbidden: the ${what} id that Keystone returns is no usable id`,
+  );
 }

@@ -39,7 +39,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   invalid_client: 'the provider does not accept the client: check its id and its secret',
   invalid_grant: 'the provider does not accept the login any more',
   invalid_request: 'the provider does not understand the request',
-  invalid_scope: 'the provider does not give this client the scopes asked for',
+  invalid_scope: 'the provider does not grant this client the requested scopes',
   login_required: 'the provider wants you to log in again',
   server_error: 'the provider has an error of its own',
   temporarily_unavailable: 'the provider is not available at the moment',
@@ -111,7 +111,7 @@ function wrongTime(error: unknown, issuer: string): OidcLoginError {
   const spans = `from ${instant(iat)} to ${instant(exp)}, and this computer's clock says ${instant(now)}`;
   return new OidcLoginError(
     'invalid',
-    `${issuer}: the new ID token counts ${spans}: is the clock of this computer right?`,
+    `${issuer}: the new ID token is valid ${spans}: is the clock of this computer right?`,
   );
 }
 

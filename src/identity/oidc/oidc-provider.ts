@@ -159,7 +159,7 @@ export type TokenResponse = TokenEndpointResponse & TokenEndpointResponseHelpers
 export function tokensFromResponse(response: TokenResponse, issuer: string): OidcTokens {
   const claims = response.claims();
   if (response.id_token === undefined || claims === undefined) {
-    throw new OidcLoginError('invalid', `${issuer}: the provider gave no ID token`);
+    throw new OidcLoginError('invalid', `${issuer}: the provider returned no ID token`);
   }
   return {
     idToken: response.id_token,

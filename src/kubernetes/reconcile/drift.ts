@@ -17,7 +17,7 @@ export function compareOwned(
 ): Comparison {
   if (existing === undefined) return { action: 'create', object: desired };
   if (!isOwned(existing))
-    return { refused: 'it is there, but Stonegate did not make it: it is left as it is' };
+    return { refused: 'it is there, but Stonegate did not create it: it is left as it is' };
   const wanted: StoredObject = { ...desired };
   // A roleRef cannot be updated.
   if (!isEqual(roleRefOf(wanted), roleRefOf(existing)))

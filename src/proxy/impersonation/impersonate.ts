@@ -52,7 +52,7 @@ export function withImpersonationHeaders(
   if (size > options.maxHeaderBytes) {
     throw new StatusError(
       'IdentityTooLarge',
-      `the identity does not fit the API server's limit for headers: ${user.groups.length} groups make ${size} bytes, ${options.maxHeaderBytes} are taken; fewer groups must be mapped`,
+      `the identity does not fit the API server's limit for headers: ${user.groups.length} groups need ${size} bytes, ${options.maxHeaderBytes} are allowed; fewer groups must be mapped`,
     );
   }
   assertOnlyIdentity(headers, identity);

@@ -35,7 +35,7 @@ function malformed(what: string): StatusError {
 export function splitTarget(target: string): RequestTarget {
   if (!target.startsWith('/')) throw malformed('it does not start with "/"');
   if (!PRINTABLE_ASCII.test(target))
-    throw malformed('it holds a blank, a control character or a byte beyond ASCII');
+    throw malformed('it holds a space, a control character or a byte beyond ASCII');
   if (target.includes('#')) throw malformed('it holds a "#"');
   const mark = target.indexOf('?');
   return mark === -1

@@ -231,7 +231,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
   [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /--namespace: "/],
   [[...SERVER, '--tenant', 'globex/api', ...LOGIN], /--tenant: "/],
   [[...SERVER, '--ca-fingerprint', 'ab:cd', ...LOGIN], /--ca-fingerprint must be the SHA-256/],
-  [[...SERVER, '--ca-file', 'x', '--ca-fingerprint', 'a'.repeat(64)], /give one of them/],
+  [[...SERVER, '--ca-file', 'x', '--ca-fingerprint', 'a'.repeat(64)], /use one of them/],
   [[...SERVER, '--keystone', '--os-cloud', 'acme'], /Unknown option '--keystone'\n/],
   [[...SERVER, '--name', 'p_2', ...LOGIN], /--name must be of letters, digits and dashes/],
   [[...SERVER, '--projects', ',', '--', '--keystone'], /--projects must be "all", or names or ids/],
@@ -278,7 +278,7 @@ t.test('settings that the machine of the user may supply are not required', asyn
   const folder = t.testdir();
   t.match(await run(folder, [...SERVER, '--', '--keystone']), {
     code: 0,
-    stderr: /no namespace is set: which Keystone\?.*Give it with --namespace NAME/,
+    stderr: /no namespace is set: which Keystone\?.*Set it with --namespace NAME/,
   });
   const { contexts } = parse(readFileSync(join(folder, '.kube', 'config'), 'utf8'));
   t.notOk('namespace' in contexts[0].context, 'the namespace is not guessed');

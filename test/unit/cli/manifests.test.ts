@@ -73,7 +73,7 @@ t.test(
     t.same(subjects, userSubject('stonegate'));
     t.match(
       stderr,
-      /^stonegate manifests: upstream\.credential\.certFile: found no such file: .*own\.crt; the binding is for the user "stonegate": issue the certificate with this common name, or give --user NAME\n$/,
+      /^stonegate manifests: upstream\.credential\.certFile: found no such file: .*own\.crt; the binding is for the user "stonegate": issue the certificate with this common name, or use --user NAME\n$/,
     );
   },
 );

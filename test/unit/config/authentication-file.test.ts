@@ -105,14 +105,14 @@ t.test('an expression that lets no user in is a warning', async (t) => {
     t.same(groups(fine), [], fine);
   for (const split of ['claims.roles.split(",")', 'has(claims.roles) ? claims.roles.split(",") : []'])
     t.same(groups(split), [
-      `authentication.configurationFile: claimMappings.groups.expression of ${A} lets no user in: it gives what split or findAll returns, which counts as no list: write .map(each, each) behind it`,
+      `authentication.configurationFile: claimMappings.groups.expression of ${A} lets no user in: it returns what split or findAll returns, which is not accepted as a list: write .map(each, each) behind it`,
     ]);
   t.match(groups('claims.roles == "a"'), [
-    /groups\.expression of .* it gives bool, and not a string or a list/,
+    /groups\.expression of .* it returns bool, and not a string or a list/,
   ]);
-  t.match(mapped({ uid: { expression: '7' } }), [/uid\.expression .* it gives int, and not a string/]);
+  t.match(mapped({ uid: { expression: '7' } }), [/uid\.expression .* it returns int, and not a string/]);
   const extra = [{ key: 'example.com/a', valueExpression: '{"a": "b"}' }];
-  t.match(mapped({ extra }), [/claimMappings\.extra\[0\]\.valueExpression of .* it gives map/]);
+  t.match(mapped({ extra }), [/claimMappings\.extra\[0\]\.valueExpression of .* it returns map/]);
 });
 
 t.test('a required value of a claim that is no string is a warning', async (t) => {
@@ -323,7 +323,7 @@ t.test('refused, with the file and the path:', async (t) => {
     [
       'a prefix for names from a claim, which already have one',
       { own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'a:' } } }, text: file([issuer(A)]) },
-      'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression makes these names',
+      'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names',
     ],
   ];
   for (const [what, files, expected] of cases) {
@@ -345,7 +345,7 @@ t.test('tenants without an AuthenticationConfiguration are refused', async (t) =
   });
   const problems = parseConfiguration(text, '/').problems.map(formatProblem);
   t.match(problems, [
-    /^authentication.tenants\["https:\/\/a.example"\].*expected only beside configurationFile/,
+    /^authentication.tenants\["https:\/\/a.example"\].*expected only with configurationFile/,
   ]);
 });
 

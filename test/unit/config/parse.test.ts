@@ -346,7 +346,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'the system tenant for all users of an issuer',
     soleIssuer('{ value: system }'),
-    'authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is given only by an entry of map',
+    'authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is assigned only by an entry of map',
   ],
   [
     'the system tenant from an allow-list',
@@ -391,7 +391,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a prefix with a space',
     soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "a b" }'),
-    'expected a prefix without blanks',
+    'expected a prefix without spaces',
   ],
   [
     'an empty prefix beside Keystone',
@@ -401,7 +401,7 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
   [
     'a prefix that another prefix starts with',
     twoIssuers(jwt('https://a', 'a:', '{ value: a }'), jwt('https://b', 'a:b:', '{ value: b }')),
-    'authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another\'s nor the other way round, found "a:b:" beside "a:"',
+    'authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another\'s nor the other way round, found "a:b:" and "a:"',
   ],
   [
     'in shared mode, a prefix that is a Keystone domain',

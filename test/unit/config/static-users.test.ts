@@ -75,7 +75,7 @@ t.test('tokens, names, groups and tenants that could belong to another source ar
   t.match(problemOf('gAAAAABx,alice,1,,acme'), /look like one of Keystone/);
   t.match(problemOf('t1,alice,1,,Acme'), /DNS-1123/);
   t.match(problemOf('t1,alice,1,,all'), /other than "all"/);
-  t.match(problemOf('t1, alice,1,,acme'), /blanks at their ends/);
+  t.match(problemOf('t1, alice,1,,acme'), /spaces at their ends/);
   const bare = { usernamePrefix: '', groupsPrefix: '' };
   t.match(problemOf('t1,system:admin,1,,acme', bare), /do not begin with system:, .* reserved/);
   t.match(problemOf('t1,alice,1,system:masters,,acme', bare), /do not begin with system:, .* reserved/);

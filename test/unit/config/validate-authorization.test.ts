@@ -58,7 +58,7 @@ t.test('an administration is checked when the configuration is loaded', async (t
     [{ tenants: { names: [] } }, /^tenants\.names is empty/],
     [{ tenants: { domains: [] } }, /^tenants\.domains is empty/],
     [{ tenants: { matchLabels: {} } }, /^tenants\.matchLabels is empty/],
-    [{ tenants: { names: ['*', 'acme'] } }, /^tenants\.names has other names beside \*/],
+    [{ tenants: { names: ['*', 'acme'] } }, /^tenants\.names has other names besides \*/],
     [{ tenants: { names: ['acme', 'system'] } }, /^tenants\.names\[1\] is no tenant that/],
     [{ tenants: { names: ['all'] } }, /^tenants\.names\[0\] is no tenant that/],
     [{ tenants: { names: ['acme*'] } }, /^tenants\.names\[0\] is no tenant that/],

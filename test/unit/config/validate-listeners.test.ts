@@ -101,9 +101,7 @@ t.test('an issuer without a name, or with a name that a URL would have to escape
   ]);
   for (const name of ['', 'Acme', 'a/b', '..', 'a.b', 'ä', 'a b', 'a%2fb', '-a', 'a?', 'a'.repeat(64)])
     t.match(problemsOf({ oidc: [{ ...OIDC, name }] }), [/portal\.oidc\[0\]\.name.*DNS-1123 label/], name);
-  t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a-' }] }), [
-    /"-", which stands neither first nor last.* "a-"$/,
-  ]);
+  t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a-' }] }), [/"-", which is neither first nor last.* "a-"$/]);
   t.match(problemsOf({ oidc: [{ ...OIDC, name: 'a'.repeat(64) }] }), [/at most 63.*found 64 characters$/]);
   t.match(problemsOf({ oidc: [{ ...OIDC, name: 'A'.repeat(64) }] }), [/found a string that does not fit$/]);
 });

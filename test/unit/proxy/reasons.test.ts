@@ -126,7 +126,7 @@ t.test('D118: an aggregated role without rules yet grants nothing, and the reaso
   ];
   t.equal(
     reason(objects, question('get', 'pods', 'web'), false),
-    'RoleBinding b gives ClusterRole edit, whose aggregation is not filled in',
+    'RoleBinding b grants ClusterRole edit, whose aggregation is not filled in',
   );
 });
 

@@ -140,10 +140,10 @@ ${credential({ token: 'tok' })}`;
 });
 
 const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
-  ['kill $$', /ended with a signal/],
+  ['kill $$', /sign-in failed: .* or nothing if it was ended$/],
   ['echo secret', /printed no JSON$/],
   [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
-  [credential({ clientCertificateData: 'secret' }), /gave no token$/],
+  [credential({ clientCertificateData: 'secret' }), /returned no token$/],
 ];
 t.test('the error about a missing plugin says how to install it', async (t) => {
   const exec = { command: './absent', installHint: 'install it:\napt install it' };

@@ -176,7 +176,7 @@ t.test(
       uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
     const documentOf = documentsOf(site, { authorizers: ['RBAC'] });
     const limited = await documentOf(undefined, subjectWith('read'));
-    t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* stands for/ });
+    t.match(limited.status, { incomplete: true, incompleteReason: /not allow all that \* matches/ });
     const whole = await documentOf(undefined, subjectWith('read +secrets +exec +tokens'));
     t.match(whole.status, { incomplete: false, namespaces: [{ rules: [{ resources: ['*'] }] }] });
   },

@@ -140,7 +140,7 @@ t.test('a namespace that is being deleted is left alone', async (t) => {
   t.match(refusalsOf(await planFor(cluster, smallKeystone(), shared)), [/is being deleted/]);
 });
 
-t.test('arktos: a tenant that was made for another domain is not used', async (t) => {
+t.test('arktos: a tenant that was created for another domain is not used', async (t) => {
   const cluster = createMemoryCluster();
   const labels = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/domain-id': 'former' };
   cluster.put(
@@ -148,7 +148,7 @@ t.test('arktos: a tenant that was made for another domain is not used', async (t
     {},
   );
   const plan = await planFor(cluster, smallKeystone());
-  t.match(refusalsOf(plan), [/domain acme .*tenant acme was made for another domain/]);
+  t.match(refusalsOf(plan), [/domain acme .*tenant acme was created for another domain/]);
   t.same(plan.changes, []);
 });
 

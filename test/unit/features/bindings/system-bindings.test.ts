@@ -29,7 +29,7 @@ for (const [kind, name] of [
 ] as const)
   t.test(`a role binding of the system tenant for the ${kind} ${name} causes a warning`, async (t) => {
     t.strictSame(await warningsFor(kind, name), [
-      'the RoleBinding default/ops of the tenant system counts in the namespace default of every tenant',
+      'the RoleBinding default/ops of the tenant system applies in the namespace default of every tenant',
     ]);
   });
 

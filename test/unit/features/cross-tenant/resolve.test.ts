@@ -62,7 +62,7 @@ t.test('an invalid policy grants nothing, and its status says why', async (t) =>
   const group = (name: string) => ({ subjects: [{ kind: 'Group', tenant: 'acme', name }] });
   const cases: readonly (readonly [spec: Readonly<Record<string, unknown>>, message: RegExp])[] = [
     [{ subjects: [] }, /^spec\.subjects is empty/],
-    [{ namespaces: ['*', 'web'] }, /^spec\.namespaces has other names beside \*/],
+    [{ namespaces: ['*', 'web'] }, /^spec\.namespaces has other names besides \*/],
     [{ namespaces: ['web*'] }, /^spec\.namespaces\[0\] is no DNS-1123 label/],
     [user('alice', 'globex'), /^spec\.subjects\[0\]\.tenant is this tenant/],
     [user('alice', '*'), /^spec\.subjects\[0\]\.tenant is not the name/],

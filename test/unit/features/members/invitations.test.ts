@@ -170,7 +170,7 @@ t.test('the inviter, and users who may give the same role, can see and withdraw 
   }
 });
 
-t.test('a user may make twenty invitations an hour', async (t) => {
+t.test('a user may create twenty invitations an hour', async (t) => {
   const { world, invite } = setUp();
   for (let made = 1; made <= 20; made += 1) await invite();
   const { details, ...found } = { details: {}, ...(await refusal(invite())) };

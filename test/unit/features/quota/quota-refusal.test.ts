@@ -10,7 +10,7 @@ t.test('the message says if only requests in progress stand in the way', async (
   ];
   t.match(refusalOf({ kind: 'exceeded', exceeded }, 'acme', HARD), {
     message:
-      'exceeded quota: acme, requested: pods=1, used: pods=8, reserved: pods=2, limited: pods=10 (only requests in progress stand in the way: try again in a minute)',
+      'exceeded quota: acme, requested: pods=1, used: pods=8, reserved: pods=2, limited: pods=10 (only requests in progress are in the way: try again in a minute)',
   });
 });
 

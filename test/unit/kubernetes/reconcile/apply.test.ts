@@ -47,7 +47,7 @@ t.test(
     const { failures } = await carryOut(cluster, plan);
     t.match(failures[0], {
       change: { object: { kind: 'Namespace' } },
-      reason: /it is there, but Stonegate did not make it/,
+      reason: /it is there, but Stonegate did not create it/,
     });
     t.equal(bindingsIn(cluster).length, 0);
   },
@@ -61,7 +61,7 @@ t.test('in a namespace that is replaced while users are being bound, no further 
     cluster.put(foreignNamespace(), {});
   });
   const { failures, done } = await carryOut(cluster, plan);
-  t.match(failures.at(-1), { reason: /was not made by Stonegate for it/ });
+  t.match(failures.at(-1), { reason: /was not created by Stonegate for it/ });
   t.ok(
     done.filter(({ object }) => object.kind === 'RoleBinding').length <= 4,
     'only those that had begun before',

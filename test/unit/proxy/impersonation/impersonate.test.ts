@@ -38,7 +38,7 @@ t.test('more groups than the API server accepts are refused, and the response sa
   );
   t.throws(() => withImpersonationHeaders([], { ...alice, groups }, options), {
     code: 'IdentityTooLarge',
-    message: /20000 groups make \d+ bytes, 1048576 are taken/,
+    message: /20000 groups need \d+ bytes, 1048576 are allowed/,
   });
 });
 
