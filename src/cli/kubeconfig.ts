@@ -166,7 +166,9 @@ const addEntries = createCommand(
     }
     await changeFile(file, (text) => merge(text).merged);
     if (scopes.length === 0 && !isFound(run.command, parts.env))
-      note(`${run.command} is not on the PATH, where kubectl looks for it: install it, or give --command FILE`);
+      note(
+        `${run.command} is not on the PATH, where kubectl looks for it: install it, or give --command FILE`,
+      );
     io.stdout(`${file}: ${names.length === 1 ? 'context' : 'contexts'} ${names.join(', ')}\n`);
     return EXIT.fine;
   },

@@ -274,7 +274,7 @@ export class Informer<T extends { readonly revision: number }> {
     }
     const failure = failureOf(error);
     if (failure === 'garbage') this.#listFor ??= 'garbage';
-    // Requests wait for what the watch has missed, and an API server that is gone is not overloaded by attempts.
+    // Requests wait for what the watch has missed; an API server that is gone is not overloaded by attempts.
     if (failure === 'unreachable' && this.#listFor === undefined) this.#backoff.reset();
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#since(this.#receivedAt) < 2 * SILENCE;

@@ -1,6 +1,6 @@
 /**
- * A reverse proxy of one of the packages that are most often used for it, with connections that are kept
- * alive. It decides nothing.
+ * A reverse proxy of one of the packages that are most often used for it, with persistent connections. It
+ * decides nothing.
  */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
