@@ -150,7 +150,7 @@ export class QuotaStatuses {
     });
   }
 
-  /** What was admitted in advance is stored by some time or never, and counted by a list that begins later. */
+  /** What was admitted in advance is stored by some time or never; a list that begins later has it. */
   #isAdvanceOver(tenant: string, reservation: Reservation): boolean {
     const { clock, ageOf, storedWithin, listedAt, onOutdated } = this.#options;
     const { resource } = reservation.object;

@@ -70,7 +70,7 @@ export interface ReservationsOptions {
 const ATTEMPTS = 8;
 /** Milliseconds after which what was written is read again, since it will have been counted meanwhile. */
 const SNAPSHOT_LIFETIME = 5_000;
-/** Milliseconds for which requests are admitted by it that reserve nothing: no conflict tells of other limits. */
+/** Milliseconds for which it admits what reserves nothing: no conflict tells of other limits then. */
 const FRESH = 1_000;
 const MAX_SNAPSHOTS = 1_000;
 /** Milliseconds after which what could not be written is tried again. */
