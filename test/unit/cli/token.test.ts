@@ -63,3 +63,18 @@ t.test('a usage error is reported before any request is sent', async (t) => {
   ] as const)
     t.match(await run(t, words), { stdout: '', stderr, asked: [] }, words.join(' '));
 });
+
+t.test('a refusal for another reason than the missing life is told alone', async (t) => {
+  const refuse = (message: string) =>
+    askCommand(t, token, ['create', '--scope', 'read'], () => ({
+      status: 422,
+      body: { kind: 'Status', status: 'Failure', message, code: 422 },
+    }));
+  t.match(await refuse('spec.expirationSeconds: Required value'), {
+    code: 2,
+    stderr: /--expires is required/,
+  });
+  const other = await refuse('spec.scopes[0]: Invalid value: "read"');
+  t.match(other, { code: 1, stderr: /spec\.scopes/ });
+  t.notMatch(other.stderr, /--expires/);
+});
