@@ -140,7 +140,7 @@ ${credential({ token: 'tok' })}`;
 });
 
 const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
-  ['kill $$', /sign-in failed: .* or nothing if it was ended$/],
+  ['kill $$', /sign-in failed: plugin ended with an error$/],
   ['echo secret', /printed no JSON$/],
   [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
   [credential({ clientCertificateData: 'secret' }), /returned no token$/],
