@@ -117,27 +117,28 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
   return {
     async exchange(request) {
       const started = clock.now();
-      const late = () => Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' });
       const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
         telemetry.backendCall('keystone', result, (clock.now() - started) / 1000);
       try {
         const response = await withDeadline(
           clock,
           request.timeout ?? timeout,
-          late,
+          () => LATE,
           (signal) => send(request, signal),
           ...(request.signal === undefined ? [] : [request.signal]),
         );
         count(request.refusals.includes(response.status) ? 'refused' : 'ok');
         return response;
       } catch (error) {
-        count(error === late ? 'timeout' : 'error');
+        count(error === LATE ? 'timeout' : 'error');
         throw keystoneUnavailable(error);
       }
     },
     close: () => pool.destroy(),
   };
 }
+
+const LATE = Object.assign(new Error('Keystone did not answer in time'), { code: 'ETIMEDOUT' });
 
 function readDate(field: string | string[] | undefined): number | undefined {
   const date = typeof field === 'string' ? Date.parse(field) : Number.NaN;

@@ -191,7 +191,7 @@ t.test('D129: role bindings do not decide who can create namespaces, and a warni
   ]) {
     const { users, warnings } = await review({ ...question, namespace: 'web' }, { objects: OBJECTS });
     t.same(users, ['acme:root']);
-    t.match(warnings, [/RoleBindings do not count/]);
+    t.match(warnings, [/RoleBindings do not apply/]);
   }
   const { users, warnings } = await review(
     { verb: 'get', resource: 'namespaces', name: 'web' },
