@@ -7,7 +7,7 @@ import { nodeProblem } from './version.ts';
 
 export interface Program {
   readonly commands: Commands;
-  /** Those that only operators need; they are listed apart. */
+  /** Commands that only operators need; the help lists them in a group of their own. */
   readonly operatorCommands?: Commands;
   readonly version: () => string | Promise<string>;
   /** Explains a command that only another program has. The text is printed after `stonegate: `. */

@@ -6,7 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 let isDone = false;
 
-/** For all connections of this process without a `ca` of their own. */
+/** Applies to all connections of this process that have no `ca` of their own. */
 export function trustSystemAuthorities(): void {
   if (isDone) return;
   isDone = true;

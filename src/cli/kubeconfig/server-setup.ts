@@ -1,7 +1,7 @@
 /**
  * Learns from a server how to log in there, and whether its certificate is to be trusted. An authority that
- * is not known here counts only if the user confirms its fingerprint; what is used is read again then, over a
- * verified connection.
+ * is not known here is trusted only if the user confirms its fingerprint; what is used is read again then,
+ * over a verified connection.
  */
 import { X509Certificate } from 'node:crypto';
 import {

@@ -161,7 +161,7 @@ export function createInvitations(options: InvitationsOptions) {
   }
 
   return {
-    /** What an open invitation gives, for the holder of its secret, who need not be a user. */
+    /** Describes what an open invitation grants to the holder of its secret, who need not be a user. */
     offered(secret: string): Offer | undefined {
       const held = heldInvitation(secret, store.values(), clock.now());
       return held === undefined || tenants.isFormer(held) ? undefined : offerOf(held, false);

@@ -60,7 +60,7 @@ export interface PortalOptions extends PageSources, SessionStages {
   readonly version: string;
   /** Where there are executables of the command; see `executables.ts`. */
   readonly commandURL?: string | undefined;
-  /** What commands read at `/.well-known/stonegate`. */
+  /** The document that commands read at `/.well-known/stonegate`. */
   readonly clientSetup: ClientSetup;
   readonly providers: readonly Provider[];
   /** Undefined if users cannot sign in with a password. */

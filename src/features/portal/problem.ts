@@ -124,7 +124,7 @@ export const tooManySignIns = () =>
   );
 
 /**
- * A form beyond a rate of the user or the tenant. The page asks no source.
+ * Answers a form that exceeds a rate of the user or the tenant. The page then asks no backend.
  *
  * @param fields are sent again
  */

@@ -17,14 +17,14 @@ export interface AdvanceOptions {
   readonly usage: Usage;
   /** Objects, whatever they use: each is a line of the next write. */
   readonly most: number;
-  /** Of the monotonic clock, in milliseconds; from before the write of the line. */
+  /** When the write of the line began, in milliseconds of the monotonic clock. */
   readonly begun: number;
 }
 
 export class Advance {
   /** As the line of the reservation is made from. */
   readonly claim: Claim;
-  /** By the id of the object. */
+  /** The claims that were admitted, by the id of their objects. */
   readonly admitted = new Map<string, Claim>();
   readonly #most: number;
   readonly #until: number;

@@ -25,7 +25,7 @@ export interface Forms {
 
 type Entered = Pick<Forms, 'entered' | 'refusal'>;
 
-/** For a field of a form that no refusal concerns. */
+/** The state of a field that the server has not refused. */
 export const NOTHING_ENTERED: Entered = { entered: new URLSearchParams(), refusal: undefined };
 
 export function list(texts: readonly string[]): Html {
@@ -47,7 +47,7 @@ export function breakable(name: string): Html {
   return html`${name.split(/(?<=[:/@.])/).map((part, at) => html`${at > 0 && html`<wbr>`}${part}`)}`;
 }
 
-/** What an invitation gives, after "invites you" or "You are invited". */
+/** Describes what an invitation grants, after "invites you" or "You are invited". */
 export function offered({ namespace, role, team }: Pick<Offer, 'namespace' | 'role' | 'team'>): Html {
   return team === undefined
     ? html`to the namespace <code>${namespace}</code>, with the role <strong>${role}</strong>`

@@ -87,7 +87,7 @@ function nodeClient(origin: string, sha256: string): Html {
 <p class="hint">It needs Node 22.19 or newer. <a href="${CLIENT_PATH}" download>${CLIENT_PATH.slice(1)}</a> has the SHA-256 <code>${sha256}</code></p>`;
 }
 
-/** What is installed is what has just been downloaded, or nothing. */
+/** The commands install the file that they have just downloaded; a failed download installs nothing. */
 function installed(download: string, url: string): string {
   const file = url.slice(url.lastIndexOf('/') + 1);
   return `${download} &&\n  sudo install -m 755 ${file} /usr/local/bin/stonegate`;

@@ -19,7 +19,7 @@ export interface SignInPage extends Forms {
   readonly signedInAs?: string | undefined;
   readonly navigation: Navigation | undefined;
   readonly next: string;
-  /** What the user is invited to. */
+  /** Describes the namespace or team to which the user is invited. */
   readonly invitation: Offer | undefined;
 }
 

@@ -16,7 +16,7 @@ const RELATIVE_FORMAT = new Intl.RelativeTimeFormat('en-GB');
 const MINUTE = ['minute', 60_000] as const;
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], MINUTE] as const;
 
-/** In the largest unit of which there are two or more, so that rounding hides little. */
+/** Writes the time in the largest unit of which there are two or more, so that rounding hides little. */
 function rounded(milliseconds: number) {
   const [unit, length] = UNITS.find((each) => Math.abs(milliseconds) >= 2 * each[1]) ?? MINUTE;
   return { unit, count: Math.round(milliseconds / length) };
