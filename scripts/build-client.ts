@@ -6,11 +6,12 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build, type PluginBuild } from 'esbuild';
+import { OPERATOR_COMMANDS } from '../src/app/operator-commands.ts';
 
 const { version }: { version: string } = JSON.parse(readFileSync('package.json', 'utf8'));
 
 const MAIN = `import { runClient } from './src/cli/user-commands.ts';
-runClient(${JSON.stringify(version)}, process.argv.slice(2), {
+runClient(${JSON.stringify(version)}, ${JSON.stringify(Object.keys(OPERATOR_COMMANDS))}, process.argv.slice(2), {
   stdout: (text) => process.stdout.write(text),
   stderr: (text) => process.stderr.write(text),
   width: process.stdout.columns,

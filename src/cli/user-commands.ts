@@ -5,11 +5,6 @@
 import { type CommandIO, type Commands, UsageError } from './command.ts';
 import { runProgram } from './program.ts';
 
-/** Commands that only the operator's program has. */
-export type OperatorCommand = (typeof OPERATOR_COMMANDS)[number];
-
-const OPERATOR_COMMANDS = ['serve', 'check', 'manifests', 'cache', 'publish', 'sync', 'usage'] as const;
-
 const ELSEWHERE = "is in the operator's stonegate, the npm package or the image";
 
 export const USER_COMMANDS = {
@@ -69,10 +64,19 @@ export const USER_COMMANDS = {
   },
 } satisfies Commands;
 
-/** The client. @returns the exit code */
-export function runClient(version: string, argv: readonly string[], io: CommandIO): Promise<number> {
-  const isOperators = (name: string) => OPERATOR_COMMANDS.some((command) => command === name);
+/**
+ * The client.
+ *
+ * @param operatorCommands the names of commands that only the operator's program has
+ * @returns the exit code
+ */
+export function runClient(
+  version: string,
+  operatorCommands: readonly string[],
+  argv: readonly string[],
+  io: CommandIO,
+): Promise<number> {
   const elsewhere = (name: string) =>
-    isOperators(name) ? `this is the client: "${name}" ${ELSEWHERE}` : undefined;
+    operatorCommands.includes(name) ? `this is the client: "${name}" ${ELSEWHERE}` : undefined;
   return runProgram({ commands: USER_COMMANDS, version: () => version, elsewhere }, argv, io);
 }

@@ -4,6 +4,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { OPERATOR_COMMANDS } from '../../src/app/operator-commands.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const folder = t.testdir({ home: { 'package.json': '{}' } });
@@ -51,7 +52,7 @@ t.test('the client has the commands of users, and says where those of operators 
     'completion',
   ]);
   for (const name of names) t.match(stonegate('help', name), { status: 0, stderr: '' }, name);
-  for (const name of ['serve', 'check', 'manifests', 'cache', 'publish', 'sync'])
+  for (const name of Object.keys(OPERATOR_COMMANDS))
     t.match(
       stonegate(name),
       { status: 2, stdout: '', stderr: /^stonegate: this is the client: .*\n$/ },
