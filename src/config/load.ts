@@ -45,9 +45,9 @@ export interface Loaded<Configuration> {
 
 export interface LoadedConfiguration extends Loaded<StonegateConfiguration> {
   /**
-   * SHA-256 in hexadecimal of the settings that determine identities, `authentication` and `tenancy`. Equal
-   * on all replicas of one configuration; certificates and secrets may differ. Cache keys of identities
-   * contain it.
+   * SHA-256 in hexadecimal of the settings that determine identities: `tenancy`, and `authentication` without
+   * how users log in. Equal on all replicas of one configuration; certificates and secrets may differ. Cache
+   * keys of identities contain it.
    */
   readonly identityDigest: string;
 }
@@ -84,25 +84,15 @@ export async function loadConfiguration(
   const result = await load(file, sources, parseConfiguration, checkFiles);
   if (!result.ok) return result;
   const { authentication, tenancy } = result.loaded.configuration;
-  const identityDigest = digestOf({ authentication: withPreviousChecks(authentication), tenancy });
+  const identityDigest = digestOf({ authentication: withoutLogins(authentication), tenancy });
   return { ...result, loaded: { ...result.loaded, identityDigest } };
 }
 
-/**
- * Cached identities and portal sessions are shared with replicas of the previous release during an upgrade.
- * The digest still covers four settings of JWTs, in this order, whose checks are always made now.
- * It does not cover how users log in.
- */
-export function withPreviousChecks(authentication: AuthenticationConfiguration): object {
-  const jwt = authentication.jwt.map(({ login: _login, ...issuer }) => {
-    const { completeGroups, ownKeys, ...others } = issuer.strict;
-    const wasOn = !issuer.asKubernetes;
-    const first = { ...others, uniqueMembers: wasOn, exactNumbers: wasOn };
-    const last = { completeGroups, ownKeys, namedUsers: wasOn, wholeCharacters: wasOn };
-    return { ...issuer, strict: { ...first, ...last } };
-  });
+/** How users log in at an issuer does not change who they are. */
+function withoutLogins(authentication: AuthenticationConfiguration): object {
+  const jwt = authentication.jwt.map(({ login: _, ...issuer }) => issuer);
   const tenants = Object.fromEntries(
-    Object.entries(authentication.tenants).map(([url, { login: _login, ...tenant }]) => [url, tenant]),
+    Object.entries(authentication.tenants).map(([url, { login: _, ...tenant }]) => [url, tenant]),
   );
   return { ...authentication, jwt, tenants };
 }

@@ -10,7 +10,6 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { withPreviousChecks } from '../../src/config/load.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { checkOutPrevious } from '../support/high-availability/previous-release.ts';
@@ -109,7 +108,7 @@ async function identitySettings(main: string, file: string): Promise<string> {
   if (typeof parseConfiguration !== 'function') throw new TypeError('parseConfiguration is no function');
   const { configuration } = parseConfiguration(readFileSync(file, 'utf8'), dirname(file));
   const { authentication, tenancy } = configuration;
-  return JSON.stringify({ authentication: withPreviousChecks(authentication), tenancy });
+  return JSON.stringify({ authentication, tenancy });
 }
 
 type Site = Awaited<ReturnType<typeof setUp>>;
