@@ -1,11 +1,11 @@
 /** docs/reference/api.md: the resources of both API groups, from their schemas. */
+
 import type { z } from 'zod';
 import { DEFINITIONS } from '../src/cli/manifests.ts';
 import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
 } from '../src/features/access-rules/access-rules-v1alpha1.ts';
-import { TENANCY_API_VERSION } from '../src/features/cross-tenant/tenancy-v1alpha1.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/stonegate-v1alpha1.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
@@ -13,6 +13,7 @@ import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
+import { TENANCY_API_VERSION } from '../src/kubernetes/custom-resource.ts';
 import { methodsOf, OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
 import { schemaRows, withTable } from './configuration-reference.ts';
 

@@ -2,11 +2,23 @@
  * The conditions of an object that say whether what it asks for is in force. Pure.
  * https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
  */
-
+import { z } from 'zod';
 import type { StoredObject } from '../kubernetes/kubernetes-object.ts';
 import { timestamp } from '../lib/go-time.ts';
 import { isJSONObject } from '../lib/json-object.ts';
-import { type Condition, conditionSchema } from './cross-tenant/tenancy-v1alpha1.ts';
+import type { Output } from '../lib/schema-fields.ts';
+
+/** https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition */
+export const conditionSchema = z.strictObject({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string().meta({ format: 'date-time' }),
+  observedGeneration: z.int().exactOptional(),
+});
+
+export type Condition = Output<typeof conditionSchema>;
 
 const READY = 'Ready';
 

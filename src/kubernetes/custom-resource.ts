@@ -7,6 +7,11 @@ import type { z } from 'zod';
 import type { ResourceKind } from './kubernetes-object.ts';
 import { toKubernetesSchema } from './kubernetes-schema.ts';
 
+/** The group and version of all stored objects. */
+export const TENANCY_GROUP = 'tenancy.stonegate.dev';
+export const TENANCY_VERSION = 'v1alpha1';
+export const TENANCY_API_VERSION = `${TENANCY_GROUP}/${TENANCY_VERSION}` as const;
+
 /** A kind of stored objects. One without a namespace has the scope `Tenant`, which Arktos alone knows. */
 export interface CustomResource extends ResourceKind {
   readonly kind: string;

@@ -2,6 +2,7 @@
  * Asks the API server, for `stonegate check`: what Stonegate's credentials may do there, and what the
  * features that are configured rely on.
  */
+
 import { needsOf } from '../../cli/manifests.ts';
 import { provisionerRules } from '../../cli/provisioner-manifests.ts';
 import { impersonatorRights } from '../../cli/rbac-manifests.ts';
@@ -14,7 +15,6 @@ import {
 } from '../../features/bindings/system-bindings.ts';
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
-import { TENANCY_GROUP } from '../../features/cross-tenant/tenancy-v1alpha1.ts';
 import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
 import { TEAMS } from '../../features/members/team-v1alpha1.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
@@ -22,6 +22,7 @@ import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { modeProblem } from '../../features/served-mode.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';

@@ -3,16 +3,17 @@
  * calls one URL at most five times a second, so there each kind and operation has a URL of its own: the
  * registration, the webhook's listener and the proxy, which queues such writes fairly, share them.
  */
+
 import {
   type Operation,
   type RegisteredRule,
   type ReviewedWrite,
   registeredRule,
 } from '../../kubernetes/admissionregistration-v1.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { type PublishedKind, publishedKindsOf, resourceName } from '../../kubernetes/published-objects.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
-import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
 
 export interface ReviewedKinds {
   readonly admission: { readonly systemKinds: readonly string[] };

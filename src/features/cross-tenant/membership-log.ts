@@ -4,12 +4,12 @@
  * https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event
  */
 
+import { TENANCY_GROUP, TENANCY_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { asciiJSON, foreignText } from '../../lib/untrusted-text.ts';
 import { microTime } from '../../observability/audit-event.ts';
 import type { AuditSink } from '../../observability/audit-log.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from './tenancy-v1alpha1.ts';
 
 /** Longer texts are cut. */
 const MAX_TEXT = 512;

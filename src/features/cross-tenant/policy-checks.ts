@@ -2,14 +2,15 @@
  * What `stonegate check` asks about policies: whether their custom resource definitions were applied, and
  * whether the admission webhook is registered, without which no CrossTenantPolicy counts.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-watch.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { servedResources } from '../../kubernetes/served-resources.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { readRegistration } from './read-policy-object.ts';
-import { TENANCY_API_VERSION } from './tenancy-v1alpha1.ts';
 
 const WEBHOOKS = collectionPath(VALIDATING_WEBHOOKS, {});
 

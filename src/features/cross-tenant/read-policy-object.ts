@@ -2,7 +2,9 @@
  * Reads the objects from which policies follow out of the API server's JSON. The policies' own code
  * validates a spec and reports to its author.
  */
+
 import { z } from 'zod';
+import { TENANCY_API_VERSION, TENANCY_GROUP, TENANCY_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { clusterRoleIn, isMeta } from '../../kubernetes/object-format.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
@@ -11,9 +13,6 @@ import type { TenantFacts, WebhookRegistration } from './policy.ts';
 import {
   type CrossTenantPolicy,
   POLICY_REGISTRATION,
-  TENANCY_API_VERSION,
-  TENANCY_GROUP,
-  TENANCY_VERSION,
   type TenantAdministration,
 } from './tenancy-v1alpha1.ts';
 

@@ -2,11 +2,11 @@
  * The rights at the API server that cross-tenant policies and administrations need: to read what they follow
  * from, and, for the provisioner, to grant what they grant.
  */
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { type Right, rule } from '../../kubernetes/right.ts';
 import { grantableRules } from '../../rbac/grantable-rules.ts';
 import { type EnabledPolicies, resourcesOfPolicies } from './enabled-policies.ts';
-import { TENANCY_GROUP } from './tenancy-v1alpha1.ts';
 
 export function policyReadRights(policies: EnabledPolicies): Right[] {
   return resourcesOfPolicies(policies).map(({ group, resource }, at) => ({

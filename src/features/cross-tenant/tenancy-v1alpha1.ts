@@ -4,14 +4,17 @@
  * that is not known here may restrict what the others mean, so an object with one grants nothing.
  */
 import { z } from 'zod';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import {
+  type CustomResource,
+  column,
+  type TENANCY_API_VERSION,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+} from '../../kubernetes/custom-resource.ts';
 import { CRD_SHARING_POLICY, type NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import { MAX_ITEMS } from '../../rbac/invalid-policy.ts';
-
-export const TENANCY_GROUP = 'tenancy.stonegate.dev';
-export const TENANCY_VERSION = 'v1alpha1';
-export const TENANCY_API_VERSION = `${TENANCY_GROUP}/${TENANCY_VERSION}` as const;
+import { conditionSchema } from '../status-conditions.ts';
 
 /**
  * The ValidatingWebhookConfiguration that has CrossTenantPolicies reviewed. It is an object of its own, since
@@ -25,16 +28,6 @@ const name = z.string().max(MAX_NAME_LENGTH);
 const names = z.array(name).max(MAX_ITEMS);
 /** RFC 3339. */
 const time = z.string().meta({ format: 'date-time' });
-
-/** https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition */
-export const conditionSchema = z.strictObject({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: time,
-  observedGeneration: z.int().exactOptional(),
-});
 
 const policyStatusSchema = z.strictObject({
   conditions: z
@@ -135,7 +128,6 @@ export const TENANT_ADMINISTRATIONS: CustomResource = {
   columns: [column('Role', '.spec.clusterRole'), ...COMMON_COLUMNS],
 };
 
-export type Condition = Output<typeof conditionSchema>;
 export type CrossTenantRule = Output<typeof rule>;
 export type CrossTenantSubject = Output<typeof subject>;
 export type TenantSelection = Output<typeof tenantSelection>;

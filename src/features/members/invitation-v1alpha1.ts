@@ -4,13 +4,17 @@
  * operator's.
  */
 import { z } from 'zod';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import {
+  type CustomResource,
+  column,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+} from '../../kubernetes/custom-resource.ts';
 import { flag, text } from '../../kubernetes/kubernetes-schema.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 

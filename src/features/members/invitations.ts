@@ -6,6 +6,7 @@
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
 import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
@@ -19,7 +20,6 @@ import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { NO_TENANT } from '../../tenancy/tenant-name.ts';
-import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import {
   endOf,

@@ -2,9 +2,9 @@
  * The rights of the provisioning credential that teams and invitations need: it reads them for all processes,
  * and writes them for the users who may.
  */
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
-import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { tenantUIDRules } from '../tenant-uid-rights.ts';
 
 export const membersRules = (mode: 'arktos' | 'shared'): readonly PolicyRule[] => [

@@ -4,13 +4,17 @@
  * named `<tenant>.<team>`, which is unambiguous since neither part has a dot.
  */
 import { z } from 'zod';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import {
+  type CustomResource,
+  column,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+} from '../../kubernetes/custom-resource.ts';
 import { text } from '../../kubernetes/kubernetes-schema.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { TEAM_GROUP_PREFIX } from '../../kubernetes/reserved-names.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { StoredForTenant } from '../former-objects.ts';
 import { ownershipOf } from '../tenant-uids.ts';
 

@@ -6,6 +6,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { type AccessReviewer, isAllowed, type ReviewSubject } from '../../kubernetes/access-reviewer.ts';
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import { forbidden } from '../../kubernetes/forbidden.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
@@ -19,7 +20,6 @@ import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import { assertMayHaveMembers } from './give-role.ts';
 import type { TeamIndex } from './team-index.ts';

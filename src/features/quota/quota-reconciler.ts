@@ -2,13 +2,13 @@
  * Gives every tenant a TenantQuota, keeps those of Keystone's domains at their limits, and writes what
  * tenants use. All run on the replica with the lease.
  */
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
 import type { Reconciler } from '../../kubernetes/reconcile/controller.ts';
 import { type Comparison, type Desired, makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { isEqual } from '../../lib/json-equal.ts';
-import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { Hard, KeystoneQuota, TenantHards } from '../keystone-limits/feature.ts';
 import { TENANT_QUOTAS } from './tenant-quota-v1alpha1.ts';
 import type { UsageCounter } from './usage-counter.ts';

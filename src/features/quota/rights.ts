@@ -2,10 +2,11 @@
  * The rights at the API server that quotas need: the counter's, the admission webhook's, and the one to show
  * users the quota of their tenant.
  */
+
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import type { PolicyRule, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { type Right, rule } from '../../kubernetes/right.ts';
-import { TENANCY_GROUP } from '../cross-tenant/tenancy-v1alpha1.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 
 export const QUOTA_READ_RIGHTS: readonly Right[] = [

@@ -4,17 +4,19 @@
  * ResourceQuota.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/
  */
+
 import { z } from 'zod';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
-import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
-import { isMeta, metadataOf } from '../../kubernetes/object-format.ts';
-import type { Output } from '../../lib/schema-fields.ts';
 import {
-  conditionSchema,
+  type CustomResource,
+  column,
   TENANCY_API_VERSION,
   TENANCY_GROUP,
   TENANCY_VERSION,
-} from '../cross-tenant/tenancy-v1alpha1.ts';
+} from '../../kubernetes/custom-resource.ts';
+import type { NamedObjectMeta } from '../../kubernetes/kubernetes-object.ts';
+import { isMeta, metadataOf } from '../../kubernetes/object-format.ts';
+import type { Output } from '../../lib/schema-fields.ts';
+import { conditionSchema } from '../status-conditions.ts';
 
 /** A quantity that is not negative; the number of digits is bounded. */
 const QUANTITY = /^[0-9]{1,18}(\.[0-9]{1,9})?(m|[kMGTPE]|[KMGTPE]i)?$/;

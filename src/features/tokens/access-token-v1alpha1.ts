@@ -3,11 +3,15 @@
  * stored (`tenancy.stonegate.dev/v1alpha1`), with digests of its secrets, as only the operator sees it.
  */
 import { z } from 'zod';
-import { type CustomResource, column } from '../../kubernetes/custom-resource.ts';
+import {
+  type CustomResource,
+  column,
+  TENANCY_GROUP,
+  TENANCY_VERSION,
+} from '../../kubernetes/custom-resource.ts';
 import type { Output } from '../../lib/schema-fields.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
-import { TENANCY_GROUP, TENANCY_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 
 const RULE = 'each rule has verbs, apiGroups, resources and namespaces, lists of 1 to 64 items';
 const listOf = (item: z.ZodString) => z.array(item.max(253), RULE).min(1, RULE).max(64, RULE);

@@ -6,6 +6,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { deleteExactly, type Objects } from '../../kubernetes/objects.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
@@ -16,7 +17,6 @@ import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { TENANCY_API_VERSION } from '../cross-tenant/tenancy-v1alpha1.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import {
   type AccessTokenSpec,

@@ -3,7 +3,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
 import type { MembershipEvent } from '../../../../src/features/cross-tenant/membership-log.ts';
 import { createPolicyReconciler } from '../../../../src/features/cross-tenant/policy-reconciler.ts';
-import type { Condition } from '../../../../src/features/cross-tenant/tenancy-v1alpha1.ts';
+import type { Condition } from '../../../../src/features/status-conditions.ts';
 import { placeName } from '../../../../src/kubernetes/kubernetes-object.ts';
 import type { PolicyForm } from '../../../../src/proxy/tenant-entry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
