@@ -7,10 +7,10 @@ import {
   SELF_ACCESS_RULES,
 } from '../src/features/access-rules/access-rules-v1alpha1.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/stonegate-v1alpha1.ts';
-import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/members/invitation-v1alpha1.ts';
+import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/invitations/invitation-v1alpha1.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
-import { OWN_TEAMS } from '../src/features/members/team-v1alpha1.ts';
 import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
+import { OWN_TEAMS } from '../src/features/teams/team-v1alpha1.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
 import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { TENANCY_API_VERSION } from '../src/kubernetes/custom-resource.ts';

@@ -14,6 +14,7 @@ import { createExplain, type Explain } from '../features/explain/explain-request
 import { createExplainFeature } from '../features/explain/feature.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
 import { createHideForbidden } from '../features/hide-forbidden/feature.ts';
+import { createInvitations } from '../features/invitations/feature.ts';
 import { createMembers } from '../features/members/feature.ts';
 import { createNamespaces } from '../features/namespaces/feature.ts';
 import { createOwnAPIFeature } from '../features/own-api/feature.ts';
@@ -23,6 +24,7 @@ import { createShownQuotas } from '../features/quota/show-quota.ts';
 import { createRates } from '../features/rates/feature.ts';
 import { createIndexParts } from '../features/rbac-index/feature.ts';
 import { createSelfReviews } from '../features/self-reviews/feature.ts';
+import { createTeams } from '../features/teams/feature.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/feature.ts';
 import { type ConfiguredTokens, WITHOUT_TOKENS } from '../features/tokens/feature.ts';
 import { createWhoCan } from '../features/who-can/feature.ts';
@@ -65,7 +67,13 @@ export function createFeatures(
     index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
   const accessRules = access && createAccessRules(build, parts, access);
   const quotas = createShownQuotas(build.loaded.configuration, parts);
-  const members = createMembers(build, parts, access);
+  const teams = createTeams(build, parts);
+  const members = createMembers(build, parts, access, teams.directory);
+  const invitations = createInvitations(build, parts, {
+    access,
+    members: members.service,
+    teams: teams.service,
+  });
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -87,6 +95,8 @@ export function createFeatures(
     accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
     quotas,
     members,
+    teams,
+    invitations,
     createWhoCan(build, parts, access, ownUserName(ownCredential(build.loaded))),
     index && authorization.hideForbidden ? createHideForbidden(mode, index) : undefined,
   ];
@@ -103,7 +113,9 @@ export function createFeatures(
       namespacesOf: accessRules?.namespacesOf,
       quota: quotas.source,
       tokens: tokens?.tokens,
-      ...members.sources,
+      members: members.service,
+      teams: teams.service,
+      invitations: invitations.service,
     },
   };
 }

@@ -6,9 +6,9 @@
 import type { FeatureBuild } from '../features/build.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import type { Explain } from '../features/explain/explain-request.ts';
-import { createMemberships } from '../features/members/memberships.ts';
 import type { PageSources } from '../features/portal/context.ts';
 import { createAccessIndex } from '../features/rbac-index/feature.ts';
+import { createMemberships } from '../features/teams/memberships.ts';
 import { createTenancyMode } from '../features/tenancy-mode.ts';
 import { createTokens } from '../features/tokens/feature.ts';
 import { createAnonymousAccess } from '../identity/anonymous.ts';

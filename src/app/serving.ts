@@ -17,11 +17,11 @@ import {
   type MembershipLog,
 } from '../features/cross-tenant/feature.ts';
 import { createServedKeystoneQuota } from '../features/keystone-limits/feature.ts';
-import { createTeamReadiness } from '../features/members/memberships.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/feature.ts';
 import { createServedPublishing } from '../features/publishing/feature.ts';
 import { createQuotaController, createQuotaReadiness, createQuotaRules } from '../features/quota/feature.ts';
 import { createIndexReadiness } from '../features/rbac-index/feature.ts';
+import { createTeamReadiness } from '../features/teams/memberships.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/feature.ts';
 import type { Exchange } from '../lib/exchange.ts';

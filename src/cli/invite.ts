@@ -7,7 +7,7 @@ import {
   OWN_ACCEPTANCES,
   OWN_INVITATIONS,
   type ShownInvitation,
-} from '../features/members/invitation-v1alpha1.ts';
+} from '../features/invitations/invitation-v1alpha1.ts';
 import { createAskingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';

@@ -1,7 +1,7 @@
 /**
  * `stonegate teams`: the teams of the user's tenant, and who is in them.
  */
-import { OWN_TEAMS, type ShownTeam } from '../features/members/team-v1alpha1.ts';
+import { OWN_TEAMS, type ShownTeam } from '../features/teams/team-v1alpha1.ts';
 import { createAskingCommand } from './asking-command.ts';
 import { columns, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';

@@ -4,8 +4,10 @@
 
 import type { StonegateConfiguration, TenancyConfiguration } from '../config/configuration.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
+import { StatusError } from '../errors/status-error.ts';
 import { filteringMode } from '../kubernetes/authorization-mode.ts';
 import type { Place } from '../kubernetes/kubernetes-object.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
 import {
   arktosAdmission,
   type SystemAccounts,
@@ -49,4 +51,17 @@ export function operatorPlace(
   { mode, systemTenant }: Pick<TenancyConfiguration, 'mode' | 'systemTenant'>,
 ): Place {
   return { ...(mode === 'arktos' && { tenant: systemTenant }), namespace };
+}
+
+/**
+ * Arktos counts a RoleBinding of the system tenant in the namespace of that name of every tenant.
+ *
+ * @throws StatusError AccessDenied in the system tenant
+ */
+export function assertMayHaveMembers(tenant: TenantName, mode: Pick<TenancyMode, 'isSystem'>): void {
+  if (!mode.isSystem(tenant)) return;
+  throw new StatusError(
+    'AccessDenied',
+    `members, teams and invitations are not for the tenant ${JSON.stringify(tenant)}: a role in one of its namespaces applies in the namespace of that name of every tenant; kubectl create clusterrolebinding grants a role that is meant for all`,
+  );
 }

@@ -104,3 +104,9 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
   };
 }
+
+/** Takes the place of a feature whose section the configuration does not have: its resources say so. */
+export function withoutSection(section: string, resources: readonly OwnResource[]): Feature {
+  const unavailable = `are off: Stonegate's operator turns them on with the section ${section}`;
+  return { ownResources: resources.map((resource) => ({ ...resource, unavailable })) };
+}

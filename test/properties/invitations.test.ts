@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { StatusError } from '../../src/errors/status-error.ts';
-import type { Invitations } from '../../src/features/members/invitations.ts';
+import type { Invitations } from '../../src/features/invitations/invitations.ts';
 import { VERIFIED_EMAIL } from '../../src/tenancy/identity.ts';
 import { keystoneIdentity } from '../support/identities.ts';
 import { createInvitationWorld, REQUEST, secretOf } from '../support/invitation-world.ts';

@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { TeamIndex } from '../../src/features/members/team-index.ts';
-import { readTeam } from '../../src/features/members/team-v1alpha1.ts';
+import { TeamIndex } from '../../src/features/teams/team-index.ts';
+import { readTeam } from '../../src/features/teams/team-v1alpha1.ts';
 import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
 import { storableObjects } from '../../src/kubernetes/informer-store.ts';
 

@@ -1,9 +1,9 @@
 /** Invitations on several replicas with one API server in memory, which grants what an inviter may grant. */
 
 import { StatusError } from '../../src/errors/status-error.ts';
-import { readInvitation } from '../../src/features/members/invitation-store.ts';
-import type { Target } from '../../src/features/members/invitation-v1alpha1.ts';
-import { createInvitations, type Invitations } from '../../src/features/members/invitations.ts';
+import { readInvitation } from '../../src/features/invitations/invitation-store.ts';
+import type { Target } from '../../src/features/invitations/invitation-v1alpha1.ts';
+import { Invitations } from '../../src/features/invitations/invitations.ts';
 import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
@@ -74,9 +74,12 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
   });
 
   function addReplica(): Invitations {
-    return createInvitations({
+    return new Invitations({
       ...{ clock, owners, describe, random: systemRandom, place: PLACE },
-      store: { values: world.stored },
+      store: {
+        get: (id) => world.stored().find((one) => one.id === id),
+        ofTenant: (tenant) => world.stored().filter((one) => one.tenant === tenant),
+      },
       tenants: WITHOUT_TENANT_UIDS,
       objectsOf: () => ({
         get: (...args) => turn().then(() => objects.get(...args)),

@@ -1,7 +1,7 @@
 /** Sources for every page of the portal: as many rows as a test wants, and changes that always succeed. */
 import type { Member } from '../../src/features/members/member-v1alpha1.ts';
-import type { ShownTeam } from '../../src/features/members/team-v1alpha1.ts';
 import type { PageSources } from '../../src/features/portal/context.ts';
+import type { ShownTeam } from '../../src/features/teams/team-v1alpha1.ts';
 import type { ShownToken } from '../../src/features/tokens/feature.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
@@ -68,14 +68,12 @@ export function pageSources(rows: PageRows = {}): EverySource {
         account: { kind: 'tenant', tenant: toTenantName('acme') },
         signal: new AbortController().signal,
       }),
-      teams: {
-        mayCreate: async () => true,
-        list: async () => numbered('team', teams).map((name) => teamNamed(name, usersOfTeam)),
-        get: async (_, name) => teamNamed(name, usersOfTeam),
-        create: async () => teamNamed('web', 0),
-        update: async () => teamNamed('web', 0),
-        delete: async () => teamNamed('web', 0),
-      },
+      mayCreate: async () => true,
+      list: async () => numbered('team', teams).map((name) => teamNamed(name, usersOfTeam)),
+      get: async (_, name) => teamNamed(name, usersOfTeam),
+      create: async () => teamNamed('web', 0),
+      update: async () => teamNamed('web', 0),
+      delete: async () => teamNamed('web', 0),
     },
     invitations: {
       offered: () => offer,

@@ -15,11 +15,11 @@ import {
 } from '../../features/bindings/system-bindings.ts';
 import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
-import { STORED_INVITATIONS } from '../../features/members/invitation-v1alpha1.ts';
-import { TEAMS } from '../../features/members/team-v1alpha1.ts';
+import { STORED_INVITATIONS } from '../../features/invitations/invitation-v1alpha1.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { modeProblem } from '../../features/served-mode.ts';
+import { TEAMS } from '../../features/teams/team-v1alpha1.ts';
 import { createTenancyMode } from '../../features/tenancy-mode.ts';
 import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
 import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';

@@ -9,6 +9,7 @@ import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import { assertMayHaveMembers } from '../tenancy-mode.ts';
 import { addBinding, type BindingWriter } from './change-members.ts';
 import { clusterRoleOf, type FoundMember, isLevel } from './members.ts';
 
@@ -55,17 +56,4 @@ export async function giveRole(
       throw new StatusError('NotFound', `there is no ClusterRole ${JSON.stringify(name)}`);
   }
   await addBinding(member, role, writer);
-}
-
-/**
- * Arktos counts a RoleBinding of the system tenant in the namespace of that name of every tenant.
- *
- * @throws StatusError AccessDenied in the system tenant
- */
-export function assertMayHaveMembers(tenant: TenantName, mode: Pick<TenancyMode, 'isSystem'>): void {
-  if (!mode.isSystem(tenant)) return;
-  throw new StatusError(
-    'AccessDenied',
-    `members, teams and invitations are not for the tenant ${JSON.stringify(tenant)}: a role in one of its namespaces applies in the namespace of that name of every tenant; kubectl create clusterrolebinding grants a role that is meant for all`,
-  );
 }

@@ -6,7 +6,6 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { ownerKey } from '../../identity/owners.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
-import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
@@ -16,10 +15,10 @@ import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import { SubjectFilter, viewerOf } from '../../proxy/subject-owner.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
-import { groupKey, type SubjectKey, userKey } from '../../rbac/subject-key.ts';
+import { userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { TeamDirectory } from '../teams/feature.ts';
 import { type KeystoneNames, knownScopes } from '../who-can/feature.ts';
 import { type BindingWriter, readBinding, removeSubject } from './change-members.ts';
 import { giveRole, type RoleGivingOptions } from './give-role.ts';
@@ -27,17 +26,16 @@ import { FORCE_FIELD, MEMBERS, type Member, type MemberSpec } from './member-v1a
 import {
   type FoundMember,
   isLastManager,
+  keyNamed,
   type MemberGrant,
-  type MemberName,
   type MembersPlace,
   managesBy,
+  memberID,
   memberOf,
   membersIn,
   newGrant,
-  type TeamDirectory,
 } from './members.ts';
 import { noteOn, shownMember } from './shown-member.ts';
-import { groupOf } from './team-v1alpha1.ts';
 
 export interface MembersOptions extends RoleGivingOptions {
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
@@ -128,20 +126,27 @@ export function createMembersService(options: MembersOptions) {
     return { ...view, identity, place, all, shown };
   }
 
+  function writerOf(
+    identity: Identity,
+    namespace: string,
+    { origin, signal, dryRun = false }: ChangeOptions,
+  ): BindingWriter {
+    const send: BindingWriter['send'] = (request) =>
+      options.requests.send(identity, { ...request, origin }, signal);
+    return { namespace, dryRun, send };
+  }
+
   /** @param replaces whether the role replaces those of the RoleBindings that name the member */
   async function write(
     { identity, tenant, user, place, objects, all, filter }: Awaited<ReturnType<typeof enter>>,
     member: FoundMember,
     role: string | undefined,
     replaces: boolean,
-    { origin, signal, dryRun = false, force = false }: ChangeOptions,
+    change: ChangeOptions,
   ): Promise<WithNotes<Member>> {
     const { namespace } = place;
-    const { requests } = options;
-    const writer: BindingWriter = {
-      ...{ namespace, dryRun },
-      send: (request) => requests.send(identity, { ...request, origin }, signal),
-    };
+    const { dryRun = false, force = false, signal } = change;
+    const writer = writerOf(identity, namespace, change);
     const given = role === undefined ? [] : [newGrant(member, role, place, objects)];
     const others = member.grants.filter(({ binding }) => binding.name !== given[0]?.binding.name);
     const replaced = others.filter(
@@ -227,6 +232,16 @@ export function createMembersService(options: MembersOptions) {
     set: replace,
     remove: (identity: Identity, namespace: string, id: string, change: ChangeOptions) =>
       replace(identity, namespace, id, undefined, change),
+    /** Gives a role to a user whom the identity has invited. @throws StatusError what `giveRole` throws */
+    grant(
+      identity: Identity,
+      { namespace, role, username }: { namespace: string; role: string; username: string },
+      change: ChangeOptions,
+    ): Promise<void> {
+      const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
+      const given = { member, role, tenant: options.mode.tenantOf(identity), kind: 'Invitation' } as const;
+      return giveRole(given, writerOf(identity, namespace, change), options, change.signal);
+    },
   };
 }
 
@@ -269,25 +284,4 @@ export async function viewAs(
   const viewer = viewerOf(identity, user, tenant, mode);
   const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes });
   return { tenant, subject, user, filter, notes, objects: index.objectsOf(user.tenant) };
-}
-
-/** @throws StatusError ImpersonationForbidden, IdentityUnusable, ObjectInvalid */
-function keyNamed(
-  { type, name }: MemberName,
-  { tenant }: MembersPlace,
-  mode: Pick<TenancyMode, 'memberName'>,
-): SubjectKey {
-  switch (type) {
-    case 'User':
-      return userKey(mode.memberName(name, tenant));
-    case 'Group':
-      return groupKey(name);
-    case 'Team':
-      return groupKey(groupOf({ tenant, name }));
-    case 'ServiceAccount': {
-      const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
-      if (serviceAccountOf(username) !== undefined) return userKey(username);
-      throw invalidObject('Member', 'spec.name', 'a service account is NAMESPACE:NAME');
-    }
-  }
 }

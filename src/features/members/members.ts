@@ -10,24 +10,16 @@ import type { StoredBinding, StoredRole } from '../../kubernetes/rbac-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { isReservedNamespace, SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import { invalidObject } from '../../proxy/own-body.ts';
 import { LEVELS } from '../../rbac/cluster-roles.ts';
 import { coveredByRole, roleAllows } from '../../rbac/rules.ts';
-import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey } from '../../rbac/subject-key.ts';
+import { groupKey, keysOfBinding, type SubjectKey, subjectOfKey, userKey } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
+import { serviceAccountOf } from '../../tenancy/impersonation-target.ts';
+import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
+import type { TeamDirectory } from '../teams/feature.ts';
+import { groupOf } from '../teams/team-v1alpha1.ts';
 import type { MemberType } from './member-v1alpha1.ts';
-import { groupOf } from './team-v1alpha1.ts';
-
-interface TeamMembers {
-  readonly name: string;
-  readonly members: readonly string[];
-}
-
-/** What is known of the teams of all tenants. */
-export interface TeamDirectory {
-  /** The groups of the teams that the user is in. */
-  groupsOf(tenant: TenantName, username: string): readonly string[];
-  teamsOf(tenant: TenantName): readonly { readonly spec: TeamMembers }[];
-}
 
 export interface MemberName {
   readonly type: MemberType;
@@ -160,6 +152,27 @@ function memberNameOf(key: SubjectKey, tenant: TenantName): MemberName {
   return name.startsWith(SERVICE_ACCOUNT_PREFIX)
     ? { type: 'ServiceAccount', name: name.slice(SERVICE_ACCOUNT_PREFIX.length) }
     : { type: 'User', name };
+}
+
+/** @throws StatusError ImpersonationForbidden, IdentityUnusable, ObjectInvalid */
+export function keyNamed(
+  { type, name }: MemberName,
+  { tenant }: MembersPlace,
+  mode: Pick<TenancyMode, 'memberName'>,
+): SubjectKey {
+  switch (type) {
+    case 'User':
+      return userKey(mode.memberName(name, tenant));
+    case 'Group':
+      return groupKey(name);
+    case 'Team':
+      return groupKey(groupOf({ tenant, name }));
+    case 'ServiceAccount': {
+      const username = `${SERVICE_ACCOUNT_PREFIX}${name}`;
+      if (serviceAccountOf(username) !== undefined) return userKey(username);
+      throw invalidObject('Member', 'spec.name', 'a service account is NAMESPACE:NAME');
+    }
+  }
 }
 
 /** Characters of the name that are in the id. */

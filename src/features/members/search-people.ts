@@ -5,8 +5,8 @@
 import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { keysOfBinding, subjectOfKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
+import { groupOf } from '../teams/team-v1alpha1.ts';
 import { type MembersOptions, viewAs } from './members-service.ts';
-import { groupOf } from './team-v1alpha1.ts';
 
 const MAX_PEOPLE = 20;
 

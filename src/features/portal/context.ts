@@ -10,8 +10,10 @@ import type { Identity } from '../../tenancy/identity.ts';
 import type { createAccessRules } from '../access-rules/feature.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { ClientSetup } from '../client-setup/client-setup-v1alpha1.ts';
-import type { Invitations, MembersService, TeamSource } from '../members/feature.ts';
+import type { Invitations } from '../invitations/feature.ts';
+import type { MembersService } from '../members/feature.ts';
 import type { ShownQuota } from '../quota/own-quota-v1alpha1.ts';
+import type { Teams } from '../teams/feature.ts';
 import type { AccessTokens } from '../tokens/feature.ts';
 import type { Client } from './assets.ts';
 import type { FormTokens } from './csrf.ts';
@@ -34,6 +36,11 @@ type AccessSource = Pick<AccessRules, 'accessOf'>;
 
 export type AccessView = Awaited<ReturnType<AccessSource['accessOf']>>;
 
+/** Only the public members: a test gives an object of its own. */
+export type MemberSource = Omit<MembersService, 'grant'>;
+export type TeamSource = Pick<Teams, keyof Teams>;
+export type InvitationSource = Pick<Invitations, keyof Invitations>;
+
 /** Where pages have their data from; without a source there is no page. */
 export interface PageSources {
   /** Undefined if there is no RBAC index. */
@@ -45,9 +52,9 @@ export interface PageSources {
   /** Undefined if there are no access tokens. */
   readonly tokens?: AccessTokens | undefined;
   /** Undefined without the section `members`, as are the next two. */
-  readonly members?: MembersService | undefined;
+  readonly members?: MemberSource | undefined;
   readonly teams?: TeamSource | undefined;
-  readonly invitations?: Invitations | undefined;
+  readonly invitations?: InvitationSource | undefined;
 }
 
 export interface PortalOptions extends PageSources, SessionStages {

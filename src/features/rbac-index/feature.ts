@@ -9,7 +9,7 @@ import { isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { Timer } from '../../lib/clock.ts';
-import type { ReadinessCheck } from '../../lib/readiness.ts';
+import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
 import type { IndexMeasures } from '../../lib/telemetry.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnResource } from '../../proxy/own-api.ts';
@@ -23,9 +23,6 @@ import { createTenancyMode } from '../tenancy-mode.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
 import { createRBACInformers } from './rbac-informers.ts';
 import { Verifier } from './verifier.ts';
-
-/** Milliseconds after the start of the process for which it is not ready without a complete index. */
-export const READY_TIMEOUT = 60_000;
 
 const OFF =
   'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';

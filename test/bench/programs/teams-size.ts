@@ -3,8 +3,8 @@
  * teams and of members of each.
  */
 import process from 'node:process';
-import { TeamIndex } from '../../../src/features/members/team-index.ts';
-import { readTeam } from '../../../src/features/members/team-v1alpha1.ts';
+import { TeamIndex } from '../../../src/features/teams/team-index.ts';
+import { readTeam } from '../../../src/features/teams/team-v1alpha1.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../src/features/tenant-uids.ts';
 import { storableObjects } from '../../../src/kubernetes/informer-store.ts';
 

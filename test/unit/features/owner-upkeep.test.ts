@@ -5,8 +5,8 @@ import {
   endOf,
   type Invitation,
   storableInvitation,
-} from '../../../src/features/members/invitation-store.ts';
-import { STORED_INVITATIONS } from '../../../src/features/members/invitation-v1alpha1.ts';
+} from '../../../src/features/invitations/invitation-store.ts';
+import { STORED_INVITATIONS } from '../../../src/features/invitations/invitation-v1alpha1.ts';
 import { OwnerUpkeep } from '../../../src/features/owner-upkeep.ts';
 import { ownerKey } from '../../../src/identity/owners.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createFormerObjects } from '../../../src/features/former-objects.ts';
-import { TeamIndex } from '../../../src/features/members/team-index.ts';
-import { readTeam, TEAMS } from '../../../src/features/members/team-v1alpha1.ts';
+import { TeamIndex } from '../../../src/features/teams/team-index.ts';
+import { readTeam, TEAMS } from '../../../src/features/teams/team-v1alpha1.ts';
 import { readTenant, TenantStore } from '../../../src/features/tenant-uids.ts';
 import { storableObjects } from '../../../src/kubernetes/informer-store.ts';
 import { KINDS } from '../../../src/kubernetes/kubernetes-object.ts';

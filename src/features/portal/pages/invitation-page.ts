@@ -3,8 +3,8 @@
  */
 import { StatusError } from '../../../errors/status-error.ts';
 import type { OwnRequest } from '../../../proxy/session-request.ts';
-import type { Invitations } from '../../members/feature.ts';
-import { type Offer, OWN_ACCEPTANCES } from '../../members/invitation-v1alpha1.ts';
+import { type Offer, OWN_ACCEPTANCES } from '../../invitations/invitation-v1alpha1.ts';
+import type { InvitationSource } from '../context.ts';
 import { clearCookie, INVITATION_COOKIE } from '../cookies.ts';
 import { type Html, html } from '../html.ts';
 import { invitationSecret } from '../invitation-link.ts';
@@ -13,7 +13,7 @@ import { INVITATION } from '../request.ts';
 import { userPage, type Visit } from '../user-page.ts';
 import { button, form, offered, timeOf } from './page-parts.ts';
 
-export const INVITATION_PAGE = userPage<Invitations>({
+export const INVITATION_PAGE = userPage<InvitationSource>({
   path: INVITATION,
   standsFor: accepts,
   sourceOf: ({ invitations }) => invitations,

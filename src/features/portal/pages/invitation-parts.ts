@@ -7,7 +7,7 @@ import {
   OWN_INVITATIONS,
   type ShownInvitation,
   type Target,
-} from '../../members/invitation-v1alpha1.ts';
+} from '../../invitations/invitation-v1alpha1.ts';
 import type { Flash } from '../flash.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { notFound } from '../problem.ts';

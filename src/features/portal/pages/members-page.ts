@@ -3,7 +3,6 @@
  * who see where roles come from.
  */
 import type { OwnRequest } from '../../../proxy/session-request.ts';
-import type { MembersService } from '../../members/feature.ts';
 import {
   FORCE_FIELD,
   type Member,
@@ -12,6 +11,7 @@ import {
   type RoleSource,
 } from '../../members/member-v1alpha1.ts';
 import { accountOf } from '../account.ts';
+import type { MemberSource } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { noNamespace } from '../problem.ts';
 import { MEMBERS } from '../request.ts';
@@ -62,7 +62,7 @@ const TYPE = {
   ],
 } as const;
 
-export const MEMBERS_PAGE = userPage<MembersService>({
+export const MEMBERS_PAGE = userPage<MemberSource>({
   path: MEMBERS,
   standsFor: (query) => ({ verb: 'list', ...inNamespace(query) }),
   sourceOf: ({ members }) => members,
@@ -140,7 +140,7 @@ function chooser(namespaces: readonly string[], chosen: string): Html {
 ${choice}${button('Show', undefined, 'quiet')}</form></div>`;
 }
 
-async function membersOf(namespace: string, page: Visit<MembersService>): Promise<Html> {
+async function membersOf(namespace: string, page: Visit<MemberSource>): Promise<Html> {
   const { result: members, notes } = await page.source.list(page.identity, namespace);
   const mayChange = members.some(({ status }) => status.from.length > 0);
   const rows = rowsOf(page);
@@ -152,7 +152,7 @@ ${members.length === 0 ? html`<p>No binding grants a role here.</p>` : table(sho
 ${parts}`;
 }
 
-async function addParts(namespace: string, page: Visit<MembersService>, rows: Rows): Promise<Html> {
+async function addParts(namespace: string, page: Visit<MemberSource>, rows: Rows): Promise<Html> {
   const pending = await pendingInvitations(page);
   const asked = select(entering(page, 'invite'), ROLE, '-invited');
   return html`<section class="card" aria-labelledby="add"><h2 id="add">Add a member</h2>

@@ -4,7 +4,7 @@
  * WCAG 2.2 §3.3.1, §3.3.2, §3.3.4.
  */
 import type { StatusError } from '../../../errors/status-error.ts';
-import type { Offer } from '../../members/invitation-v1alpha1.ts';
+import type { Offer } from '../../invitations/invitation-v1alpha1.ts';
 import type { Flash } from '../flash.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { timeInWords } from './times.ts';

@@ -3,7 +3,7 @@
  * invitation sees what it gives. What is wrong is said above the form; the password is never put back.
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
-import type { Offer } from '../../members/invitation-v1alpha1.ts';
+import type { Offer } from '../../invitations/invitation-v1alpha1.ts';
 import type { KeystoneSignIn } from '../context.ts';
 import { type Html, html } from '../html.ts';
 import type { Provider } from '../oidc-portal.ts';

@@ -3,9 +3,9 @@
  */
 import { labelProblem } from '../../../kubernetes/reserved-names.ts';
 import type { OwnRequest } from '../../../proxy/session-request.ts';
-import type { TeamSource } from '../../members/feature.ts';
-import type { ShownInvitation } from '../../members/invitation-v1alpha1.ts';
-import { OWN_TEAMS, type ShownTeam } from '../../members/team-v1alpha1.ts';
+import type { ShownInvitation } from '../../invitations/invitation-v1alpha1.ts';
+import { OWN_TEAMS, type ShownTeam } from '../../teams/team-v1alpha1.ts';
+import type { TeamSource } from '../context.ts';
 import { type Html, html } from '../html.ts';
 import { TEAMS } from '../request.ts';
 import { mistake, userPage } from '../user-page.ts';
@@ -37,7 +37,7 @@ export const TEAMS_PAGE = userPage<TeamSource>({
     const { source, identity } = page;
     const caller = await source.callerOf(identity);
     const { username } = caller.user;
-    const [teams, mayCreate] = await Promise.all([source.teams.list(caller), source.teams.mayCreate(caller)]);
+    const [teams, mayCreate] = await Promise.all([source.list(caller), source.mayCreate(caller)]);
     const invitations = await pendingInvitations(page);
     const rows = rowsOf(page);
     const shown = rows.take(teams, ({ metadata, spec }) => [metadata.name, ...usersOf(spec)].join(' '));
@@ -69,11 +69,11 @@ ${button('Create the team')}`,
     ...INVITATION_ACTIONS,
   },
   async act(entered, page) {
-    const { teams, callerOf } = page.source;
+    const teams = page.source;
     const name = entered.get('team') ?? '';
     const invited = await actOnInvitations(entered, { team: name }, page);
     if (invited !== undefined) return invited;
-    const caller = await callerOf(page.identity);
+    const caller = await teams.callerOf(page.identity);
     if (entered.get('do') === 'create') {
       const description = (entered.get('description') ?? '').trim();
       const spec = { ...(description !== '' && { description }) };

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { isLastManager, membersIn, type TeamDirectory } from '../../../../src/features/members/members.ts';
+import { isLastManager, membersIn } from '../../../../src/features/members/members.ts';
+import type { TeamDirectory } from '../../../../src/features/teams/feature.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';

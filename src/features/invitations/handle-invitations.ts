@@ -61,8 +61,11 @@ export function invitationResources(invitations: Invitations, bodies: OwnBodyOpt
         const identity = ownIdentity(outgoing);
         await refuseDryRun(outgoing, bodies);
         const { token, accept } = await readOwnSpec(outgoing.exchange, ACCEPTANCE, bodies);
-        const answer = accept === true ? invitations.accept : invitations.show;
-        const status = await answer(identity, token, requestOf(outgoing));
+        const request = requestOf(outgoing);
+        const status =
+          accept === true
+            ? await invitations.accept(identity, token, request)
+            : await invitations.show(identity, token, request);
         return secretResponse({ ...typeMeta(OWN_ACCEPTANCES), status });
       },
     },

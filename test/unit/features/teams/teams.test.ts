@@ -1,9 +1,9 @@
 /** What the users of a tenant may do with its teams, and what is stored. */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { TeamIndex } from '../../../../src/features/members/team-index.ts';
-import { readTeam, TEAMS } from '../../../../src/features/members/team-v1alpha1.ts';
-import { createTeams, type GivenTeam, type TeamCaller } from '../../../../src/features/members/teams.ts';
+import { TeamIndex } from '../../../../src/features/teams/team-index.ts';
+import { readTeam, TEAMS } from '../../../../src/features/teams/team-v1alpha1.ts';
+import { type GivenTeam, type TeamCaller, Teams } from '../../../../src/features/teams/teams.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import { storableObjects } from '../../../../src/kubernetes/informer-store.ts';
@@ -36,10 +36,11 @@ function site(rights: readonly string[] = ['acme:alice *']) {
   const review = async (name: string, verb = ''): Promise<ReviewedStatus> => ({
     allowed: rights.includes(`${name} ${verb}`) || rights.includes(`${name} *`),
   });
-  const teams = createTeams({
+  const teams = new Teams({
     ...{ mode, objectsOf: () => objects, index, place: PLACE, teamMembers: 3 },
     tenants: WITHOUT_TENANT_UIDS,
     isCurrent: () => known.isCurrent,
+    asIdentity: { subjectOf: () => Promise.reject(new Error('no identity is asked about')) },
     reviewer: {
       review: ({ username }, asked) =>
         review(username, 'resourceAttributes' in asked ? asked.resourceAttributes.verb : ''),

@@ -9,12 +9,13 @@ import { digestOfSecret, idOfSecret } from '../../identity/secret-token.ts';
 import { ObjectStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
 import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
-import { parseTimestamp } from '../../lib/go-time.ts';
+import { parseTimestamp, timestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
 import { type Identity, identitySchema } from '../../tenancy/identity.ts';
 import type { OwnedObjects } from '../owner-upkeep.ts';
 import { ownershipOf, type TenantOwned } from '../tenant-uids.ts';
 import {
+  type ShownInvitation,
   type StoredInvitationSpec,
   storedInvitationSchema,
   type Target,
@@ -72,6 +73,23 @@ export function endOf(
   return now < expiresAt ? undefined : { state: 'expired', reason: 'its time is over', at: expiresAt };
 }
 
+/** @param link what the inviter sends; shown once */
+export function shownInvitation(invitation: Invitation, now: number, link?: string): ShownInvitation {
+  const { id, uid, target, email, inviter, invitedAt, expiresAt } = invitation;
+  const end = endOf(invitation, now);
+  return {
+    metadata: { name: id, uid, creationTimestamp: timestamp(invitedAt) },
+    spec: { ...target, ...(email !== undefined && { email }) },
+    status: {
+      ...(link !== undefined && { link }),
+      state: end?.state ?? 'open',
+      ...(end && { reason: end.reason }),
+      inviter,
+      expirationTimestamp: timestamp(expiresAt),
+    },
+  };
+}
+
 interface Asked {
   readonly secret: string;
   readonly tenant: string;
@@ -94,11 +112,11 @@ export function isFor(
 /** The open invitation with this secret. No backend is asked: any client may ask for it. */
 export function heldInvitation(
   secret: string,
-  invitations: Iterable<Invitation>,
+  { get }: Pick<InvitationStore, 'get'>,
   now: number,
 ): Invitation | undefined {
   const id = idOfSecret('sgi_', secret);
-  const found = id && [...invitations].find((one) => one.id === id);
+  const found = id && get(id);
   if (!found) return undefined;
   const { tenant, email: verifiedEmail } = found;
   return isFor(found, { secret, tenant, verifiedEmail }, now) ? found : undefined;
@@ -137,6 +155,7 @@ const BOUNDS = { objects: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface InvitationStore extends OwnedObjects<Invitation> {
   readonly filled: ObjectStore<Invitation>;
+  readonly ofTenant: (tenant: string) => readonly Invitation[];
   /** Called whenever the informer has received something. */
   readonly onUpdate: () => void;
 }
@@ -145,19 +164,28 @@ export interface InvitationStore extends OwnedObjects<Invitation> {
 export function createInvitationStore(onLeftOut: (tenant: string) => void): InvitationStore {
   const filled = new ObjectStore<Invitation>({ bounds: BOUNDS, onLeftOut });
   const values = () => filled.values();
-  // The inviter of each new credential is looked up here.
-  let byOwner: Map<string, Invitation[]> | undefined;
+  // Each new credential is looked up as an inviter, and links are opened by anyone.
+  let index: ReturnType<typeof indexOf> | undefined;
+  const indexed = () => {
+    index ??= indexOf(values());
+    return index;
+  };
   return {
     filled,
     values,
     onUpdate() {
-      byOwner = undefined;
+      index = undefined;
     },
-    get: (id) => values().find((one) => one.id === id),
-    ofOwner(key) {
-      byOwner ??= Map.groupBy(values(), (one) => one.ownerKey);
-      return byOwner.get(key) ?? [];
-    },
+    get: (id) => indexed().byID.get(id),
+    ofOwner: (key) => indexed().byOwner.get(key) ?? [],
+    ofTenant: (tenant) => filled.valuesOf(tenant),
+  };
+}
+
+function indexOf(invitations: readonly Invitation[]) {
+  return {
+    byID: new Map(invitations.map((one) => [one.id, one])),
+    byOwner: Map.groupBy(invitations, (one) => one.ownerKey),
   };
 }
 

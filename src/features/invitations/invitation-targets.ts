@@ -7,22 +7,22 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
 import type { IdentityRequests } from '../../proxy/as-identity.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import { userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { BindingWriter } from './change-members.ts';
-import { giveRole, type RoleGivingOptions } from './give-role.ts';
+import type { MembersService } from '../members/feature.ts';
+import type { Teams } from '../teams/feature.ts';
 import type { Target } from './invitation-v1alpha1.ts';
 import type { InvitationTargets } from './invitations.ts';
-import { memberID } from './members.ts';
-import type { TeamSource } from './teams.ts';
 
-export interface InvitationTargetsOptions extends RoleGivingOptions {
-  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem'>;
-  readonly requests: IdentityRequests;
-  readonly teams: TeamSource;
+export interface InvitationTargetsOptions {
+  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
+  readonly requests: Pick<IdentityRequests, 'subjectOf'>;
+  readonly access: AccessIndex;
+  readonly members: Pick<MembersService, 'grant'>;
+  readonly teams: Pick<Teams, 'callerOf' | 'list' | 'get' | 'update'>;
 }
 
 type Giving = Parameters<InvitationTargets['give']>;
@@ -30,21 +30,14 @@ type Giving = Parameters<InvitationTargets['give']>;
 /** How often a team is changed that another user changes too. */
 const ATTEMPTS = 4;
 
-export function createInvitationTargets(options: InvitationTargetsOptions): InvitationTargets {
-  const { mode, requests, access, teams } = options;
+export function createInvitationTargets({
+  mode,
+  requests,
+  access,
+  members,
+  teams,
+}: InvitationTargetsOptions): InvitationTargets {
   const homeOf = (identity: Identity) => mode.reviewTenant(mode.tenantOf(identity)) ?? '';
-
-  async function giveRoleAs(
-    inviter: Identity,
-    { namespace, role }: Exclude<Target, { readonly team: string }>,
-    username: string,
-    { origin, signal, dryRun }: Giving[3],
-  ): Promise<void> {
-    const member = { id: memberID({ type: 'User', name: username }), key: userKey(username) };
-    const send: BindingWriter['send'] = (sent) => requests.send(inviter, { ...sent, origin }, signal);
-    const given = { member, role, tenant: mode.tenantOf(inviter), kind: 'Invitation' } as const;
-    await giveRole(given, { namespace, dryRun, send }, options, signal);
-  }
 
   async function giveMembership(
     inviter: Identity,
@@ -54,11 +47,11 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
   ): Promise<void> {
     const caller = { ...(await teams.callerOf(inviter)), signal };
     for (let attempt = 1; ; attempt += 1) {
-      const { metadata, spec } = await teams.teams.get(caller, team);
+      const { metadata, spec } = await teams.get(caller, team);
       const { resourceVersion } = metadata;
       const change = { ...spec, members: [...spec.members, username] };
       try {
-        await teams.teams.update(caller, { name: team, spec: change, resourceVersion, isDryRun });
+        await teams.update(caller, { name: team, spec: change, resourceVersion, isDryRun });
         return;
       } catch (error) {
         const isConflict = error instanceof StatusError && error.code === 'Conflict';
@@ -71,7 +64,7 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
     give: (inviter, target, username, request) =>
       'team' in target
         ? giveMembership(inviter, target.team, username, request)
-        : giveRoleAs(inviter, target, username, request),
+        : members.grant(inviter, { ...target, username }, request),
     isInScope(identity, target, verb) {
       const giving = givingQuestion(target, homeOf(identity));
       return identity.accessToken?.allows(verb === 'give' ? giving : { ...giving, verb }) ?? true;
@@ -80,7 +73,7 @@ export function createInvitationTargets(options: InvitationTargetsOptions): Invi
       const home = homeOf(identity);
       const subject = await requests.subjectOf(identity);
       const caller = await teams.callerOf(identity);
-      const ofUser = await teams.teams.list(caller);
+      const ofUser = await teams.list(caller);
       const managed = new Set(
         ofUser.flatMap(({ metadata, spec }) =>
           spec.managers.includes(caller.user.username) ? [metadata.name] : [],

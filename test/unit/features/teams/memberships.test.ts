@@ -1,6 +1,6 @@
 /** When a team begins to count for its members, and for how long. */
 import t from 'tap';
-import { openMemberships } from '../../../../src/features/members/memberships.ts';
+import { openMemberships } from '../../../../src/features/teams/memberships.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';

@@ -5,23 +5,31 @@ import { ComponentType } from '../../config/component.ts';
 import { storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
-import type { ReadinessCheck } from '../../lib/readiness.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
-import { READY_TIMEOUT } from '../rbac-index/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { createTenantUIDs, type TenantUIDs } from '../tenant-uids.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
-import { readTeam, TEAMS } from './team-v1alpha1.ts';
+import { readTeam, TEAMS, type Team } from './team-v1alpha1.ts';
 
 /** Memberships count for so many milliseconds after the informer last proved them. */
 const MEMBERSHIP_LIFETIME = 180_000;
 
-export interface Memberships {
+/** What is known of the teams of all tenants. */
+export interface TeamDirectory {
+  /** The groups of the teams that the user is in. */
+  readonly groupsOf: GroupsOf;
+  readonly teamsOf: (
+    tenant: TenantName,
+  ) => readonly { readonly spec: Pick<Team['spec'], 'name' | 'members'> }[];
+}
+
+export interface Memberships extends TeamDirectory {
   readonly index: TeamIndex;
   readonly informers: Informers;
-  readonly groupsOf: GroupsOf;
   /** Whether all teams are known, or were so until lately. */
   readonly isCurrent: () => boolean;
 }
@@ -46,6 +54,7 @@ export function openMemberships({ upstream, path, tenants, ...runtime }: Members
     informers,
     isCurrent,
     groupsOf: (tenant, username) => (isCurrent() ? index.groupsOf(tenant, username) : NO_GROUPS),
+    teamsOf: (tenant) => index.teamsOf(tenant),
   };
 }
 

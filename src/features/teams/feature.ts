@@ -1,0 +1,48 @@
+/**
+ * Teams: users of a tenant who are in a group together, to which roles are bound. Every process knows all
+ * teams, and keeps them over a reload.
+ */
+import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
+import { deleteFormerObjects } from '../former-objects.ts';
+import { operatorPlace } from '../tenancy-mode.ts';
+import { createTenantUIDs } from '../tenant-uids.ts';
+import { createTeamHandler } from './handle-teams.ts';
+import { createMemberships, type TeamDirectory } from './memberships.ts';
+import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
+import { Teams } from './teams.ts';
+
+export type { TeamDirectory, Teams };
+
+export interface TeamsFeature extends Feature {
+  /** For the portal and invitations; undefined without the section `members`, as is the next one. */
+  readonly service?: Teams;
+  readonly directory?: TeamDirectory;
+}
+
+export function createTeams(build: FeatureBuild, parts: ProxyParts): TeamsFeature {
+  const { loaded, provisioningUpstream: upstream } = build;
+  const { members: section, tenancy } = loaded.configuration;
+  const memberships = createMemberships(build);
+  if (section === undefined || upstream === undefined || memberships === undefined)
+    return withoutSection('members', [OWN_TEAMS]);
+  const place = operatorPlace(section, tenancy);
+  const tenants = createTenantUIDs(build);
+  const service = new Teams({
+    ...{ ...parts, ...memberships, teamMembers: section.teamMembers, place, tenants },
+    objectsOf: (account) => createObjects(upstream, account),
+  });
+  deleteFormerObjects(build, [memberships, upstream], {
+    ...{ kind: TEAMS, place, tenants, objects: createObjects(upstream, STONEGATE_ACCOUNT) },
+    values: () => memberships.index.values(),
+  });
+  return {
+    service,
+    directory: memberships,
+    ownResources: [
+      { ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode: parts.mode, teams: service }) },
+    ],
+  };
+}
