@@ -10,7 +10,7 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ReadinessCheck } from '../../lib/readiness.ts';
+import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
@@ -112,9 +112,6 @@ export function createQuotaController(
     },
   }).reconciler;
 }
-
-/** Milliseconds after the start of the process for which it is not ready while a kind cannot be listed. */
-const READY_TIMEOUT = 60_000;
 
 /** @param startedAt of the process, in milliseconds since the epoch */
 export function createQuotaReadiness(

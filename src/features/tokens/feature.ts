@@ -10,7 +10,7 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { Feature } from '../../proxy/feature.ts';
+import { type Feature, withoutSection } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
@@ -61,12 +61,7 @@ export interface ConfiguredTokens {
 }
 
 /** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
-export const WITHOUT_TOKENS: Feature = {
-  ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS].map((resource) => ({
-    ...resource,
-    unavailable: "are off: Stonegate's operator turns them on with the section tokens",
-  })),
-};
+export const WITHOUT_TOKENS = withoutSection('tokens', [OWN_ACCESS_TOKENS, OWN_ROTATIONS]);
 
 /** @returns undefined without the section `tokens` */
 export function createTokens(
