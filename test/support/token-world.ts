@@ -5,7 +5,7 @@
 
 import { StatusError } from '../../src/errors/status-error.ts';
 import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
-import { createAccessTokens } from '../../src/features/tokens/access-tokens.ts';
+import { AccessTokens } from '../../src/features/tokens/access-tokens.ts';
 import { createTokenScope } from '../../src/features/tokens/scope.ts';
 import { createTokenAuthenticator } from '../../src/features/tokens/token-authenticator.ts';
 import { readToken, TokenStore } from '../../src/features/tokens/token-store.ts';
@@ -123,7 +123,7 @@ export function createTokenWorld() {
           informer: news,
           used: (token) => used(token),
         }),
-        tokens: createAccessTokens({
+        tokens: new AccessTokens({
           ...{ ...checks, place: PLACE, mode, random: systemRandom, tenants: WITHOUT_TENANT_UIDS },
           objectsOf: () => objects,
         }),

@@ -38,6 +38,7 @@ export type AccessView = Awaited<ReturnType<AccessSource['accessOf']>>;
 
 /** Only the public members: a test gives an object of its own. */
 export type MemberSource = Omit<MembersService, 'grant'>;
+export type TokenSource = Pick<AccessTokens, keyof AccessTokens>;
 export type TeamSource = Pick<Teams, keyof Teams>;
 export type InvitationSource = Pick<Invitations, keyof Invitations>;
 
@@ -50,7 +51,7 @@ export interface PageSources {
   /** Undefined if tenants have no quotas. */
   readonly quota?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> } | undefined;
   /** Undefined if there are no access tokens. */
-  readonly tokens?: AccessTokens | undefined;
+  readonly tokens?: TokenSource | undefined;
   /** Undefined without the section `members`, as are the next two. */
   readonly members?: MemberSource | undefined;
   readonly teams?: TeamSource | undefined;

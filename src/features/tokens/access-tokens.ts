@@ -52,15 +52,110 @@ const MAX_SECRETS = 8;
 const ARRIVAL = 10_000;
 const ATTEMPTS = 4;
 
-export type AccessTokens = ReturnType<typeof createAccessTokens>;
-
-/** The functions that write also throw a StatusError for what the API server refuses. */
-export function createAccessTokens(options: AccessTokensOptions) {
-  const { store, objectsOf, place, owners, mode, random, tenants, clock, lifetimes } = options;
+/** The methods that write also throw a StatusError for what the API server refuses. */
+export class AccessTokens {
+  readonly #options: AccessTokensOptions;
   /** Tokens that are being made, and that may not be in the store yet, by id. */
-  const made = new Map<string, { readonly owner: string; readonly until: number }>();
+  readonly #made = new Map<string, { readonly owner: string; readonly until: number }>();
 
-  function shown(token: AccessToken, secret?: string): ShownToken {
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+  }
+
+  /** The longest life of a token with these scopes, in milliseconds. */
+  longestLife(spec: ScopeSpec): number {
+    return longestLife(spec, this.#options.lifetimes);
+  }
+
+  /** The user's tokens, the newest first; for an access token, those of its own scopes. */
+  list(identity: Identity): readonly ShownToken[] {
+    return this.#owned(identity)
+      .filter((token) => isWithin(identity, token))
+      .sort((one, other) => other.createdAt - one.createdAt)
+      .map((token) => this.#shown(token));
+  }
+
+  /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
+  async create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken> {
+    const { store, objectsOf, place, owners, mode, random, tenants, clock, lifetimes } = this.#options;
+    const lifetime = checkedLifetime(spec, lifetimes);
+    const owner = owners.ownerOf(identity);
+    const { tenant, user } = kubernetesIdentity(owner, mode);
+    const now = clock.now();
+    const { accessToken } = identity;
+    const expiresAt = Math.min(now + lifetime, latestEnd(identity));
+    assertWithin(identity, spec, expiresAt);
+    const { id, text, digest } = newSecret('sgt_', random);
+    const { expirationSeconds: _, ...given } = spec;
+    const objects = objectsOf(tenant);
+    const stored: StoredTokenSpec = {
+      ...given,
+      tenant,
+      owner: user.username,
+      identity: JSON.stringify(owner),
+      signedIn: timestamp(
+        accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : signInOf(identity, now),
+      ),
+      expires: timestamp(expiresAt),
+      secrets: [{ digest }],
+    };
+    const superfluous = this.#makeRoom(identity, id, now);
+    try {
+      for (const ended of superfluous) await deleteExactly(objects, STORED_TOKENS, place, ended, signal);
+      const object = {
+        apiVersion: TENANCY_API_VERSION,
+        kind: 'AccessToken',
+        metadata: { name: id, labels: await tenants.labelsFor(tenant, objects, signal) },
+        spec: stored,
+      };
+      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
+      // With 41 random bits, an id is hardly ever taken.
+      if (token === undefined)
+        throw new StatusError('InternalError', 'the access token could not be created: try again');
+      return this.#shown(token, text);
+    } catch (error) {
+      // If it was stored all the same, it counts when it is in the store.
+      this.#made.delete(id);
+      throw error;
+    }
+  }
+
+  /**
+   * @param overlapSeconds how long the present secret stays valid
+   * @throws StatusError NotFound, ObjectInvalid, AccessDenied
+   */
+  async rotate(
+    identity: Identity,
+    name: string,
+    overlapSeconds: number,
+    signal: AbortSignal,
+  ): Promise<ShownToken> {
+    const { clock, random } = this.#options;
+    const token = this.#named(identity, name);
+    assertWithin(identity, token, token.expiresAt);
+    const now = clock.now();
+    const ended = endOf(token, now);
+    if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
+    const { text, digest } = newSecret('sgt_', random, token.id);
+    const until = now + overlapSeconds * 1_000;
+    const renew = (spec: StoredTokenSpec) => {
+      if (spec.revoked !== undefined) throw invalid('the access token is revoked');
+      return { ...spec, secrets: [...endingSecrets(spec, now, until), { digest }] };
+    };
+    return this.#shown(await this.#change(identity, token, renew, signal), text);
+  }
+
+  /** @throws StatusError NotFound, AccessDenied */
+  async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
+    const token = this.#named(identity, name);
+    assertWithin(identity, token);
+    const revoked = { at: timestamp(this.#options.clock.now()), reason: 'revoked by its owner' };
+    const revoke = (spec: StoredTokenSpec) => ({ ...spec, revoked: spec.revoked ?? revoked });
+    return this.#shown(await this.#change(identity, token, revoke, signal));
+  }
+
+  #shown(token: AccessToken, secret?: string): ShownToken {
+    const { clock, lifetimes, owners } = this.#options;
     const { id, uid, createdAt, description, scopes, rules, expiresAt, owner, lastUsedAt } = token;
     const ended = endOf(token, clock.now());
     const blocked = blockOf(token, lifetimes);
@@ -92,27 +187,28 @@ export function createAccessTokens(options: AccessTokensOptions) {
     };
   }
 
-  function keyOf(identity: Identity): string {
-    return ownerKey(identity, mode.tenantOf(identity));
+  #keyOf(identity: Identity): string {
+    return ownerKey(identity, this.#options.mode.tenantOf(identity));
   }
 
-  function owned(identity: Identity): AccessToken[] {
-    return [...store.ofOwner(keyOf(identity))];
+  #owned(identity: Identity): AccessToken[] {
+    return [...this.#options.store.ofOwner(this.#keyOf(identity))];
   }
 
-  function named(identity: Identity, name: string): AccessToken {
-    const token = owned(identity).find(({ id }) => id === name);
+  #named(identity: Identity, name: string): AccessToken {
+    const token = this.#owned(identity).find(({ id }) => id === name);
     if (token === undefined) throw ownObjectNotFound(name, OWN_ACCESS_TOKENS);
     return token;
   }
 
   /** Changes the stored object as it is now; a concurrent change is read and changed again. */
-  async function change(
+  async #change(
     identity: Identity,
     { id }: AccessToken,
     apply: (spec: StoredTokenSpec) => StoredTokenSpec,
     signal: AbortSignal,
   ): Promise<AccessToken> {
+    const { objectsOf, mode, place } = this.#options;
     const objects = objectsOf(mode.tenantOf(identity));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const object = await objects.get(STORED_TOKENS, place, id, signal);
@@ -125,114 +221,24 @@ export function createAccessTokens(options: AccessTokensOptions) {
     throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
   }
 
-  /** How many of the owner's tokens are not in the store yet. */
-  function arriving(owner: string, now: number): number {
-    for (const [id, { until }] of made) if (now >= until || store.get(id) !== undefined) made.delete(id);
-    return [...made.values()].filter((one) => one.owner === owner).length;
-  }
-
   /**
-   * What ended first is not listed any longer if there is too much of it.
-   *
    * @param id of the token that is made
+   * @returns what ended first, if there is too much of it to be listed any longer
    */
-  async function makeRoom(identity: Identity, id: string, now: number, signal: AbortSignal): Promise<void> {
-    const objects = objectsOf(mode.tenantOf(identity));
-    const owner = keyOf(identity);
-    const all = owned(identity).map((token) => ({ token, endedAt: endOf(token, now)?.at }));
-    const live = all.filter(({ endedAt }) => endedAt === undefined);
-    if (live.length + arriving(owner, now) >= MAX_TOKENS)
+  #makeRoom(identity: Identity, id: string, now: number): AccessToken[] {
+    const made = this.#made;
+    for (const [each, { until }] of made)
+      if (now >= until || this.#options.store.get(each) !== undefined) made.delete(each);
+    const owner = this.#keyOf(identity);
+    const arriving = [...made.values()].filter((one) => one.owner === owner).length;
+    const all = this.#owned(identity).map((token) => ({ token, endedAt: endOf(token, now)?.at }));
+    const ended = all.filter(({ endedAt }) => endedAt !== undefined);
+    if (all.length - ended.length + arriving >= MAX_TOKENS)
       throw invalid(`you have ${MAX_TOKENS} access tokens: revoke some first`);
     made.set(id, { owner, until: now + ARRIVAL });
-    const ended = all.filter((one) => !live.includes(one));
     ended.sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0));
-    for (const { token } of ended.slice(MAX_ENDED))
-      await deleteExactly(objects, STORED_TOKENS, place, token, signal);
+    return ended.slice(MAX_ENDED).map(({ token }) => token);
   }
-
-  return {
-    /** The longest life of a token with these scopes, in milliseconds. */
-    longestLife: (spec: ScopeSpec): number => longestLife(spec, lifetimes),
-    /** The user's tokens, the newest first; for an access token, those of its own scopes. */
-    list: (identity: Identity): readonly ShownToken[] =>
-      owned(identity)
-        .filter((token) => isWithin(identity, token))
-        .sort((one, other) => other.createdAt - one.createdAt)
-        .map((token) => shown(token)),
-    /** @throws StatusError ObjectInvalid, OwnerUnusable, AccessDenied */
-    async create(identity: Identity, spec: AccessTokenSpec, signal: AbortSignal): Promise<ShownToken> {
-      const lifetime = checkedLifetime(spec, lifetimes);
-      const owner = owners.ownerOf(identity);
-      const { tenant, user } = kubernetesIdentity(owner, mode);
-      const now = clock.now();
-      const { accessToken } = identity;
-      const expiresAt = Math.min(now + lifetime, latestEnd(identity));
-      assertWithin(identity, spec, expiresAt);
-      const { id, text, digest } = newSecret('sgt_', random);
-      await makeRoom(identity, id, now, signal);
-      const { expirationSeconds: _, ...given } = spec;
-      const objects = objectsOf(tenant);
-      const stored: StoredTokenSpec = {
-        ...given,
-        tenant,
-        owner: user.username,
-        identity: JSON.stringify(owner),
-        signedIn: timestamp(
-          accessToken ? (store.get(accessToken.id)?.signedInAt ?? 0) : signInOf(identity, now),
-        ),
-        expires: timestamp(expiresAt),
-        secrets: [{ digest }],
-      };
-      const object = {
-        apiVersion: TENANCY_API_VERSION,
-        kind: 'AccessToken',
-        metadata: { name: id, labels: await tenants.labelsFor(tenant, objects, signal) },
-        spec: stored,
-      };
-      const token = readStored(await objects.create(STORED_TOKENS, place, object, signal));
-      // With 41 random bits, an id is hardly ever taken.
-      if (token === undefined)
-        throw new StatusError('InternalError', 'the access token could not be created: try again');
-      return shown(token, text);
-    },
-    /**
-     * @param overlapSeconds how long the present secret stays valid
-     * @throws StatusError NotFound, ObjectInvalid, AccessDenied
-     */
-    async rotate(
-      identity: Identity,
-      name: string,
-      overlapSeconds: number,
-      signal: AbortSignal,
-    ): Promise<ShownToken> {
-      const token = named(identity, name);
-      assertWithin(identity, token, token.expiresAt);
-      const now = clock.now();
-      const ended = endOf(token, now);
-      if (ended !== undefined) throw invalid(`the access token is ${ended.state}`);
-      const { text, digest } = newSecret('sgt_', random, token.id);
-      const until = now + overlapSeconds * 1_000;
-      const changed = await change(
-        identity,
-        token,
-        (spec) => {
-          if (spec.revoked !== undefined) throw invalid('the access token is revoked');
-          return { ...spec, secrets: [...endingSecrets(spec, now, until), { digest }] };
-        },
-        signal,
-      );
-      return shown(changed, text);
-    },
-    /** @throws StatusError NotFound, AccessDenied */
-    async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
-      const token = named(identity, name);
-      assertWithin(identity, token);
-      const revoked = { at: timestamp(clock.now()), reason: 'revoked by its owner' };
-      return shown(
-        await change(identity, token, (spec) => ({ ...spec, revoked: spec.revoked ?? revoked }), signal),
-      );
-    },
-  };
 }
 
 /**

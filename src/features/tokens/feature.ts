@@ -23,7 +23,7 @@ import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
 import { createTenantUIDs } from '../tenant-uids.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
-import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
+import { AccessTokens } from './access-tokens.ts';
 
 export type { ShownToken } from './access-token-v1alpha1.ts';
 export { scopeNotes } from './scope.ts';
@@ -96,7 +96,7 @@ export function createTokens(
     values: () => store.values(),
   });
   const checks = { lifetimes: section.lifetimes, clock, store, owners };
-  const tokens = createAccessTokens({
+  const tokens = new AccessTokens({
     ...{ ...checks, random, place, mode, tenants },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
   });

@@ -4,8 +4,9 @@
  */
 import { ESCALATION_WORDS } from '../../../rbac/escalating.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../../tokens/access-token-v1alpha1.ts';
-import { type AccessTokens, type ShownToken, scopeNotes } from '../../tokens/feature.ts';
+import { type ShownToken, scopeNotes } from '../../tokens/feature.ts';
 import { accountOf } from '../account.ts';
+import type { TokenSource } from '../context.ts';
 import { type Content, type Html, html } from '../html.ts';
 import { kubeconfigFileName, kubeconfigWithToken } from '../kubeconfig.ts';
 import { TOKENS } from '../request.ts';
@@ -28,7 +29,7 @@ import {
 import { filterForm, rowsOf } from './rows.ts';
 import { formatDuration, formatTime } from './times.ts';
 
-type TokensVisit = Visit<AccessTokens>;
+type TokensVisit = Visit<TokenSource>;
 
 const SECONDS_OF_DAY = 86_400;
 /** Seconds for which a rotated secret stays valid: as long as a program may need to get the other one. */
@@ -46,7 +47,7 @@ const LEVELS = [
   ['userinfo', 'Nothing: it only proves who you are'],
 ] as const;
 
-export const TOKENS_PAGE = userPage<AccessTokens>({
+export const TOKENS_PAGE = userPage<TokenSource>({
   path: TOKENS,
   standsFor: () => ({ verb: 'list', resource: OWN_ACCESS_TOKENS }),
   sourceOf: ({ tokens }) => tokens,
@@ -214,7 +215,7 @@ function handedOver(
 }
 
 /** @throws StatusError ObjectInvalid */
-function newToken(entered: URLSearchParams, tokens: AccessTokens) {
+function newToken(entered: URLSearchParams, tokens: TokenSource) {
   const description = (entered.get('description') ?? '').trim();
   const scopes = [...scopesOf(entered), ...entered.getAll('words')];
   const days = Number(entered.get('days'));

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { parse } from 'yaml';
-import type { AccessTokens, ShownToken } from '../../../../src/features/tokens/feature.ts';
+import type { TokenSource } from '../../../../src/features/portal/context.ts';
+import type { ShownToken } from '../../../../src/features/tokens/feature.ts';
 import { createFakePortal, headerOf } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
@@ -21,7 +22,7 @@ async function setUp({ namespaces }: { readonly namespaces?: readonly string[] }
       expirationTimestamp: '2026-12-26T09:00:00Z',
     },
   };
-  const tokens: AccessTokens = {
+  const tokens: TokenSource = {
     longestLife: ({ scopes }) => (scopes[0]?.endsWith('read') ? 90 * DAY : DAY),
     list: () => [],
     async create(_, spec) {

@@ -1,8 +1,9 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
 import t from 'tap';
+import { StatusError } from '../../../../src/errors/status-error.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import { accessTokenSpecSchema } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
-import { createAccessTokens } from '../../../../src/features/tokens/access-tokens.ts';
+import { AccessTokens } from '../../../../src/features/tokens/access-tokens.ts';
 import { readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
 import { tokensSchema } from '../../../../src/features/tokens/tokens-configuration.ts';
 import { createOwners } from '../../../../src/identity/owners.ts';
@@ -30,18 +31,20 @@ const alice: Identity = {
 function setUp() {
   const clock = createFakeClock();
   const memory = createMemoryObjects();
+  const server = { refuses: false };
   const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
     ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
   });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
-  const tokens = createAccessTokens({
+  const tokens = new AccessTokens({
     ...{ lifetimes, clock, store, owners, random: systemRandom, place: { namespace: 'stonegate' } },
     tenants: WITHOUT_TENANT_UIDS,
     mode: { tenantOf: () => toTenantName('acme'), userOf: () => user },
     objectsOf: () => ({
       ...memory,
-      create(kind, place, object, signal) {
+      async create(kind, place, object, signal) {
+        if (server.refuses) throw new StatusError('ProvisioningRefused', 'refused');
         const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
         return memory.create(kind, place, { ...object, metadata }, signal);
       },
@@ -53,7 +56,7 @@ function setUp() {
     list.end();
   };
   const create = () => tokens.create(alice, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
-  return { clock, memory, tokens, follow, create };
+  return { clock, memory, server, tokens, follow, create };
 }
 
 t.test(
@@ -83,6 +86,14 @@ t.test('of 300 creations at the same time 100 make a token', async (t) => {
   t.equal(made.filter(({ status }) => status === 'fulfilled').length, 99);
   t.match(made.at(-1), { status: 'rejected', reason: { message: /you have 100 access tokens/ } });
   t.equal(memory.all().length, 100);
+});
+
+t.test('what the API server refuses to store takes no place of a token', async (t) => {
+  const { server, create } = setUp();
+  server.refuses = true;
+  await Promise.allSettled(Array.from({ length: 100 }, create));
+  server.refuses = false;
+  t.match(await create(), { status: { state: 'active' } });
 });
 
 t.test('the rules of a token are bounded in size', async (t) => {
