@@ -3,7 +3,7 @@
  */
 
 import { tenantTag, userTag } from '../cache/drop-tags.ts';
-import type { ClearableCredentialCache } from '../cache/tiered.ts';
+import type { TieredCache } from '../cache/tiered.ts';
 import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type {
@@ -150,7 +150,7 @@ const REVIEWED_USERS = cacheType<ReviewedUser>('cache of reviewed users');
 function tokenReviewAuthenticator(
   build: Build,
   tokenReview: TokenReviewConfiguration,
-  cache: ClearableCredentialCache<ReviewedUser>,
+  cache: TieredCache<ReviewedUser>,
 ): Authenticator {
   const { clock, telemetry } = build.runtime;
   const { limits, tenancy } = build.loaded.configuration;

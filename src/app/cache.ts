@@ -6,11 +6,7 @@ import { createDrops } from '../cache/drops.ts';
 import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache } from '../cache/shared-cache.ts';
-import {
-  type ClearableCredentialCache,
-  type CredentialCacheOptions,
-  createCredentialCache,
-} from '../cache/tiered.ts';
+import { type CredentialCacheOptions, TieredCache } from '../cache/tiered.ts';
 import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { LoadedConfiguration } from '../config/load.ts';
@@ -51,7 +47,7 @@ export function createShared({ generation, loaded, runtime }: Build, timeout?: n
 
 /** The type of a cache that is cleared when no generation uses it. */
 export function cacheType<V>(name: string) {
-  return new ComponentType<ClearableCredentialCache<V>>(name, { dispose: (cache) => cache.clear() });
+  return new ComponentType<TieredCache<V>>(name, { dispose: (cache) => cache.clear() });
 }
 
 /**
@@ -61,9 +57,9 @@ export function cacheType<V>(name: string) {
  */
 export function createBackendCache<V>(
   build: Build,
-  type: ComponentType<ClearableCredentialCache<V>>,
+  type: ComponentType<TieredCache<V>>,
   options: Pick<CredentialCacheOptions<V>, 'ttl' | 'negativeTTL' | 'staleIfUnavailable' | 'codec'>,
-): ClearableCredentialCache<V> {
+): TieredCache<V> {
   const { generation, loaded, runtime } = build;
   const { cache, upstream } = loaded.configuration;
   const { maxEntries } = cache;
@@ -73,7 +69,7 @@ export function createBackendCache<V>(
     fingerprint: [maxEntries, configurationDigest, upstream.server],
     uses: [shared],
     create: () =>
-      createCredentialCache({
+      new TieredCache({
         ...runtime,
         ...options,
         maxEntries,

@@ -13,7 +13,7 @@ import {
   tenantTag,
   userTag,
 } from '../cache/drop-tags.ts';
-import type { ClearableCredentialCache } from '../cache/tiered.ts';
+import type { TieredCache } from '../cache/tiered.ts';
 import type { Build } from '../config/build.ts';
 import { ComponentType, RUNS_TO_THE_END } from '../config/component.ts';
 import type { KeystoneConfiguration } from '../config/configuration.ts';
@@ -117,10 +117,7 @@ export function followRevocations(
 const TOKEN_CACHE = cacheType<KeystoneToken>('cache of Keystone tokens');
 
 /** The cache of tokens that Keystone has validated. */
-export function createTokenCache(
-  build: Build,
-  keystone: KeystoneConfiguration,
-): ClearableCredentialCache<KeystoneToken> {
+export function createTokenCache(build: Build, keystone: KeystoneConfiguration): TieredCache<KeystoneToken> {
   return createBackendCache(build, TOKEN_CACHE, {
     ttl: keystone.cacheTTL,
     negativeTTL: keystone.negativeCacheTTL,

@@ -7,7 +7,7 @@ import type { Validated } from '../../../src/cache/credential-cache.ts';
 import { createProcessCache } from '../../../src/cache/process-cache.ts';
 import { createSharedCache, type SharedCache } from '../../../src/cache/shared-cache.ts';
 import type { SharedStore } from '../../../src/cache/shared-store.ts';
-import { type CredentialCacheOptions, createCredentialCache } from '../../../src/cache/tiered.ts';
+import { type CredentialCacheOptions, TieredCache } from '../../../src/cache/tiered.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
@@ -48,7 +48,7 @@ export function createReplica(options: ReplicaOptions) {
           logger,
           telemetry,
         });
-  const cache = createCredentialCache<Facts>({
+  const cache = new TieredCache<Facts>({
     ttl: TTL,
     negativeTTL: 5_000,
     staleIfUnavailable: 0,

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { userTag } from '../../../../src/cache/drop-tags.ts';
 import { createProcessCache } from '../../../../src/cache/process-cache.ts';
-import { createCredentialCache } from '../../../../src/cache/tiered.ts';
+import { TieredCache } from '../../../../src/cache/tiered.ts';
 import { identityOf } from '../../../../src/identity/keystone/keystone-identity.ts';
 import {
   assignmentsCodec,
@@ -43,8 +43,8 @@ async function setUp(t: Test) {
   const computed: string[] = [];
   const lookup = createRoleLookup({
     source,
-    assignments: createCredentialCache({ ...common, codec: assignmentsCodec }),
-    disabled: createCredentialCache({ ...common, codec: disabledScopesCodec }),
+    assignments: new TieredCache({ ...common, codec: assignmentsCodec }),
+    disabled: new TieredCache({ ...common, codec: disabledScopesCodec }),
     namespaceOf({ name }) {
       computed.push(name);
       return name;
