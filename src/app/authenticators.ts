@@ -16,7 +16,7 @@ import { staticUsersOf } from '../config/static-users.ts';
 import { type Authenticator, createAuthenticationReadiness } from '../identity/authenticator.ts';
 import { createJWTAuthenticator } from '../identity/jwt/jwt.ts';
 import { createKeystoneAuthenticator } from '../identity/keystone/keystone-authenticator.ts';
-import { createIssuerKeys, type DiscoveredIssuerKeys } from '../identity/oidc/oidc-issuer-keys.ts';
+import { DiscoveredIssuerKeys } from '../identity/oidc/oidc-issuer-keys.ts';
 import { createOwners, type EnabledUsers, type Owners } from '../identity/owners.ts';
 import {
   createBasicAuthFileAuthenticator,
@@ -132,7 +132,7 @@ function createIssuer({ generation, loaded, runtime }: Build, jwt: JWTConfigurat
   };
   return generation.component(ISSUER, {
     fingerprint: [options],
-    create: () => createIssuerKeys({ ...runtime, ...options, timeout: ISSUER_TIMEOUT }),
+    create: () => new DiscoveredIssuerKeys({ ...runtime, ...options, timeout: ISSUER_TIMEOUT }),
   });
 }
 

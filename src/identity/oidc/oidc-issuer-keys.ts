@@ -60,80 +60,119 @@ export interface IssuerKeys {
   keys(kid: string | undefined, refuted?: JSONWebKeySet): Promise<JSONWebKeySet>;
 }
 
-export interface DiscoveredIssuerKeys extends IssuerKeys, ReadinessCheck {
-  /** Starts fetching and retries; returns at once, so that one issuer does not delay another. */
-  start(): void;
-  /** Cancels requests and timers. Fetched keys stay available. */
-  close(): Promise<void>;
-}
-
 interface Fetched {
   readonly set: JSONWebKeySet;
   readonly digest: string;
   readonly kids: ReadonlySet<string | undefined>;
 }
 
-export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKeys {
-  const { url, clock, logger, telemetry, random } = options;
-  const http = createIssuerHTTP({ ca: options.ca });
-  const closing = new AbortController();
-  let fetched: Fetched | undefined;
-  let failure: Error | undefined = new Error('has not been asked yet');
-  const backoff = new Backoff({ ...RETRY, random });
-  let running: Promise<void> | undefined;
-  let timer: Timer | undefined;
-  let nextOnDemand = Number.NEGATIVE_INFINITY;
+export class DiscoveredIssuerKeys implements IssuerKeys, ReadinessCheck {
+  readonly name: string;
+  readonly #options: IssuerKeysOptions;
+  readonly #http: IssuerHTTP;
+  readonly #closing = new AbortController();
+  readonly #backoff: Backoff;
+  #fetched: Fetched | undefined;
+  #failure: Error | undefined = new Error('has not been asked yet');
+  #running: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #nextOnDemand = Number.NEGATIVE_INFINITY;
 
-  function refresh(): Promise<void> {
-    running ??= attempt().finally(() => {
-      running = undefined;
-    });
-    return running;
+  constructor(options: IssuerKeysOptions) {
+    const { url, ca, random } = options;
+    this.name = `issuer ${url}`;
+    this.#options = options;
+    this.#http = createIssuerHTTP({ ca });
+    this.#backoff = new Backoff({ ...RETRY, random });
   }
 
-  async function attempt(): Promise<void> {
-    timer?.cancel();
+  /** Starts fetching and retries; returns at once, so that one issuer does not delay another. */
+  start(): void {
+    void this.#refresh();
+  }
+
+  /** Cancels requests and timers. Fetched keys stay available. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#timer?.cancel();
+    await this.#running;
+    await this.#http.close();
+  }
+
+  notReadyBecause(): string | undefined {
+    return this.#fetched === undefined ? this.#failure?.message : undefined;
+  }
+
+  async keys(kid: string | undefined, refuted?: JSONWebKeySet): Promise<JSONWebKeySet> {
+    if (!this.#isKnown(kid, refuted)) await this.#refreshOnDemand(kid, refuted);
+    const [fetched, failure] = [this.#fetched, this.#failure];
+    const undecided = failure !== undefined && !this.#isKnown(kid);
+    if (fetched === undefined || fetched.set.keys.length === 0 || undecided) {
+      throw new StatusError(
+        'IssuerUnavailable',
+        `the keys of the issuer ${this.#options.url} cannot be fetched: try again later`,
+        { cause: failure ?? new Error('the issuer publishes no key') },
+      );
+    }
+    return fetched.set;
+  }
+
+  #refresh(): Promise<void> {
+    this.#running ??= this.#attempt().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #attempt(): Promise<void> {
+    const { url, timeout, clock, logger, telemetry } = this.#options;
+    const { signal } = this.#closing;
+    this.#timer?.cancel();
     const started = clock.now();
     const deadline = new AbortController();
-    const limit = clock.after(options.timeout, () => deadline.abort(new Error('timed out')));
+    const limit = clock.after(timeout, () => deadline.abort(new Error('timed out')));
     try {
-      accept(await fetchKeys(options, http, AbortSignal.any([closing.signal, deadline.signal])));
+      this.#accept(await fetchKeys(this.#options, this.#http, AbortSignal.any([signal, deadline.signal])));
       telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
     } catch (error) {
-      if (closing.signal.aborted) return;
+      if (signal.aborted) return;
       const isLate = deadline.signal.aborted;
-      failure = isLate
-        ? fetchFailure(`did not answer within ${options.timeout} ms`, 'ETIMEDOUT')
+      const failure = isLate
+        ? fetchFailure(`did not answer within ${timeout} ms`, 'ETIMEDOUT')
         : fetchFailure(innermost(error), innermostCode(error));
-      const result = isLate ? 'timeout' : 'error';
-      telemetry.backendCall('issuer', result, (clock.now() - started) / 1_000);
+      this.#failure = failure;
+      telemetry.backendCall('issuer', isLate ? 'timeout' : 'error', (clock.now() - started) / 1_000);
       logger.warn(
-        { issuer: url, failure: failure.message, keysKept: fetched !== undefined },
+        { issuer: url, failure: failure.message, keysKept: this.#fetched !== undefined },
         'issuer keys not fetched',
       );
     } finally {
       limit.cancel();
-      schedule();
+      this.#schedule();
     }
   }
 
-  function accept(next: Fetched): void {
-    failure = undefined;
-    backoff.reset();
-    if (next.digest === fetched?.digest) return;
-    fetched = next;
+  #accept(next: Fetched): void {
+    const { url, logger } = this.#options;
+    this.#failure = undefined;
+    this.#backoff.reset();
+    if (next.digest === this.#fetched?.digest) return;
+    this.#fetched = next;
     const fields = { issuer: url, keys: next.set.keys.length };
     if (next.set.keys.length === 0) logger.error(fields, 'issuer publishes no key: its tokens are refused');
     else logger.info(fields, 'issuer keys fetched');
   }
 
-  function schedule(): void {
-    if (closing.signal.aborted) return;
-    const span = failure === undefined ? options.maxAge * (1 - 0.2 * random.fraction()) : backoff.next();
-    timer = clock.after(span, () => void refresh());
+  #schedule(): void {
+    const { maxAge, random, clock } = this.#options;
+    if (this.#closing.signal.aborted) return;
+    const isFresh = this.#failure === undefined;
+    const span = isFresh ? maxAge * (1 - 0.2 * random.fraction()) : this.#backoff.next();
+    this.#timer = clock.after(span, () => void this.#refresh());
   }
 
-  function isKnown(kid: string | undefined, refuted?: JSONWebKeySet): boolean {
+  #isKnown(kid: string | undefined, refuted?: JSONWebKeySet): boolean {
+    const fetched = this.#fetched;
     if (fetched === undefined || fetched.set.keys.length === 0 || fetched.set === refuted) return false;
     return kid === undefined || fetched.kids.has(kid);
   }
@@ -143,41 +182,19 @@ export function createIssuerKeys(options: IssuerKeysOptions): DiscoveredIssuerKe
    * follow. Only refreshes that do not find the `kid` are rate-limited, and those for a wrong signature,
    * since another set of keys does not mean that it has the right one.
    */
-  async function refreshOnDemand(kid: string | undefined, refuted?: JSONWebKeySet): Promise<void> {
+  async #refreshOnDemand(kid: string | undefined, refuted?: JSONWebKeySet): Promise<void> {
+    const { clock, refreshInterval } = this.#options;
+    const running = this.#running;
     if (running) {
       await running;
-      if (isKnown(kid, refuted) || failure !== undefined) return;
-      if (running) return running;
+      if (this.#isKnown(kid, refuted) || this.#failure !== undefined) return;
+      if (this.#running) return this.#running;
     }
-    if (closing.signal.aborted || clock.now() < nextOnDemand) return;
-    nextOnDemand = clock.now() + options.refreshInterval;
-    await refresh();
-    if (refuted === undefined && isKnown(kid)) nextOnDemand = Number.NEGATIVE_INFINITY;
+    if (this.#closing.signal.aborted || clock.now() < this.#nextOnDemand) return;
+    this.#nextOnDemand = clock.now() + refreshInterval;
+    await this.#refresh();
+    if (refuted === undefined && this.#isKnown(kid)) this.#nextOnDemand = Number.NEGATIVE_INFINITY;
   }
-
-  return {
-    name: `issuer ${url}`,
-    notReadyBecause: () => (fetched === undefined ? failure?.message : undefined),
-    async keys(kid, refuted) {
-      if (!isKnown(kid, refuted)) await refreshOnDemand(kid, refuted);
-      const undecided = failure !== undefined && !isKnown(kid);
-      if (fetched === undefined || fetched.set.keys.length === 0 || undecided) {
-        throw new StatusError(
-          'IssuerUnavailable',
-          `the keys of the issuer ${url} cannot be fetched: try again later`,
-          { cause: failure ?? new Error('the issuer publishes no key') },
-        );
-      }
-      return fetched.set;
-    },
-    start: () => void refresh(),
-    async close() {
-      closing.abort();
-      timer?.cancel();
-      await running;
-      await http.close();
-    },
-  };
 }
 
 /**

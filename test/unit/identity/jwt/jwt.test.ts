@@ -6,7 +6,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { Authenticator } from '../../../../src/identity/authenticator.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
 import { readJWT } from '../../../../src/identity/jwt/jwt-parser.ts';
-import { createIssuerKeys, type IssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
+import { DiscoveredIssuerKeys, type IssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
@@ -210,7 +210,7 @@ t.test(
   async (t) => {
     for (const hasKid of [true, false]) {
       const other = await startSigningIssuer();
-      const keys = createIssuerKeys({
+      const keys = new DiscoveredIssuerKeys({
         url: other.url,
         ownKeys: true,
         maxAge: 3_600_000,

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import {
-  createIssuerKeys,
-  type DiscoveredIssuerKeys,
+  DiscoveredIssuerKeys,
   type IssuerKeysOptions,
   parseKeySet,
 } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
@@ -36,7 +35,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise
       ends.dispatchEvent(new Event('end'));
     },
   };
-  const keys = createIssuerKeys({
+  const keys = new DiscoveredIssuerKeys({
     ownKeys: true,
     url: issuer.url,
     maxAge: MAX_AGE,
