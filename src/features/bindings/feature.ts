@@ -20,7 +20,7 @@ import type { FeatureBuild } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
 import { createTenancyMode } from '../tenancy-mode.ts';
 import type { TenancyFacts } from './desired-state.ts';
-import { createRequestProvisioning, type RequestProvisioning } from './on-request.ts';
+import { RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
 import type { ReadProjectLimits } from './project-quota.ts';
 
@@ -107,7 +107,7 @@ function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined)
   return generation.component(ON_REQUEST, {
     uses: [keystone, fetcher, quotas],
     create: () =>
-      createRequestProvisioning({
+      new RequestProvisioning({
         ...runtime,
         reconcilerFor(scope) {
           const account = accountOf(mode, scope.domain);

@@ -37,11 +37,6 @@ export interface RequestProvisioningOptions {
   readonly telemetry: Telemetry;
 }
 
-export interface RequestProvisioning extends Provisioner {
-  /** Starts no further run, and cancels running ones before their next change. */
-  close(): Promise<void>;
-}
-
 interface KnownProject {
   readonly scope: ProvisioningScope;
   /** When it is checked again, in milliseconds since the epoch. */
@@ -54,88 +49,97 @@ interface KnownProject {
   readonly log: RunLog;
 }
 
-export function createRequestProvisioning(options: RequestProvisioningOptions): RequestProvisioning {
-  const { reconcilerFor, subjects, interval, clock, logger, telemetry } = options;
+export class RequestProvisioning implements Provisioner {
+  readonly #options: RequestProvisioningOptions;
   /** Runs fail for the same reason: Keystone or the API server does not respond. */
-  const isNewError = createChangedStates();
-  const known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
-  const underWay = new Set<Promise<void>>();
-  const ending = new AbortController();
+  readonly #isNewError = createChangedStates();
+  readonly #known = new LRUCache<string, KnownProject>({ max: MAX_KNOWN });
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #ending = new AbortController();
   /** Bounds runs, with a key for each domain: tenants are provisioned in turn. */
-  const runs = new KeyedSemaphore({
-    clock,
-    permits: RUNNING,
-    permitsPerKey: RUNNING,
-    queue: MAX_WAITING,
-    queuePerKey: MAX_WAITING,
-    refusal: () => new Error('too many projects wait'),
-  });
+  readonly #runs: KeyedSemaphore;
+
+  constructor(options: RequestProvisioningOptions) {
+    this.#options = options;
+    this.#runs = new KeyedSemaphore({
+      clock: options.clock,
+      permits: RUNNING,
+      permitsPerKey: RUNNING,
+      queue: MAX_WAITING,
+      queuePerKey: MAX_WAITING,
+      refusal: () => new Error('too many projects wait'),
+    });
+  }
+
+  ensure(identity: Identity, signal: AbortSignal): Promise<void> | undefined {
+    const { subjects, clock } = this.#options;
+    const scope = scopeOf(identity);
+    if (scope === undefined || this.#ending.signal.aborted) return undefined;
+    const one = this.#knownProject(keyOf(scope, identity, subjects), scope);
+    if (one.work === undefined && clock.now() >= one.until) this.#begin(one);
+    return one.provisioned ? undefined : this.#untilDone(one, signal);
+  }
+
+  /** Starts no further run, and cancels running ones before their next change. */
+  async close(): Promise<void> {
+    this.#ending.abort(new Error('provisioning ends'));
+    await Promise.all(this.#underWay);
+  }
 
   /** Never rejects. */
-  async function runInTurn(one: KnownProject): Promise<void> {
-    const permits = runs.of(one.scope.domain.id);
-    if (!(await permits.acquire(ending.signal).catch(() => false))) return;
+  async #runInTurn(one: KnownProject): Promise<void> {
+    const permits = this.#runs.of(one.scope.domain.id);
+    if (!(await permits.acquire(this.#ending.signal).catch(() => false))) return;
     try {
-      await run(one);
+      await this.#run(one);
     } finally {
       permits.release();
     }
   }
 
-  function begin(one: KnownProject): void {
-    const work = runInTurn(one).finally(() => {
+  #begin(one: KnownProject): void {
+    const work = this.#runInTurn(one).finally(() => {
       one.work = undefined;
-      underWay.delete(work);
+      this.#underWay.delete(work);
     });
     one.work = work;
-    one.begunAt = clock.now();
-    underWay.add(work);
+    one.begunAt = this.#options.clock.now();
+    this.#underWay.add(work);
   }
 
-  async function run(one: KnownProject): Promise<void> {
-    if (ending.signal.aborted) return;
+  async #run(one: KnownProject): Promise<void> {
+    const { reconcilerFor, interval, clock, telemetry } = this.#options;
+    const { signal } = this.#ending;
+    if (signal.aborted) return;
     const options = { name: 'bindings-on-request', telemetry, log: one.log } as const;
-    const result = await reconcile(reconcilerFor(one.scope), options, ending.signal);
+    const result = await reconcile(reconcilerFor(one.scope), options, signal);
     const failed = result === 'error' || result === 'incomplete';
     one.provisioned ||= !failed;
     one.until = clock.now() + (failed ? FAILURE_MEMORY : interval);
   }
 
-  function knownProject(key: string, scope: ProvisioningScope): KnownProject {
+  #knownProject(key: string, scope: ProvisioningScope): KnownProject {
     const about = { controller: 'bindings-on-request', ...fieldsOf(scope) };
-    const one = known.get(key) ?? {
+    const one = this.#known.get(key) ?? {
       scope,
       until: 0,
       provisioned: false,
       work: undefined,
       begunAt: 0,
-      log: createRunLog(logger, about, isNewError),
+      log: createRunLog(this.#options.logger, about, this.#isNewError),
     };
-    known.set(key, one);
+    this.#known.set(key, one);
     return one;
   }
 
-  function untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {
+  #untilDone({ work, begunAt }: KnownProject, signal: AbortSignal): Promise<void> | undefined {
+    const { clock } = this.#options;
     const timeout = begunAt + WAIT_TIMEOUT - clock.now();
     if (work === undefined || timeout <= 0) return undefined;
     const done = new AbortController();
     void work.then(() => done.abort());
     return pause(clock, timeout, AbortSignal.any([signal, done.signal]));
   }
-
-  return {
-    ensure(identity, signal) {
-      const scope = scopeOf(identity);
-      if (scope === undefined || ending.signal.aborted) return undefined;
-      const one = knownProject(keyOf(scope, identity, subjects), scope);
-      if (one.work === undefined && clock.now() >= one.until) begin(one);
-      return one.provisioned ? undefined : untilDone(one, signal);
-    },
-    async close() {
-      ending.abort(new Error('provisioning ends'));
-      await Promise.all(underWay);
-    },
-  };
 }
 
 /** @returns undefined if the identity has no project and no domain of Keystone */

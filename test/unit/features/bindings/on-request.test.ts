@@ -1,6 +1,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { createRequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
+import { RequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
 import type { ProvisioningScope } from '../../../../src/features/bindings/plan.ts';
 import type { ApplyResult } from '../../../../src/kubernetes/reconcile/apply.ts';
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
@@ -31,7 +31,7 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
     plan: async () => NOTHING,
     result: DONE,
   };
-  const provisioning = createRequestProvisioning({
+  const provisioning = new RequestProvisioning({
     reconcilerFor(claim) {
       claims.push(claim);
       return { plan: () => work.plan(), apply: async () => work.result };
@@ -42,7 +42,11 @@ function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users'
     logger: silentLogger,
     telemetry: noTelemetry,
   });
-  return { ...provisioning, clock, claims, work };
+  return {
+    ...{ clock, claims, work },
+    ensure: (identity: Identity, signal: AbortSignal) => provisioning.ensure(identity, signal),
+    close: () => provisioning.close(),
+  };
 }
 
 /** Runs everything that does not wait for a timer. */
