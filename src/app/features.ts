@@ -69,11 +69,7 @@ export function createFeatures(
   const quotas = createShownQuotas(build.loaded.configuration, parts);
   const teams = createTeams(build, parts);
   const members = createMembers(build, parts, access, teams.directory);
-  const invitations = createInvitations(build, parts, {
-    access,
-    members: members.service,
-    teams: teams.service,
-  });
+  const invitations = createInvitations(build, parts, access, members.service, teams.service);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [

@@ -47,17 +47,16 @@ interface KnownInvitations {
 const KNOWN_INVITATIONS = new ComponentType<KnownInvitations>('invitations', INFORMS);
 const UPKEEP = new ComponentType<OwnerUpkeep<Invitation>>('upkeep of invitations', RUNS);
 
-/** What invitations are to. Undefined where the configuration has no such feature. */
-export interface Invited {
-  readonly access: AccessIndex | undefined;
-  readonly members: MembersService | undefined;
-  readonly teams: Teams | undefined;
-}
-
+/**
+ * @param access undefined if the configuration has no RBAC index
+ * @param members undefined without the section `members`, as are teams
+ */
 export function createInvitations(
   build: FeatureBuild,
   { mode, asIdentity: requests, owners, ownBodies }: ProxyParts,
-  { access, members, teams }: Invited,
+  access: AccessIndex | undefined,
+  members: MembersService | undefined,
+  teams: Teams | undefined,
 ): InvitationsFeature {
   const { generation, loaded, runtime, explains, provisioningUpstream: upstream } = build;
   const { members: section, tenancy, portal } = loaded.configuration;

@@ -19,7 +19,10 @@ export interface MembersFeature extends Feature {
   readonly service?: MembersService;
 }
 
-/** @param access undefined if the configuration has no RBAC index. @param teams undefined if it has none */
+/**
+ * @param access undefined if the configuration has no RBAC index
+ * @param teams undefined without the section `members`
+ */
 export function createMembers(
   { loaded, runtime, keystone }: FeatureBuild,
   { mode, ownBodies, asIdentity }: ProxyParts,
