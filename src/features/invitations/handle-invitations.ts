@@ -8,6 +8,7 @@ import type { Outgoing } from '../../proxy/request-context.ts';
 import { answerOwnObjects, type OwnObjectKind, typeMeta } from '../../proxy/response/own-objects.ts';
 import { deletedResponse, secretResponse, withWarnings } from '../../proxy/response/own-responses.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
+import type { InvitationRequest } from './invitation-targets.ts';
 import {
   acceptanceSpecSchema,
   type InvitationSpec,
@@ -16,7 +17,7 @@ import {
   OWN_INVITATIONS,
   type ShownInvitation,
 } from './invitation-v1alpha1.ts';
-import type { InvitationRequest, Invitations } from './invitations.ts';
+import type { Invitations } from './invitations.ts';
 
 const KIND: OwnObjectKind<ShownInvitation> = {
   ...OWN_INVITATIONS,

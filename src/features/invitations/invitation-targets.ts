@@ -5,7 +5,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceQuestion } from '../../kubernetes/authorizer-attributes.ts';
-import type { IdentityRequests } from '../../proxy/as-identity.ts';
+import type { IdentityRequests, RequestOrigin } from '../../proxy/as-identity.ts';
 import { OWN_GROUP } from '../../proxy/own-api.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
@@ -15,7 +15,6 @@ import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { MembersService } from '../members/feature.ts';
 import type { Teams } from '../teams/feature.ts';
 import type { Target } from './invitation-v1alpha1.ts';
-import type { InvitationTargets } from './invitations.ts';
 
 export interface InvitationTargetsOptions {
   readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant'>;
@@ -25,7 +24,15 @@ export interface InvitationTargetsOptions {
   readonly teams: Pick<Teams, 'callerOf' | 'list' | 'get' | 'update'>;
 }
 
-type Giving = Parameters<InvitationTargets['give']>;
+/** The request that is the reason for what is done. */
+export interface InvitationRequest {
+  readonly origin: RequestOrigin;
+  readonly signal: AbortSignal;
+}
+
+type Giving = InvitationRequest & { readonly dryRun: boolean };
+
+export type InvitationTargets = ReturnType<typeof createInvitationTargets>;
 
 /** How often a team is changed that another user changes too. */
 const ATTEMPTS = 4;
@@ -36,14 +43,14 @@ export function createInvitationTargets({
   access,
   members,
   teams,
-}: InvitationTargetsOptions): InvitationTargets {
+}: InvitationTargetsOptions) {
   const homeOf = (identity: Identity) => mode.reviewTenant(mode.tenantOf(identity)) ?? '';
 
   async function giveMembership(
     inviter: Identity,
     team: string,
     username: string,
-    { signal, dryRun: isDryRun }: Giving[3],
+    { signal, dryRun: isDryRun }: Giving,
   ): Promise<void> {
     const caller = { ...(await teams.callerOf(inviter)), signal };
     for (let attempt = 1; ; attempt += 1) {
@@ -61,15 +68,22 @@ export function createInvitationTargets({
   }
 
   return {
-    give: (inviter, target, username, request) =>
+    /**
+     * Gives it to the user with the rights of the inviter; a dry run only checks whether that can be done.
+     *
+     * @throws StatusError with what refuses it
+     */
+    give: (inviter: Identity, target: Target, username: string, request: Giving): Promise<void> =>
       'team' in target
         ? giveMembership(inviter, target.team, username, request)
         : members.grant(inviter, { ...target, username }, request),
-    isInScope(identity, target, verb) {
+    /** Whether the user's credential may give it, or read who has it: an access token may do less. */
+    isInScope(identity: Identity, target: Target, verb: 'give' | 'get'): boolean {
       const giving = givingQuestion(target, homeOf(identity));
       return identity.accessToken?.allows(verb === 'give' ? giving : { ...giving, verb }) ?? true;
     },
-    async givenBy(identity) {
+    /** Which targets the user may give. */
+    async givenBy(identity: Identity): Promise<(target: Target) => boolean> {
       const home = homeOf(identity);
       const subject = await requests.subjectOf(identity);
       const caller = await teams.callerOf(identity);

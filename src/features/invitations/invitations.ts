@@ -14,7 +14,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { Random } from '../../lib/random.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
-import type { RequestOrigin } from '../../proxy/as-identity.ts';
 import type { KubernetesIdentity } from '../../proxy/identity-source.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
@@ -33,6 +32,7 @@ import {
   refusalOf,
   shownInvitation,
 } from './invitation-store.ts';
+import type { InvitationRequest, InvitationTargets } from './invitation-targets.ts';
 import {
   type InvitationSpec,
   type Offer,
@@ -42,33 +42,8 @@ import {
   STORED_INVITATIONS,
   type StoredInvitationSpec,
   storedInvitationSchema,
-  type Target,
   targetOf,
 } from './invitation-v1alpha1.ts';
-
-/** The request that is the reason for what is done. */
-export interface InvitationRequest {
-  readonly origin: RequestOrigin;
-  readonly signal: AbortSignal;
-}
-
-export interface InvitationTargets {
-  /**
-   * Gives it to the user with the rights of the inviter; a dry run only checks whether that can be done.
-   *
-   * @throws StatusError with what refuses it
-   */
-  give(
-    inviter: Identity,
-    target: Target,
-    username: string,
-    request: InvitationRequest & { readonly dryRun: boolean },
-  ): Promise<void>;
-  /** Whether the user's credential may give it, or read who has it: an access token may do less. */
-  isInScope(identity: Identity, target: Target, verb: 'give' | 'get'): boolean;
-  /** Which targets the user may give. */
-  givenBy(identity: Identity): Promise<(target: Target) => boolean>;
-}
 
 export interface InvitationsOptions {
   readonly store: Pick<InvitationStore, 'get' | 'ofTenant'>;
