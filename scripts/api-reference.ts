@@ -1,7 +1,7 @@
 /** docs/reference/api.md: the resources of both API groups, from their schemas. */
 
 import type { z } from 'zod';
-import { DEFINITIONS } from '../src/cli/manifests.ts';
+import { DEFINITIONS } from '../src/app/configuration.ts';
 import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
@@ -46,12 +46,14 @@ export function withAPITables(document: string): string {
     ...introduction(resource.kind, resource.description, requestsOf(resource)),
     ...fields(resource.schemas ?? {}),
   ]);
-  const stored = DEFINITIONS.arktos.flatMap((resource) => {
-    const { kind, description, namespaced, spec, status } = resource;
-    const place = namespaced ? 'namespaces/NAMESPACE' : 'tenants/TENANT';
-    const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${resource.resource}\``;
-    return [...introduction(kind, description, path), ...fields({ spec, status })];
-  });
+  const stored = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).flatMap(
+    ({ definition: resource }) => {
+      const { kind, description, namespaced, spec, status } = resource;
+      const place = namespaced ? 'namespaces/NAMESPACE' : 'tenants/TENANT';
+      const path = `\`/apis/${TENANCY_API_VERSION}/${place}/${resource.resource}\``;
+      return [...introduction(kind, description, path), ...fields({ spec, status })];
+    },
+  );
   const withOwn = withTable(document, `resources of ${OWN_GROUP}`, own.slice(0, -1));
   return withTable(withOwn, 'stored resources', stored.slice(0, -1));
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { parseAllDocuments } from 'yaml';
-import { manifests } from '../src/cli/manifests.ts';
+import { manifests } from '../src/app/commands/manifests.ts';
 
 export const CHART_OBJECTS = 'config/charts/stonegate/files/objects.json';
 

@@ -3,10 +3,10 @@
  * run Stonegate. Names that come from a configuration are placeholders.
  */
 
-import { provisionerRules } from '../src/cli/provisioner-manifests.ts';
-import { OWN_EXTRA_KEYS, RIGHTS } from '../src/cli/rbac-manifests.ts';
+import { OWN_EXTRA_KEYS, RIGHTS } from '../src/app/commands/rbac-manifests.ts';
 import { DEFAULT_ROLES } from '../src/features/bindings/bindings-configuration.ts';
-import { policyReadRights } from '../src/features/cross-tenant/rights.ts';
+import { type ProvisioningNeeds, provisioningRules } from '../src/features/bindings/rights.ts';
+import { policyWriteRules } from '../src/features/cross-tenant/rights.ts';
 import { membersRules } from '../src/features/members/rights.ts';
 import { PUBLISHED_VERBS, type PublishingNeeds, publishingRules } from '../src/features/publishing/rights.ts';
 import { quotaRules } from '../src/features/quota/rights.ts';
@@ -18,6 +18,7 @@ import {
   UNPUBLISHED_RESOURCES,
 } from '../src/kubernetes/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/kubernetes/reserved-names.ts';
+import { withoutCovered } from '../src/kubernetes/right.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/rbac/cluster-roles.ts';
 import { ESCALATING_VERBS } from '../src/rbac/escalating.ts';
 import { NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
@@ -28,13 +29,7 @@ export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 const ROLE = 'placeholder';
 const TARGETS = [{ clusterRole: ROLE }, { role: ROLE }];
 const MODES = ['arktos', 'shared'] as const;
-const POLICY_SETTINGS = ['abac', 'administrations', 'tenantAdministrations', 'crossTenantPolicies'] as const;
-const NO_POLICIES = {
-  abac: false,
-  administrations: false,
-  tenantAdministrations: false,
-  crossTenantPolicies: false,
-};
+const NEEDS: ProvisioningNeeds = { mode: 'arktos', createRoles: false, targets: TARGETS };
 /** No kind is published. */
 const NO_KINDS: PublishingNeeds = {
   configuration: { namespaces: [], clusterScoped: [], kinds: [], interval: 0 },
@@ -43,35 +38,29 @@ const NO_KINDS: PublishingNeeds = {
 
 /** The text of the chart's file: rights by what they depend on, and the names that templates compare. */
 export function chartRBAC(): string {
-  const provisioning = { mode: 'arktos', createRoles: false, targets: TARGETS } as const;
+  const provisioning = provisioningRules(NEEDS);
   const published = { ...NO_KINDS.configuration, namespaces: ['placeholder'] };
   const content = {
     impersonator: RIGHTS.map(({ when, rule }) => ({ when, rule })),
     extraKeys: { ...OWN_EXTRA_KEYS, jwt: [CREDENTIAL_ID_KEY] },
-    policies: Object.fromEntries(
-      POLICY_SETTINGS.map((setting) => [
-        setting,
-        policyReadRights({ ...NO_POLICIES, [setting]: true }).map(({ rule }) => rule),
-      ]),
-    ),
     provisioner: Object.fromEntries(
       MODES.flatMap((mode) =>
         [true, false].map((createRoles) => [
           createRoles ? `${mode} createRoles` : mode,
-          provisionerRules({ mode, createRoles, targets: TARGETS }),
+          provisionerRules(provisioningRules({ mode, createRoles, targets: TARGETS })),
         ]),
       ),
     ),
     /** In addition, for policies of any form. */
     policyProvisioning: rulesBeyond(
       provisionerRules(provisioning),
-      provisionerRules({ ...provisioning, grantable: [] }),
+      provisionerRules([...provisioning, ...policyWriteRules([])]),
     ),
     /** In addition, for the quotas of tenants, and of projects. */
     quota: quotaRules([]),
     quotaProvisioning: rulesBeyond(
       provisionerRules(provisioning),
-      provisionerRules({ ...provisioning, projectQuotas: true }),
+      provisionerRules(provisioningRules({ ...NEEDS, projectQuotas: true })),
     ),
     /** In addition, for sections that need the same whatever they say. */
     sections: Object.fromEntries(
@@ -94,6 +83,10 @@ export function chartRBAC(): string {
   };
   const lines = Object.entries(content).map(([key, value]) => `  "${key}": ${JSON.stringify(value)}`);
   return `{\n${lines.join(',\n')}\n}\n`;
+}
+
+function provisionerRules(rules: readonly PolicyRule[]): PolicyRule[] {
+  return withoutCovered(rules.map((rule) => ({ rule }))).map(({ rule }) => rule);
 }
 
 function rulesBeyond(known: readonly PolicyRule[], rules: readonly PolicyRule[]): PolicyRule[] {

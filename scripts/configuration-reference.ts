@@ -2,7 +2,7 @@
  * The configuration's schema as JSON Schema, and as the table of docs/reference/configuration.md.
  */
 import { z } from 'zod';
-import { configurationSchema } from '../src/config/configuration.ts';
+import { configurationSchema } from '../src/app/configuration.ts';
 
 export const SCHEMA = 'config/schema/stonegate.dev_v1alpha1.json';
 export const DOCUMENT = 'docs/reference/configuration.md';

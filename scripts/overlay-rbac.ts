@@ -1,7 +1,7 @@
 /** The rights in the kustomize overlays: what `stonegate manifests rbac` prints for their configuration. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { manifests } from '../src/cli/manifests.ts';
+import { manifests } from '../src/app/commands/manifests.ts';
 import { boundClusterRole, manifestText } from '../src/cli/rbac-objects.ts';
 import { RBAC_INDEX_RIGHTS } from '../src/features/rbac-index/rights.ts';
 

@@ -7,10 +7,12 @@ import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
-import { type LoadedAdmission, loadAdmission } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
-import { createConfiguredAdmission } from '../features/admission/feature.ts';
-import { createQuotaRules } from '../features/quota/feature.ts';
+import { scopeOf } from '../config/scope.ts';
+import { createConfiguredAdmission } from '../features/admission/build.ts';
+import { createPolicyProblem } from '../features/cross-tenant/build.ts';
+import { ADMISSION_LISTENER } from '../features/listener-settings.ts';
+import { createQuotaRules } from '../features/quota/build.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -19,8 +21,10 @@ import { readinessOf } from '../server/admin.ts';
 import { createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions, ServingApp } from './app.ts';
-import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
+import { type LoadedAdmission, loadAdmission } from './configuration.ts';
+import { FEATURES } from './features.ts';
 import { warnOfRestart } from './restart-fields.ts';
+import { tlsMaterial } from './tls-material.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {
@@ -48,7 +52,14 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     generations.replace((generation) => {
       const build = { loaded: next, runtime, generation };
       const upstream = createAdmissionUpstream(build);
-      const serve = createConfiguredAdmission(build, upstream, createQuotaRules(build, upstream));
+      const { configuration } = next;
+      const common = { runtime, scope: scopeOf(generation) };
+      const serve = createConfiguredAdmission(
+        { ...common, parts: FEATURES.admission.reads(configuration, next) },
+        upstream,
+        createQuotaRules({ ...common, parts: FEATURES.quota.reads(configuration, next) }, upstream),
+        createPolicyProblem,
+      );
       if (serve === undefined) throw new Error('there is no section admission');
       return counted(serve, generation.inFlight);
     });

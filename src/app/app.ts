@@ -7,17 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { version } from '../cli/version.ts';
 import type { RuntimeDependencies } from '../config/build.ts';
 import { reportCertificates } from '../config/certificate-periods.ts';
-import type { StonegateConfiguration } from '../config/configuration.ts';
 import { Generations } from '../config/generation.ts';
-import {
-  type LoadedConfiguration,
-  type LoadSources,
-  loadConfiguration,
-  type Watched,
-} from '../config/load.ts';
+import type { LoadSources, Watched } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
-import { createMembershipLog } from '../features/cross-tenant/feature.ts';
-import { createPortalState } from '../features/portal/feature.ts';
+import { createMembershipLog } from '../features/cross-tenant/build.ts';
+import { createPortalState } from '../features/portal/build.ts';
 import { modeProblem } from '../features/served-mode.ts';
 import type { ProcessUsage } from '../features/usage/usage-metrics.ts';
 import { createApiServerProbe } from '../kubernetes/api-server-probe.ts';
@@ -35,6 +29,7 @@ import { StreamLifetimes } from '../proxy/streams/stream-lifetimes.ts';
 import { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
+import { type LoadedStonegate, loadStonegate, type StonegateConfiguration } from './configuration.ts';
 import { type Addresses, createListeners, type Listeners } from './listeners.ts';
 import { type OpenUsage, openUsage } from './open-usage.ts';
 import { warnOfRestart } from './restart-fields.ts';
@@ -42,7 +37,7 @@ import { createServing, type Serving, type ServingProcess } from './serving.ts';
 
 export interface AppOptions {
   readonly file: string;
-  readonly loaded: LoadedConfiguration;
+  readonly loaded: LoadedStonegate;
   readonly watched: Watched;
   readonly sources: LoadSources;
   readonly logger: ReturnType<typeof createLogger>;
@@ -97,7 +92,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   const reloader = createReloader({
     ...runtime,
     ...options,
-    load: loadConfiguration,
+    load: loadStonegate,
     apply: (next) => apply(next, loaded.configuration, state, opened),
   });
   const shutdown = createShutdown({
@@ -145,7 +140,7 @@ interface ProcessState {
   readonly streams: StreamRegistry;
   readonly generations: Generations<Serving>;
   /** Builds what the configuration describes, in place of what was in force. */
-  replaceGeneration(next: LoadedConfiguration): void;
+  replaceGeneration(next: LoadedStonegate): void;
 }
 
 async function openProcess({
@@ -233,7 +228,7 @@ async function openListeners(state: ProcessState, options: AppOptions): Promise<
  * served between.
  */
 function apply(
-  next: LoadedConfiguration,
+  next: LoadedStonegate,
   started: StonegateConfiguration,
   state: ProcessState,
   { listeners, lifetimes }: Opened,
@@ -257,7 +252,7 @@ function warn({ generations, logger }: ProcessState): void {
 
 /** A mode for another kind of API server makes every request fail, and nothing else tells. */
 async function warnOfMode(
-  { configuration }: LoadedConfiguration,
+  { configuration }: LoadedStonegate,
   fetcher: UpstreamFetcher,
   logger: Logger,
   signal: AbortSignal,

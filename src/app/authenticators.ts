@@ -4,14 +4,13 @@
 
 import { tenantTag, userTag } from '../cache/drop-tags.ts';
 import type { TieredCache } from '../cache/tiered.ts';
-import type { Build } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type {
   ClientCertificatesConfiguration,
   JWTConfiguration,
   KeystoneConfiguration,
   TokenReviewConfiguration,
-} from '../config/configuration.ts';
+} from '../config/core-configuration.ts';
 import { staticUsersOf } from '../config/static-users.ts';
 import { type Authenticator, createAuthenticationReadiness } from '../identity/authenticator.ts';
 import { createJWTAuthenticator } from '../identity/jwt/jwt.ts';
@@ -36,6 +35,7 @@ import { createUnknownCredentialGate } from '../limits/unknown-credential-gate.t
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
 import { cacheType, createBackendCache } from './cache.ts';
+import type { StonegateBuild } from './configuration.ts';
 import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
 import { createOwnUpstream } from './upstream.ts';
 
@@ -53,7 +53,7 @@ export interface Authentication {
 }
 
 /** @param mode names users, for the operator who drops cached entries by name */
-export function createAuthentication(build: Build, mode: TenancyMode): Authentication {
+export function createAuthentication(build: StonegateBuild, mode: TenancyMode): Authentication {
   const { loaded, runtime } = build;
   const { keystone, clientCertificates, tokenReview, requireAllIssuers } =
     loaded.configuration.authentication;
@@ -92,7 +92,7 @@ export function createAuthentication(build: Build, mode: TenancyMode): Authentic
 
 /** @param perSource the rate of tokens that no cache knows, from one address */
 export function createKeystoneAuthentication(
-  build: Build,
+  build: StonegateBuild,
   keystone: KeystoneConfiguration,
   mode: TenancyMode,
   perSource = build.loaded.configuration.limits.unknownCredentials.perSource,
@@ -115,12 +115,15 @@ const ISSUER = new ComponentType<DiscoveredIssuerKeys>("an issuer's keys", {
 });
 
 /** The configured issuers, each with its keys. */
-export function createIssuers(build: Build) {
+export function createIssuers(build: StonegateBuild) {
   const { jwt } = build.loaded.configuration.authentication;
   return jwt.map((configuration) => ({ configuration, keys: createIssuer(build, configuration) }));
 }
 
-function createIssuer({ generation, loaded, runtime }: Build, jwt: JWTConfiguration): DiscoveredIssuerKeys {
+function createIssuer(
+  { generation, loaded, runtime }: StonegateBuild,
+  jwt: JWTConfiguration,
+): DiscoveredIssuerKeys {
   const { url, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
   const options = {
     url,
@@ -137,7 +140,7 @@ function createIssuer({ generation, loaded, runtime }: Build, jwt: JWTConfigurat
 }
 
 function x509Authenticator(
-  { loaded, runtime: { clock } }: Build,
+  { loaded, runtime: { clock } }: StonegateBuild,
   clientCertificates: ClientCertificatesConfiguration,
 ): Authenticator {
   const { mode, systemTenant } = loaded.configuration.tenancy;
@@ -148,7 +151,7 @@ function x509Authenticator(
 const REVIEWED_USERS = cacheType<ReviewedUser>('cache of reviewed users');
 
 function tokenReviewAuthenticator(
-  build: Build,
+  build: StonegateBuild,
   tokenReview: TokenReviewConfiguration,
   cache: TieredCache<ReviewedUser>,
 ): Authenticator {
@@ -183,7 +186,10 @@ function ordinaryTenants(systemTenant: string): (word: string) => boolean {
 }
 
 /** Loading has refused the configuration if these files have errors. */
-function staticAuthenticators({ loaded, runtime: { clock, random, telemetry } }: Build): Authenticator[] {
+function staticAuthenticators({
+  loaded,
+  runtime: { clock, random, telemetry },
+}: StonegateBuild): Authenticator[] {
   const { configuration } = loaded;
   const { tokenFile, basicAuthFile } = staticUsersOf(configuration, loaded.file);
   const { unknownCredentials } = configuration.limits;
@@ -200,7 +206,7 @@ const SIGN_IN_MAX_AGE = 30 * 24 * 3_600_000;
 
 /** @param roles undefined if none are looked up: then users of Keystone own nothing */
 export function createConfiguredOwners(
-  { loaded, runtime }: Build,
+  { loaded, runtime }: StonegateBuild,
   { authenticators, issuers }: Pick<Authentication, 'authenticators' | 'issuers'>,
   roles: EnabledUsers | undefined,
 ): Owners {

@@ -1,22 +1,39 @@
 /**
- * The connections and caches that the features of a generation share.
+ * The connections and caches that the features of a generation share, and what each feature is built from.
  */
-import type { Build } from '../config/build.ts';
-import type { FeatureBuild } from '../features/build.ts';
+import type { Parts } from '../config/scope.ts';
+import { scopeOf } from '../config/scope.ts';
+import type { Backends, FeatureBuild } from '../features/build.ts';
+import type { Material } from '../features/define-feature.ts';
 import { createShared } from './cache.ts';
+import type { StonegateBuild, StonegateConfiguration } from './configuration.ts';
 import { createKeystone, followRevocations } from './keystone.ts';
 import { createOwnUpstream, createProvisioningUpstream } from './upstream.ts';
 
-export function withBackends(build: Build): FeatureBuild {
-  const { keystone: configuration } = build.loaded.configuration.authentication;
+export interface AppBuild extends StonegateBuild, Backends {
+  /** Whether a command only explains a request: nothing is written. */
+  readonly explains: boolean;
+  /** What a feature is built from. */
+  of<P extends Parts>(feature: {
+    reads(configuration: StonegateConfiguration, material: Material): P;
+  }): FeatureBuild<P>;
+}
+
+export function withBackends(build: StonegateBuild, explains = false): AppBuild {
+  const { loaded, runtime, generation } = build;
+  const { configuration } = loaded;
+  const { keystone: settings } = configuration.authentication;
   const shared = createShared(build);
-  const keystone = configuration && createKeystone(build, configuration);
-  if (configuration && keystone) followRevocations(build, configuration, keystone, shared);
+  const keystone = settings && createKeystone(build, settings);
+  if (settings && keystone) followRevocations(build, settings, keystone, shared);
+  const upstream = createOwnUpstream(build);
+  const provisioningUpstream = createProvisioningUpstream(build);
+  const backends = { upstream, provisioningUpstream, shared, keystone };
+  const common = { ...backends, runtime, explains, scope: scopeOf(generation) };
   return {
     ...build,
-    upstream: createOwnUpstream(build),
-    provisioningUpstream: createProvisioningUpstream(build),
-    shared,
-    keystone,
+    ...backends,
+    explains,
+    of: (feature) => ({ ...common, parts: feature.reads(configuration, loaded) }),
   };
 }

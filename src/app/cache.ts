@@ -7,10 +7,9 @@ import { createProcessCache } from '../cache/process-cache.ts';
 import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache } from '../cache/shared-cache.ts';
 import { type CredentialCacheOptions, TieredCache } from '../cache/tiered.ts';
-import type { Build } from '../config/build.ts';
-import { ComponentType } from '../config/component.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
-import { type Shared, sealingSecrets } from '../features/build.ts';
+import { ComponentType, type Handle } from '../config/component.ts';
+import type { Shared } from '../features/build.ts';
+import type { LoadedStonegate, StonegateBuild } from './configuration.ts';
 
 const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) => cache.close() });
 
@@ -18,7 +17,10 @@ const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) 
 export const OPERATOR_TIMEOUT = 5_000;
 
 /** @param timeout for Redis, in milliseconds; that of the configuration without it */
-export function createShared({ generation, loaded, runtime }: Build, timeout?: number): Shared {
+export function createShared(
+  { generation, loaded, runtime }: StonegateBuild,
+  timeout?: number,
+): Handle<Shared> {
   const { redis } = loaded.configuration.cache;
   const connection = redis && {
     ...redis,
@@ -26,16 +28,17 @@ export function createShared({ generation, loaded, runtime }: Build, timeout?: n
     ...(timeout !== undefined && { timeout }),
     url: loaded.secret(redis.url),
   };
+  const secrets = redis ? loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source)) : [];
   const life = longestLife(loaded);
   return generation.component(SHARED, {
-    fingerprint: [connection, redis && sealingSecrets(loaded), life],
+    fingerprint: [connection, secrets, life],
     create() {
       const store = connection && createRedisStore({ ...runtime, ...connection });
       const cache = store
         ? createSharedCache({
             ...runtime,
             store,
-            sealingKeys: sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64')),
+            sealingKeys: secrets.map((secret) => Buffer.from(secret, 'base64')),
             keyPrefix: connection.keyPrefix,
             longestLife: life,
           })
@@ -56,7 +59,7 @@ export function cacheType<V>(name: string) {
  * `authentication` and `tenancy`.
  */
 export function createBackendCache<V>(
-  build: Build,
+  build: StonegateBuild,
   type: ComponentType<TieredCache<V>>,
   options: Pick<CredentialCacheOptions<V>, 'ttl' | 'negativeTTL' | 'staleIfUnavailable' | 'codec'>,
 ): TieredCache<V> {
@@ -80,9 +83,7 @@ export function createBackendCache<V>(
 }
 
 /** The longest life of an entry in the shared cache, in milliseconds. */
-export function longestLife({
-  configuration: { authentication, portal, tenancy },
-}: LoadedConfiguration): number {
+export function longestLife({ configuration: { authentication, portal, tenancy } }: LoadedStonegate): number {
   const { cacheTTL = 0, staleIfUnavailable = 0, roleAssignments } = authentication.keystone ?? {};
   const roles = (roleAssignments?.cacheTTL ?? 0) + (roleAssignments?.staleIfUnavailable ?? 0);
   const reviewed = authentication.tokenReview?.cacheTTL ?? 0;

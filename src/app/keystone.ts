@@ -14,13 +14,11 @@ import {
   userTag,
 } from '../cache/drop-tags.ts';
 import type { TieredCache } from '../cache/tiered.ts';
-import type { Build } from '../config/build.ts';
-import { ComponentType, RUNS_TO_THE_END } from '../config/component.ts';
-import type { KeystoneConfiguration } from '../config/configuration.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
+import { ComponentType, type Handle, RUNS_TO_THE_END } from '../config/component.ts';
+import type { KeystoneConfiguration } from '../config/core-configuration.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { namespaceOf } from '../features/bindings/namespace-name.ts';
-import { caOf, type Keystone, type Shared } from '../features/build.ts';
+import type { Keystone, Shared } from '../features/build.ts';
 import { createKeystoneClient } from '../identity/keystone/keystone.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../identity/keystone/keystone-authenticator.ts';
 import type { DisabledScopes } from '../identity/keystone/keystone-directory.ts';
@@ -39,6 +37,7 @@ import type { Identity } from '../tenancy/identity.ts';
 import type { KeystoneToken, RoleAssignment, UserReference } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { cacheType, createBackendCache, longestLife } from './cache.ts';
+import type { LoadedStonegate, StonegateBuild } from './configuration.ts';
 
 /**
  * Entries of a user with more projects are dropped with any project: each tag is one more key to read in
@@ -56,11 +55,16 @@ const KEYSTONE = new ComponentType<Keystone>('Keystone', {
 
 const REVOCATIONS = new ComponentType<Revocations>("Keystone's revocation events", RUNS_TO_THE_END);
 
+/** The option `ca` of Keystone's clients; empty if the system's authorities are used. */
+function caOf(loaded: LoadedStonegate, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
+  return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
+}
+
 /** The client of the configured Keystone. */
 export function createKeystone(
-  { generation, loaded, runtime }: Build,
+  { generation, loaded, runtime }: StonegateBuild,
   configuration: KeystoneConfiguration,
-): Keystone {
+): Handle<Keystone> {
   const { url, timeout, serviceCredential: credential } = configuration;
   const ca = caOf(loaded, configuration);
   const secret = serviceSecret(loaded, configuration);
@@ -75,7 +79,7 @@ export function createKeystone(
   });
 }
 
-function serviceSecret(loaded: LoadedConfiguration, { serviceCredential }: KeystoneConfiguration): string {
+function serviceSecret(loaded: LoadedStonegate, { serviceCredential }: KeystoneConfiguration): string {
   if (serviceCredential === undefined) return '';
   return loaded.secret(
     'password' in serviceCredential
@@ -86,23 +90,24 @@ function serviceSecret(loaded: LoadedConfiguration, { serviceCredential }: Keyst
 
 /** Only a service credential may read the events. */
 export function followRevocations(
-  { generation, loaded, runtime }: Build,
+  { generation, loaded, runtime }: StonegateBuild,
   { revocationEvents }: KeystoneConfiguration,
-  keystone: Keystone,
-  shared: Shared,
+  keystone: Handle<Keystone>,
+  shared: Handle<Shared>,
 ): void {
   const service = keystone.client.service;
   if (service === undefined || revocationEvents === false) return;
+  // Without Redis no entry is older than this process.
+  const reach = loaded.configuration.cache.redis === undefined ? 0 : longestLife(loaded);
   generation.component(REVOCATIONS, {
-    fingerprint: [revocationEvents],
+    fingerprint: [revocationEvents, reach],
     uses: [keystone, shared],
     create: () =>
       createRevocations({
         ...runtime,
         service,
         interval: revocationEvents.interval,
-        // Without Redis no entry is older than this process.
-        reach: loaded.configuration.cache.redis === undefined ? 0 : longestLife(loaded),
+        reach,
         // The replica that sees an event first drops the entries for all replicas.
         async revoked(event) {
           const done = eventTag(event.digest);
@@ -117,7 +122,10 @@ export function followRevocations(
 const TOKEN_CACHE = cacheType<KeystoneToken>('cache of Keystone tokens');
 
 /** The cache of tokens that Keystone has validated. */
-export function createTokenCache(build: Build, keystone: KeystoneConfiguration): TieredCache<KeystoneToken> {
+export function createTokenCache(
+  build: StonegateBuild,
+  keystone: KeystoneConfiguration,
+): TieredCache<KeystoneToken> {
   return createBackendCache(build, TOKEN_CACHE, {
     ttl: keystone.cacheTTL,
     negativeTTL: keystone.negativeCacheTTL,
@@ -151,7 +159,7 @@ export interface Roles extends EnabledUsers {
 }
 
 /** @returns undefined if the configuration asks for no look-up of roles */
-export function createRoles(build: Build, mode: TenancyMode): Roles | undefined {
+export function createRoles(build: StonegateBuild, mode: TenancyMode): Roles | undefined {
   const { authentication, bindings } = build.loaded.configuration;
   const { keystone } = authentication;
   if (keystone?.roleAssignments === undefined) return undefined;

@@ -5,19 +5,21 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { RuntimeDependencies } from '../config/build.ts';
-import type { StonegateConfiguration } from '../config/configuration.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { ListenerName } from '../lib/telemetry.ts';
-import { createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
+import { createListener, type Listener } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
-import { ADMISSION_LISTENER, tlsMaterial } from './listener-settings.ts';
+import { DEFINITIONS, type LoadedStonegate, type StonegateConfiguration } from './configuration.ts';
 import type { Serving } from './serving.ts';
+import { tlsMaterial } from './tls-material.ts';
 
-export type Addresses = { readonly api: AddressInfo } & {
-  readonly [K in Exclude<ListenerName, 'api'>]?: AddressInfo;
-};
+/** By the name of the listener: `api`, or that of a feature. */
+export interface Addresses {
+  readonly api: AddressInfo;
+  readonly [feature: ListenerName]: AddressInfo | undefined;
+}
 
 export interface Listeners {
   /** The addresses of the listeners with which the process was started. */
@@ -28,7 +30,7 @@ export interface Listeners {
    * @returns a function that brings them into force for new connections; it never throws
    * @throws Error if one of them cannot be used; then all stay
    */
-  prepareTLS(loaded: LoadedConfiguration): () => void;
+  prepareTLS(loaded: LoadedStonegate): () => void;
   /** Asks clients to open their next connection elsewhere; requests are still served. */
   drain(): void;
   /**
@@ -45,7 +47,7 @@ export interface Listeners {
  * @throws Error if an address is taken; then all listeners are closed
  */
 export async function createListeners(
-  loaded: LoadedConfiguration,
+  loaded: LoadedStonegate,
   serving: () => Serving,
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
@@ -55,13 +57,12 @@ export async function createListeners(
     await Promise.all([...opened.values()].map((listener) => listener.close(grace)));
   };
 
-  async function open(name: ListenerName): Promise<AddressInfo | undefined> {
-    const settings = settingsOf(name, loaded.configuration);
-    const tls = tlsOf(name, loaded);
-    if (settings === undefined || tls === undefined) return undefined;
+  async function open(named: NamedSettings): Promise<AddressInfo> {
+    const { name, ...settings } = named;
     onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${settings.bind}`);
     const { timeouts, limits } = loaded.configuration.server;
-    const serve = (exchange: Exchange) => serving()[name]?.(exchange) ?? notConfigured(name);
+    const serve = (exchange: Exchange) => serving().serve[name]?.(exchange) ?? notConfigured(name);
+    const tls = tlsOf(named, loaded);
     const listener = await createListener({ ...runtime, timeouts, limits, ...settings, tls, serve });
     opened.set(name, listener);
     runtime.telemetry.listening(name, () => listener.activeConnections);
@@ -69,24 +70,20 @@ export async function createListeners(
   }
 
   try {
-    const api = await open('api');
-    if (api === undefined) throw new Error('the API has no listener');
-    const addresses: { api: AddressInfo } & { [K in ListenerName]?: AddressInfo } = { api };
-    for (const name of ['portal', 'webhook', 'admission'] as const) {
-      const address = await open(name);
-      if (address) addresses[name] = address;
-    }
+    const { api, ofFeatures } = listenersOf(loaded.configuration);
+    const addresses: { api: AddressInfo; [feature: ListenerName]: AddressInfo } = { api: await open(api) };
+    for (const settings of ofFeatures) addresses[settings.name] = await open(settings);
     return { addresses, prepareTLS, drain, close };
   } catch (error) {
     await close(0);
     throw error;
   }
 
-  function prepareTLS(next: LoadedConfiguration): () => void {
-    const prepared = [...opened].map(([name, listener]) => {
-      const tls = tlsOf(name, next);
-      return tls && listener.prepareTLS(tls);
-    });
+  function prepareTLS(next: LoadedStonegate): () => void {
+    const { api, ofFeatures } = listenersOf(next.configuration);
+    const prepared = [api, ...ofFeatures].map((settings) =>
+      opened.get(settings.name)?.prepareTLS(tlsOf(settings, next)),
+    );
     return () => {
       for (const setTLS of prepared) setTLS?.();
     };
@@ -97,28 +94,24 @@ export async function createListeners(
   }
 }
 
-/** @returns undefined if the listener is not configured */
-function settingsOf(
-  name: ListenerName,
-  { server, portal, webhook, admission }: StonegateConfiguration,
-): (Pick<ListenerOptions, 'bind' | 'http2'> & Partial<typeof ADMISSION_LISTENER>) | undefined {
-  switch (name) {
-    case 'api':
-      return { bind: server.bind, http2: server.http2 };
-    case 'portal':
-      return portal && { bind: portal.bind, http2: false };
-    case 'webhook':
-      return webhook && { bind: webhook.bind, http2: server.http2 };
-    case 'admission':
-      return admission && { bind: admission.bind, ...ADMISSION_LISTENER };
-  }
+interface NamedSettings extends ListenerSettings {
+  readonly name: ListenerName;
+  readonly http2: boolean;
 }
 
-/** @returns undefined if the configuration does not have the listener any more */
-function tlsOf(name: ListenerName, { configuration, file }: LoadedConfiguration): TLSMaterial | undefined {
-  const section = name === 'api' ? configuration.server : configuration[name];
-  if (section === undefined) return undefined;
-  const material = tlsMaterial(section.tls, file);
+/** The API's listener, and those of features. */
+function listenersOf(configuration: StonegateConfiguration) {
+  const { bind, http2, tls } = configuration.server;
+  const api: NamedSettings = { name: 'api', bind, http2, tls };
+  const ofFeatures = DEFINITIONS.flatMap(({ name, listener }): NamedSettings[] => {
+    const settings = listener?.(configuration);
+    return settings === undefined ? [] : [{ http2, ...settings, name }];
+  });
+  return { api, ofFeatures };
+}
+
+function tlsOf({ name, tls }: NamedSettings, { configuration, file }: LoadedStonegate): TLSMaterial {
+  const material = tlsMaterial(tls, file);
   const { clientCertificates } = configuration.authentication;
   if (name !== 'api' || clientCertificates === undefined) return material;
   return { cert: material.cert, key: material.key, credentialCA: file(clientCertificates.caFile) };

@@ -2,9 +2,10 @@
  * Opens the usage meter with its file. If that is the audit log's, both write through one sink: two writers
  * of one pipe would mix their lines.
  */
+
 import type { RuntimeDependencies } from '../config/build.ts';
-import type { UsageConfiguration } from '../config/configuration.ts';
-import { createUsageMeter, type RequestedTotals, type UsageMeter } from '../features/usage/feature.ts';
+import { createUsageMeter, type RequestedTotals, type UsageMeter } from '../features/usage/build.ts';
+import type { UsageConfiguration } from '../features/usage/feature.ts';
 import { createAuditFile } from '../observability/audit-file.ts';
 import type { AuditSink } from '../observability/audit-log.ts';
 

@@ -15,7 +15,7 @@ export const OPERATOR_COMMANDS: Commands = {
   },
   manifests: {
     does: 'print what must be applied at the API server',
-    load: async () => (await import('../cli/manifests.ts')).manifests,
+    load: async () => (await import('./commands/manifests.ts')).manifests,
   },
   cache: {
     does: 'drop what is cached of a user or a tenant',

@@ -3,6 +3,7 @@
  */
 import { fieldAt } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
+import { DEFINITIONS } from './configuration.ts';
 
 export const RESTART_FIELDS = [
   'server.bind',
@@ -16,11 +17,7 @@ export const RESTART_FIELDS = [
   'server.limits.headerBytes',
   'admin.bind',
   'audit.file',
-  'usage.records',
-  'usage.metrics',
-  'portal.bind',
-  'webhook.bind',
-  'admission.bind',
+  ...DEFINITIONS.flatMap(({ keptFields = [] }) => keptFields),
 ];
 
 /** Tells the operator which changes have no effect before a restart. */

@@ -3,21 +3,24 @@
  * the configuration reviews. Without the section `admission` there are none.
  */
 
-import type { Build } from '../config/build.ts';
-import { ComponentType } from '../config/component.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
+import { ComponentType, type Handle } from '../config/component.ts';
 import { createReviewPaths, type ReviewPathOf } from '../features/admission/reviewed-writes.ts';
 import { countedWrites } from '../features/quota/counted-writes.ts';
 import { readRequestInfo } from '../proxy/request/request-info.ts';
 import { createReviewedWrites, type ReviewedWrites } from '../upstream/reviewed-writes.ts';
+import type { StonegateBuild, StonegateConfiguration } from './configuration.ts';
 
 const REVIEWED_WRITES = new ComponentType<ReviewedWrites>('writes that the admission webhook reviews', {
   dispose: (writes) => writes.destroy(),
 });
 
 /** Undefined if writes need not wait. */
-export function reviewPathsOf({ configuration }: LoadedConfiguration): ReviewPathOf | undefined {
-  const { admission, publishing, tenancy, quota } = configuration;
+export function reviewPathsOf({
+  admission,
+  publishing,
+  tenancy,
+  quota,
+}: StonegateConfiguration): ReviewPathOf | undefined {
   if (tenancy.mode !== 'arktos' || admission === undefined) return undefined;
   const others = quota === undefined ? [] : countedWrites(quota.count);
   return createReviewPaths({ admission, ...(publishing && { publishing }) }, others);
@@ -28,9 +31,9 @@ export function createConfiguredReviewedWrites({
   loaded,
   generation,
   runtime,
-}: Build): ReviewedWrites | undefined {
+}: StonegateBuild): Handle<ReviewedWrites> | undefined {
   const { upstream, limits, admission, publishing, tenancy, quota } = loaded.configuration;
-  const pathOf = reviewPathsOf(loaded);
+  const pathOf = reviewPathsOf(loaded.configuration);
   if (pathOf === undefined) return undefined;
   const queueTimeout = upstream.timeouts.response;
   const { tenantQueue } = limits;

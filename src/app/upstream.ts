@@ -2,15 +2,14 @@
  * Connections to the API server, and what Stonegate's own credential may impersonate there.
  */
 
-import type { Build } from '../config/build.ts';
-import { ComponentType } from '../config/component.ts';
-import type { UpstreamConfiguration } from '../config/configuration.ts';
-import type { LoadedAdmission, LoadedConfiguration } from '../config/load.ts';
+import { ComponentType, type Handle } from '../config/component.ts';
+import type { UpstreamConfiguration } from '../config/core-configuration.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
 import { PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
+import type { LoadedAdmission, LoadedStonegate, StonegateBuild } from './configuration.ts';
 import { createConfiguredReviewedWrites } from './reviewed-writes.ts';
 
 /** It is disposed when its last watch or tunnel has ended, which may take days. */
@@ -20,7 +19,7 @@ const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server'
 });
 
 /** Connections with Stonegate's own credential. */
-export function createOwnUpstream(build: Build): Upstream {
+export function createOwnUpstream(build: StonegateBuild): Handle<Upstream> {
   const { generation, loaded, runtime } = build;
   const { upstream, authentication } = loaded.configuration;
   const options = upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
@@ -38,7 +37,7 @@ export function createOwnUpstream(build: Build): Upstream {
  * @param passThrough whether there are requests with a client's own token
  */
 function upstreamOptions(
-  loaded: LoadedConfiguration,
+  loaded: LoadedStonegate,
   credential: UpstreamConfiguration['credential'],
   passThrough: boolean,
 ) {
@@ -68,7 +67,7 @@ export function createAdmissionUpstream({
   generation,
   loaded,
   runtime,
-}: Omit<Build, 'loaded'> & { readonly loaded: LoadedAdmission }): Upstream | undefined {
+}: Omit<StonegateBuild, 'loaded'> & { readonly loaded: LoadedAdmission }): Handle<Upstream> | undefined {
   const { upstream } = loaded.configuration;
   if (upstream === undefined) return undefined;
   const options = {
@@ -85,7 +84,7 @@ export function createAdmissionUpstream({
 }
 
 function credentialOf(
-  loaded: Pick<LoadedConfiguration, 'file'>,
+  loaded: Pick<LoadedStonegate, 'file'>,
   credential: UpstreamConfiguration['credential'],
 ): UpstreamCredential {
   return 'tokenFile' in credential
@@ -94,7 +93,7 @@ function credentialOf(
 }
 
 /** Stonegate's own credential at the API server, which may impersonate users. */
-export function ownCredential(loaded: LoadedConfiguration): UpstreamCredential {
+export function ownCredential(loaded: LoadedStonegate): UpstreamCredential {
   return credentialOf(loaded, loaded.configuration.upstream.credential);
 }
 
@@ -113,7 +112,7 @@ const OWN_RIGHTS = new ComponentType<OwnRights>("Stonegate's own rights", {
 });
 
 /** With a renewed credential the known rights stay in force until the API server has been asked again. */
-export function createOwnRights(build: Build): PolledUpstreamRights {
+export function createOwnRights(build: StonegateBuild): PolledUpstreamRights {
   const { generation, loaded, runtime } = build;
   const { authentication, tenancy, upstream } = loaded.configuration;
   const optionalKeys = optionalExtraKeysOf(authentication);
@@ -137,7 +136,7 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
 });
 
 /** @returns undefined if the configuration names no credential to provision with */
-export function createProvisioningUpstream(build: Build): Upstream | undefined {
+export function createProvisioningUpstream(build: StonegateBuild): Handle<Upstream> | undefined {
   const { loaded, generation, runtime } = build;
   const { bindings, upstream } = loaded.configuration;
   if (bindings.credential === undefined) return undefined;

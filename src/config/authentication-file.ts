@@ -6,7 +6,7 @@
  */
 import { basename } from 'node:path';
 import { KUBERNETES_VERIFICATION } from '../identity/jwt/jwt-configuration.ts';
-import type { StonegateConfiguration } from './configuration.ts';
+import type { CoreConfiguration } from './core-configuration.ts';
 import { readYAML } from './documents.ts';
 import {
   broken,
@@ -20,10 +20,10 @@ import {
 import { type AuthenticationFile, authenticationFileSchema } from './schema-authentication-file.ts';
 
 /** The configuration with the issuers of the file, or the problems of the file's own fields. */
-export type WithAuthenticationFile =
+export type WithAuthenticationFile<C> =
   | { readonly problems: readonly Problem[] }
   | {
-      readonly configuration: StonegateConfiguration;
+      readonly configuration: C;
       /** Problems in Stonegate's own file. */
       readonly findings: readonly Finding[];
       /** Whether each issuer is in `configuration`. */
@@ -35,10 +35,10 @@ export type WithAuthenticationFile =
 /**
  * @param content returns the content of a named file; undefined if it was not or could not be read
  */
-export function withAuthenticationFile(
-  configuration: StonegateConfiguration,
+export function withAuthenticationFile<C extends Pick<CoreConfiguration, 'authentication'>>(
+  configuration: C,
   content: (name: string) => Buffer | undefined,
-): WithAuthenticationFile {
+): WithAuthenticationFile<C> {
   const { configurationFile, tenants } = configuration.authentication;
   const alone = { configuration, isComplete: true, relocate: (finding: Finding) => finding };
   if (configurationFile === undefined) {

@@ -8,6 +8,7 @@ import type { InFlightCounter } from '../lib/in-flight.ts';
 import { type Logger, silentLogger } from '../lib/logger.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import { noTelemetry, type Telemetry } from '../lib/telemetry.ts';
+import type { CoreConfiguration } from './core-configuration.ts';
 import type { GenerationBuilder } from './generation.ts';
 import type { LoadedConfiguration } from './load.ts';
 
@@ -19,8 +20,8 @@ export interface RuntimeDependencies {
   readonly telemetry: Telemetry;
 }
 
-export interface Build {
-  readonly loaded: LoadedConfiguration;
+export interface Build<C extends CoreConfiguration = CoreConfiguration> {
+  readonly loaded: LoadedConfiguration<C>;
   readonly runtime: RuntimeDependencies;
   readonly generation: GenerationBuilder;
 }

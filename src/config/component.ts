@@ -44,6 +44,12 @@ export class ComponentType<T extends object> {
   }
 }
 
+declare const COMPONENT: unique symbol;
+/** A component of the generation that is being built: nothing else can be used by another one. */
+export type Handle<T extends object> = T & { readonly [COMPONENT]: true };
+/** Components that another one calls, if there are such. */
+export type Uses = readonly (Handle<object> | undefined)[];
+
 /** An instance with its fingerprint, which decides whether it is reused, and its lifecycle state. */
 export class Component<T extends object = object> {
   readonly type: ComponentType<T>;

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { InFlightCounter } from '../lib/in-flight.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Component, type ComponentHooks, type ComponentType } from './component.ts';
+import { Component, type ComponentHooks, type ComponentType, type Handle, type Uses } from './component.ts';
 
 export interface ComponentOptions<T> {
   /**
@@ -16,7 +16,7 @@ export interface ComponentOptions<T> {
    */
   readonly fingerprint?: readonly unknown[];
   /** Components of this generation that the new one calls, if it has them. They are disposed after it. */
-  readonly uses?: readonly (object | undefined)[];
+  readonly uses?: Uses;
   /**
    * @param previous components of this type in the previous generation, whose knowledge may be carried over
    */
@@ -44,7 +44,7 @@ export class Generation {
    *
    * @throws Error if `uses` names a component of another generation; and what `create` throws
    */
-  component<T extends object>(type: ComponentType<T>, options: ComponentOptions<T>): T {
+  component<T extends object>(type: ComponentType<T>, options: ComponentOptions<T>): Handle<T> {
     if (this.#previous === undefined) throw new Error(`${type.name}: the generation is built already`);
     const fingerprint = options.fingerprint && fingerprintOf(options.fingerprint);
     const uses = (options.uses ?? [])
@@ -60,7 +60,12 @@ export class Generation {
     );
     const { instance } = same ?? this.#add(type, options, fingerprint, uses, previous);
     if (same !== undefined) this.#hold(same);
+    if (!this.#has(instance)) throw new Error(`${type.name} is no component of its generation`);
     return instance;
+  }
+
+  #has<T extends object>(instance: T): instance is Handle<T> {
+    return [...this.components].some((component) => component.instance === instance);
   }
 
   #add<T extends object>(

@@ -5,22 +5,21 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { checkAbacFile } from '../features/cross-tenant/abac-file.ts';
-import { checkWebhookFiles } from '../features/webhook/sync-file.ts';
 import { displayedFileName, reasonOf } from '../lib/file-errors.ts';
-import type {
-  AdmissionProcessConfiguration,
-  AuthenticationConfiguration,
-  SecretSource,
-  StonegateConfiguration,
-} from './configuration.ts';
 import { checkContent, checkPair, secretText } from './content-checks.ts';
+import type { AuthenticationConfiguration, CoreConfiguration, SecretSource } from './core-configuration.ts';
 import type { Reference } from './named-files.ts';
-import { type FileContent, type Parsed, parseAdmission, parseConfiguration } from './parse.ts';
+import {
+  type ConfigurationFormat,
+  type FileContent,
+  type Parsed,
+  parseConfiguration,
+  parsePlain,
+} from './parse.ts';
 import { type Finding, formatPath, type Problem } from './problem.ts';
 import { checkStaticUsers } from './static-users.ts';
 
-export interface Loaded<Configuration> {
+export interface Loaded<out Configuration> {
   readonly configuration: Configuration;
   /** All files and secrets that the configuration names. */
   readonly references: readonly Reference[];
@@ -43,7 +42,8 @@ export interface Loaded<Configuration> {
   readonly digest: string;
 }
 
-export interface LoadedConfiguration extends Loaded<StonegateConfiguration> {
+/** A configuration with identities. */
+export interface LoadedConfiguration<C extends CoreConfiguration = CoreConfiguration> extends Loaded<C> {
   /**
    * SHA-256 in hexadecimal of the settings that determine identities: `tenancy`, and `authentication` without
    * how users log in. Equal on all replicas of one configuration; certificates and secrets may differ. Cache
@@ -52,14 +52,11 @@ export interface LoadedConfiguration extends Loaded<StonegateConfiguration> {
   readonly identityDigest: string;
 }
 
-/** Loaded for a process that serves only the admission webhook. */
-export type LoadedAdmission = Loaded<AdmissionProcessConfiguration>;
-
 /** File name → `fingerprint` of the content that was read. */
 export type Watched = ReadonlyMap<string, string>;
 
 /** Files are watched even if the configuration is invalid, because the fix may be in a file that it names. */
-export type LoadResult<L = LoadedConfiguration> =
+export type LoadResult<L> =
   | { readonly ok: true; readonly loaded: L; readonly watched: Watched }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly watched: Watched };
 
@@ -77,11 +74,17 @@ export function fingerprint(content: Buffer | undefined): string {
 }
 
 /** @param file relative to the working directory, or absolute */
-export async function loadConfiguration(
+export async function loadConfiguration<C extends CoreConfiguration>(
+  format: ConfigurationFormat<C>,
   file: string,
   sources: LoadSources = systemSources,
-): Promise<LoadResult> {
-  const result = await load(file, sources, parseConfiguration, checkFiles);
+): Promise<LoadResult<LoadedConfiguration<C>>> {
+  const parse: Parse<C> = (...content) => parseConfiguration(format, ...content);
+  const checkFiles = (configuration: C, content: FileContent) => [
+    ...checkStaticUsers(configuration, content),
+    ...format.checkFiles(configuration, content),
+  ];
+  const result = await load(file, sources, parse, checkFiles);
   if (!result.ok) return result;
   const { authentication, tenancy } = result.loaded.configuration;
   const identityDigest = digestOf({ authentication: withoutLogins(authentication), tenancy });
@@ -98,13 +101,17 @@ function withoutLogins(authentication: AuthenticationConfiguration): object {
 }
 
 /**
- * Loads the sections that `stonegate serve --only admission` uses. The other sections may be absent, and the
- * files and secrets that they name are not read.
+ * Loads the sections of a format alone. The other sections may be absent, and the files and secrets that they
+ * name are not read.
  *
  * @param file relative to the working directory, or absolute
  */
-export function loadAdmission(file: string, sources: LoadSources): Promise<LoadResult<LoadedAdmission>> {
-  return load(file, sources, parseAdmission, () => []);
+export function loadPlain<C extends object>(
+  format: ConfigurationFormat<C>,
+  file: string,
+  sources: LoadSources,
+): Promise<LoadResult<Loaded<C>>> {
+  return load(file, sources, (text, folder) => parsePlain(format, text, folder), format.checkFiles);
 }
 
 type Parse<C> = (text: string, folder: string, content?: FileContent) => Parsed<C>;
@@ -128,7 +135,7 @@ async function load<C extends object>(
   file: string,
   sources: LoadSources,
   parse: Parse<C>,
-  checkFiles: (configuration: C, content: FileContent) => Finding[],
+  checkFiles: (configuration: C, content: FileContent) => readonly Finding[],
 ): Promise<LoadResult<Loaded<C>>> {
   const { parsed, contents } = await read(file, sources, parse);
   const watched = new Map([...contents].map(([name, content]) => [name, fingerprint(content)]));
@@ -219,15 +226,6 @@ function checkPairs(references: readonly Reference[], content: FileContent): Fin
     const message = certificate && privateKey && checkPair(certificate, privateKey);
     return message === undefined ? [] : [{ path: key.path, message }];
   });
-}
-
-/** The files that have a format of their own. */
-function checkFiles(configuration: StonegateConfiguration, content: FileContent): Finding[] {
-  return [
-    ...checkStaticUsers(configuration, content),
-    ...checkWebhookFiles(configuration, content),
-    ...checkAbacFile(configuration, content),
-  ];
 }
 
 function digestOf(settings: object): string {

@@ -4,12 +4,7 @@
  */
 import type { z } from 'zod';
 import { withAuthenticationFile } from './authentication-file.ts';
-import {
-  type AdmissionProcessConfiguration,
-  admissionProcessSchema,
-  configurationSchema,
-  type StonegateConfiguration,
-} from './configuration.ts';
+import type { CoreConfiguration } from './core-configuration.ts';
 import { readYAML } from './documents.ts';
 import { type Reference, resolveNames } from './named-files.ts';
 import {
@@ -20,8 +15,9 @@ import {
   type Path,
   type Problem,
   problemsOfIssue,
+  type Rule,
 } from './problem.ts';
-import { admissionRules, validate } from './validate.ts';
+import { coreRules } from './validate.ts';
 
 export interface Parsed<Configuration> {
   /** Present if every field is valid by itself; rules about several fields may still be violated. */
@@ -38,31 +34,42 @@ export type FileContent = (name: string) => Buffer | undefined;
 
 const NOTHING_READ: FileContent = () => undefined;
 
+/** A kind of configuration file: the schema of its sections, and the rules between them. */
+export interface ConfigurationFormat<C> {
+  readonly schema: z.ZodType<C>;
+  /** Called once each field is valid by itself. */
+  rules(configuration: C): readonly Rule[];
+  /** Checks files that have a format of their own, as far as they could be read. */
+  checkFiles(configuration: C, content: FileContent): readonly Finding[];
+}
+
 /**
- * Problems that involve several fields are checked once each field is valid by itself.
+ * Parses a configuration with the issuers of its AuthenticationConfiguration.
  *
  * @param folder the folder of the configuration file, to which relative file names refer
  * @param content of the AuthenticationConfiguration; without it its issuers are missing
  */
-export function parseConfiguration(
+export function parseConfiguration<C extends CoreConfiguration>(
+  format: ConfigurationFormat<C>,
   text: string,
   folder: string,
   content: FileContent = NOTHING_READ,
-): Parsed<StonegateConfiguration> {
-  const parsed = parseWith(configurationSchema, text, folder);
+): Parsed<C> {
+  const parsed = parseWith(format.schema, text, folder);
   if (parsed.configuration === undefined) return parsed;
   const whole = withAuthenticationFile(parsed.configuration, content);
   if ('problems' in whole) return { ...whole, references: parsed.references, locate: parsed.locate };
   const { configuration, findings, isComplete, relocate } = whole;
-  const found = isComplete ? validate(configuration).map(relocate) : [];
+  const rules = () => [...coreRules(configuration), ...format.rules(configuration)];
+  const found = isComplete ? broken(rules()).map(relocate) : [];
   return { ...parsed, configuration, problems: parsed.locate([...findings, ...found]) };
 }
 
-/** Parses the configuration of a process that serves only the admission webhook. */
-export function parseAdmission(text: string, folder: string): Parsed<AdmissionProcessConfiguration> {
-  const parsed = parseWith(admissionProcessSchema, text, folder);
+/** Parses a configuration that has no issuers. */
+export function parsePlain<C>(format: ConfigurationFormat<C>, text: string, folder: string): Parsed<C> {
+  const parsed = parseWith(format.schema, text, folder);
   if (parsed.configuration === undefined) return parsed;
-  return { ...parsed, problems: parsed.locate(broken(admissionRules(parsed.configuration))) };
+  return { ...parsed, problems: parsed.locate(broken(format.rules(parsed.configuration))) };
 }
 
 function parseWith<T>(schema: z.ZodType<T>, text: string, folder: string): Parsed<T> {

@@ -10,7 +10,7 @@ import { RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-name
 import { TENANT_NAME } from '../lib/schema-fields.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import { FERNET_START } from '../tenancy/keystone-v3.ts';
-import type { StaticFileConfiguration, StonegateConfiguration } from './configuration.ts';
+import type { CoreConfiguration, StaticFileConfiguration } from './core-configuration.ts';
 import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {
@@ -33,7 +33,7 @@ export interface StaticUsers<T> {
 
 /** The users of all files that the configuration names. */
 export function staticUsersOf(
-  { authentication, tenancy }: Pick<StonegateConfiguration, 'authentication' | 'tenancy'>,
+  { authentication, tenancy }: Pick<CoreConfiguration, 'authentication' | 'tenancy'>,
   content: (file: string) => Buffer | undefined,
 ) {
   const { tokenFile, basicAuthFile } = authentication;
@@ -51,7 +51,7 @@ export function staticUsersOf(
 }
 
 export function checkStaticUsers(
-  configuration: StonegateConfiguration,
+  configuration: CoreConfiguration,
   content: (file: string) => Buffer | undefined,
 ): Finding[] {
   return Object.entries(staticUsersOf(configuration, content)).flatMap(([key, { problems }]) =>

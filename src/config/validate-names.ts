@@ -6,10 +6,10 @@
 import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../kubernetes/reserved-names.ts';
 import type {
   AuthenticationConfiguration,
+  CoreConfiguration,
   JWTConfiguration,
   JWTTenant,
-  StonegateConfiguration,
-} from './configuration.ts';
+} from './core-configuration.ts';
 import type { Path, Rule } from './problem.ts';
 
 /** Prefixes of names of Kubernetes, of Stonegate and of delegated Keystone tokens. */
@@ -31,7 +31,7 @@ interface Source {
  * another, so that `a:` + `b:x` is never `a:b:` + `x`. Parts of Keystone names contain no bare ":", so those
  * differ from both.
  */
-export function prefixRules({ authentication, tenancy }: StonegateConfiguration): Rule[] {
+export function prefixRules({ authentication, tenancy }: CoreConfiguration): Rule[] {
   const { keystone } = authentication;
   const sources = sourcesOf(authentication);
   const users = sources.map(({ username }) => username);
@@ -142,7 +142,7 @@ interface Assignment {
 }
 
 /** No user in arktos mode may be of the tenant `all`, which Arktos reads as every tenant. */
-export function tenantRules({ tenancy, authentication }: StonegateConfiguration): Rule[] {
+export function tenantRules({ tenancy, authentication }: CoreConfiguration): Rule[] {
   const domains = Object.entries(tenancy.domains).map(
     ([domain, tenant]): Assignment => ({ path: ['tenancy', 'domains', domain], tenant, explicit: true }),
   );

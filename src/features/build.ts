@@ -7,9 +7,9 @@ import type { DocumentCache } from '../cache/document-cache.ts';
 import type { Drops } from '../cache/drops.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
 import type { SharedStore } from '../cache/shared-store.ts';
-import type { Build } from '../config/build.ts';
-import type { KeystoneConfiguration } from '../config/configuration.ts';
-import type { LoadedConfiguration } from '../config/load.ts';
+import type { RuntimeDependencies } from '../config/build.ts';
+import type { Handle } from '../config/component.ts';
+import type { Parts, Scope } from '../config/scope.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { KeystoneClient } from '../identity/keystone/keystone.ts';
 import type { Owners } from '../identity/owners.ts';
@@ -21,7 +21,6 @@ import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
 import type { IdentityRequests } from '../proxy/as-identity.ts';
-import type { Provisioner } from '../proxy/feature.ts';
 import type { OwnBodyOptions } from '../proxy/own-body.ts';
 import type { ReasonOf } from '../proxy/rbac-reasons.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
@@ -46,16 +45,20 @@ export interface Keystone {
 
 export interface Backends {
   /** The API server with Stonegate's own credential. */
-  readonly upstream: Upstream;
+  readonly upstream: Handle<Upstream>;
   /** The API server with the provisioning credential; undefined if none is configured. */
-  readonly provisioningUpstream: Upstream | undefined;
-  readonly shared: Shared;
+  readonly provisioningUpstream: Handle<Upstream> | undefined;
+  readonly shared: Handle<Shared>;
   /** Undefined if no Keystone is configured. */
-  readonly keystone: Keystone | undefined;
+  readonly keystone: Handle<Keystone> | undefined;
 }
 
-/** What the features of one generation are built from. */
-export interface FeatureBuild extends Build, Backends {
+/** What a feature is built from. */
+export interface FeatureBuild<P extends Parts = Parts> extends Backends {
+  /** What it reads of the configuration. */
+  readonly parts: P;
+  readonly scope: Scope;
+  readonly runtime: RuntimeDependencies;
   /** Whether a command only explains a request: nothing is written. */
   readonly explains?: boolean;
 }
@@ -71,10 +74,10 @@ export interface Discovery {
 /** The parts of the proxy that features use. */
 export interface ProxyParts {
   readonly clock: Clock;
+  readonly authenticators: readonly Authenticator[];
   readonly mode: TenancyMode;
   readonly upstream: Upstream;
   readonly reviewer: AccessReviewer;
-  readonly authenticators: readonly Authenticator[];
   readonly subjects: AccessSubjects;
   /** Who owns what acts in a user's name. */
   readonly owners: Owners;
@@ -82,18 +85,8 @@ export interface ProxyParts {
   readonly discovery: Discovery;
   readonly reasonOf: ReasonOf | undefined;
   readonly policies: Policies | undefined;
-  readonly provisioning: Provisioner | undefined;
   readonly streams: StreamRegistry;
   readonly responseMemory: ResponseMemory;
   /** Limits of the bodies that clients post to Stonegate's own API. */
   readonly ownBodies: OwnBodyOptions;
-}
-
-/** The option `ca` of Keystone's clients; empty if the system's authorities are used. */
-export function caOf(loaded: LoadedConfiguration, { caFile }: Pick<KeystoneConfiguration, 'caFile'>) {
-  return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
-}
-
-export function sealingSecrets(loaded: LoadedConfiguration): string[] {
-  return loaded.configuration.cache.sealingKeys.map((source) => loaded.secret(source));
 }

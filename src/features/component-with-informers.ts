@@ -3,8 +3,8 @@
  * a renewed credential, which they use at once.
  */
 
-import type { Build } from '../config/build.ts';
-import { ComponentType } from '../config/component.ts';
+import { ComponentType, type Handle } from '../config/component.ts';
+import type { Part, Scope } from '../config/scope.ts';
 import type { Informers, InformerUpstream } from '../kubernetes/informers.ts';
 
 const INFORMERS_UPSTREAM = new ComponentType<{ connect(): void }>('upstream of informers', {
@@ -21,19 +21,17 @@ interface WithInformers {
   readonly informers: Informers;
 }
 
-/** @param fingerprint what the component depends on besides the API server's address, which is added here */
-export function createComponentWithInformers<T extends WithInformers>(
-  { generation, loaded }: Build,
+/** @param part has the API server's address, whose objects the component knows */
+export function createComponentWithInformers<T extends WithInformers, P extends Part>(
+  scope: Scope,
   type: ComponentType<T>,
-  upstream: InformerUpstream,
-  { fingerprint, create }: { readonly fingerprint: readonly unknown[]; readonly create: () => T },
-): T {
-  const { server } = loaded.configuration.upstream;
-  const component = generation.component(type, { fingerprint: [server, ...fingerprint], create });
-  generation.component(INFORMERS_UPSTREAM, {
-    uses: [upstream, component],
-    fingerprint: [],
-    create: () => ({ connect: () => component.informers.connect(upstream) }),
-  });
+  part: P,
+  upstream: Handle<InformerUpstream>,
+  create: (part: P) => T,
+): Handle<T> {
+  const component = scope.component(type, part, [], create);
+  scope.derived(INFORMERS_UPSTREAM, [upstream, component], () => ({
+    connect: () => component.informers.connect(upstream),
+  }));
   return component;
 }

@@ -3,7 +3,7 @@
  * of tenants; before it is deleted the API server is asked once more, and says that there is no such tenant
  * or that its UID is another one. Every process does so: what another has deleted is gone already.
  */
-import { ComponentType, RUNS } from '../config/component.ts';
+import { ComponentType, RUNS, type Uses } from '../config/component.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { KINDS, type Place, type ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import { MalformedObject } from '../kubernetes/list-watch.ts';
@@ -93,13 +93,10 @@ const FORMER_OBJECTS = new ComponentType<ReturnType<typeof createFormerObjects>>
 
 /** @param uses the components that the options are from */
 export function deleteFormerObjects(
-  { generation, runtime, explains }: FeatureBuild,
-  uses: readonly object[],
+  { scope, runtime, explains }: Pick<FeatureBuild, 'scope' | 'runtime' | 'explains'>,
+  uses: Uses,
   options: Omit<FormerObjectsOptions, 'clock' | 'logger'>,
 ): void {
   if (explains || options.tenants === WITHOUT_TENANT_UIDS) return;
-  generation.component(FORMER_OBJECTS, {
-    uses,
-    create: () => createFormerObjects({ ...runtime, ...options }),
-  });
+  scope.perGeneration(FORMER_OBJECTS, uses, () => createFormerObjects({ ...runtime, ...options }));
 }

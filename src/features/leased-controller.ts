@@ -2,8 +2,9 @@
  * Creates a controller that runs on one replica at a time. The replicas agree on it by a lease with the
  * controller's name.
  */
-
-import type { Build } from '../config/build.ts';
+import type { RuntimeDependencies } from '../config/build.ts';
+import type { TenancyConfiguration } from '../config/core-configuration.ts';
+import type { Place } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
 import {
   type Controller,
@@ -14,16 +15,20 @@ import { createLease } from '../kubernetes/reconcile/lease.ts';
 import type { Plan } from '../kubernetes/reconcile/plan.ts';
 import { operatorPlace } from './tenancy-mode.ts';
 
-/** It exists in every cluster, and in the system tenant of every Arktos. */
-const NAMESPACE = 'kube-system';
+/** Where leases are: a namespace that exists in every cluster, and in the system tenant of every Arktos. */
+export const leasePlace = (tenancy: Pick<TenancyConfiguration, 'mode' | 'systemTenant'>): Place =>
+  operatorPlace({ namespace: 'kube-system' }, tenancy);
 
-/** @param objects with the provisioning credential */
+/**
+ * @param leases where the lease is
+ * @param objects with the provisioning credential
+ */
 export function createLeasedController<P extends Plan>(
-  { loaded, runtime }: Build,
+  runtime: RuntimeDependencies,
+  leases: Place,
   objects: Objects,
   options: Omit<ControllerOptions<P>, 'lease' | 'clock' | 'random' | 'logger' | 'telemetry'>,
 ): Controller {
-  const place = operatorPlace({ namespace: NAMESPACE }, loaded.configuration.tenancy);
-  const lease = createLease({ ...runtime, objects, place, name: `stonegate-${options.name}` });
+  const lease = createLease({ ...runtime, objects, place: leases, name: `stonegate-${options.name}` });
   return createController({ ...runtime, ...options, lease });
 }

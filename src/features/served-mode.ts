@@ -1,7 +1,7 @@
 /**
  * Compares the tenancy mode with the API server: only Arktos has `tenants` in the core group.
  */
-import type { TenancyConfiguration } from '../config/configuration.ts';
+import type { TenancyConfiguration } from '../config/core-configuration.ts';
 import { servedResources } from '../kubernetes/served-resources.ts';
 import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 

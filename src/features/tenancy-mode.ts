@@ -2,7 +2,7 @@
  * The tenancy mode of a configuration, and what else depends on the mode alone.
  */
 
-import type { StonegateConfiguration, TenancyConfiguration } from '../config/configuration.ts';
+import type { CoreConfiguration, TenancyConfiguration } from '../config/core-configuration.ts';
 import { usernamePrefixesOf } from '../config/validate-names.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { filteringMode } from '../kubernetes/authorization-mode.ts';
@@ -18,17 +18,32 @@ import { createArktosMode } from '../tenancy/arktos.ts';
 import { createSharedMode } from '../tenancy/shared.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
-export function createTenancyMode({ tenancy, authentication, access }: StonegateConfiguration): TenancyMode {
-  switch (tenancy.mode) {
+/** What the tenancy mode is built from. */
+export interface TenancyReads extends Pick<CoreConfiguration, 'tenancy' | 'authentication'> {
+  readonly access: Parameters<typeof filteringMode>[0] & {
+    readonly index: boolean;
+    readonly selfReviews: string;
+  };
+}
+
+export function tenancySettings({ tenancy, authentication, access }: TenancyReads) {
+  return {
+    ...tenancy,
+    showsOwnTenant: access.index,
+    looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
+    filtersResponses: access.index && access.selfReviews !== 'none' && filteringMode(access) !== 'off',
+    reservedNamePrefixes: usernamePrefixesOf(authentication),
+  };
+}
+
+export type TenancySettings = ReturnType<typeof tenancySettings>;
+
+export function createTenancyMode(settings: TenancySettings): TenancyMode {
+  switch (settings.mode) {
     case 'arktos':
-      return createArktosMode({ ...tenancy, showsOwnTenant: access.index });
+      return createArktosMode(settings);
     case 'shared':
-      return createSharedMode({
-        domains: tenancy.domains,
-        looksUpRoles: authentication.keystone?.roleAssignments !== undefined,
-        filtersResponses: access.index && access.selfReviews !== 'none' && filteringMode(access) !== 'off',
-        reservedNamePrefixes: usernamePrefixesOf(authentication),
-      });
+      return createSharedMode(settings);
   }
 }
 

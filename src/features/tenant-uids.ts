@@ -3,17 +3,13 @@
  * What Stonegate stores for a tenant has the tenant's UID as a label, so that a tenant which is made anew
  * under the name of a deleted one inherits nothing.
  */
-import { ComponentType } from '../config/component.ts';
 import type { InformerList, InformerStore } from '../kubernetes/informer-store.ts';
-import { Informers } from '../kubernetes/informers.ts';
 import { KINDS } from '../kubernetes/kubernetes-object.ts';
-import { MalformedObject, type ReceivedObject, readRevision } from '../kubernetes/list-watch.ts';
-import { collectionPath, metadataOf } from '../kubernetes/object-format.ts';
+import { MalformedObject, readRevision } from '../kubernetes/list-watch.ts';
+import { metadataOf } from '../kubernetes/object-format.ts';
 import type { Objects } from '../kubernetes/objects.ts';
 import { parseTimestamp } from '../lib/go-time.ts';
 import { fieldAt } from '../lib/json-object.ts';
-import type { FeatureBuild } from './build.ts';
-import { createComponentWithInformers, INFORMS } from './component-with-informers.ts';
 
 const TENANT_UID = 'stonegate.dev/tenant-uid';
 
@@ -142,27 +138,4 @@ export class TenantStore implements InformerStore<ReadTenant>, TenantUIDs {
       },
     };
   }
-}
-
-interface KnownTenants {
-  readonly tenants: TenantStore;
-  readonly informers: Informers;
-}
-
-const KNOWN_TENANTS = new ComponentType<KnownTenants>('tenants', INFORMS);
-
-/** The same in every feature of a process. */
-export function createTenantUIDs(build: FeatureBuild): TenantUIDs {
-  const { loaded, runtime, provisioningUpstream: upstream } = build;
-  if (loaded.configuration.tenancy.mode !== 'arktos' || upstream === undefined) return WITHOUT_TENANT_UIDS;
-  return createComponentWithInformers(build, KNOWN_TENANTS, upstream, {
-    fingerprint: [],
-    create() {
-      const tenants = new TenantStore();
-      const informers = new Informers({ ...runtime, upstream, name: 'tenants' });
-      const read = ({ value }: ReceivedObject) => readTenant(value);
-      informers.add({ path: collectionPath(KINDS.Tenant, {}), read, store: tenants });
-      return { tenants, informers };
-    },
-  }).tenants;
 }

@@ -2,9 +2,9 @@
  * The lifetimes of the watches that Stonegate answers itself: they end when another generation is in force.
  */
 
-import type { Build } from '../config/build.ts';
+import type { RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
-import type { GenerationBuilder } from '../config/generation.ts';
+import type { Scope } from '../config/scope.ts';
 import { WatchLifetimes } from '../proxy/response/watch-lifetimes.ts';
 
 const IN_FORCE = new ComponentType<AbortController>('own watches', {
@@ -13,9 +13,9 @@ const IN_FORCE = new ComponentType<AbortController>('own watches', {
 
 /** One for each generation: call it once. */
 export function watchLifetimesOf(
-  generation: GenerationBuilder,
-  runtime: Pick<Build['runtime'], 'clock' | 'random'>,
+  scope: Scope,
+  runtime: Pick<RuntimeDependencies, 'clock' | 'random'>,
 ): WatchLifetimes {
-  const { signal } = generation.component(IN_FORCE, { create: () => new AbortController() });
+  const { signal } = scope.perGeneration(IN_FORCE, [], () => new AbortController());
   return new WatchLifetimes({ ...runtime, replaced: signal });
 }

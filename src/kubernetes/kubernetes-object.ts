@@ -23,10 +23,10 @@ export interface NamedObjectMeta extends ObjectMeta {
  * Where an object is. In Arktos every object but a Tenant has a tenant (`all`, for lists, is every tenant);
  * in Kubernetes none has one.
  */
-export interface Place {
+export type Place = {
   readonly tenant?: string;
   readonly namespace?: string;
-}
+};
 
 /** An object that can be written. */
 export interface WrittenObject {

@@ -4,15 +4,11 @@
  */
 import type { PolicyRule } from './kubernetes-object.ts';
 
-/** A setting on which a right depends. The chart's templates know them too. */
-export type Condition =
-  | 'arktos'
-  | 'shared'
-  | 'tokenReview'
-  | 'index'
-  | 'quota'
-  | 'constrained'
-  | 'unconstrained';
+/**
+ * What a right depends on: a tenancy mode, the kind of impersonation, or a field of the configuration, such as
+ * `access.index`, that is present, and neither false nor empty. The chart's templates read it too.
+ */
+export type Condition = string;
 
 export interface CommentedRule {
   /** Why it is needed. */
@@ -29,4 +25,28 @@ export interface Right extends CommentedRule {
 
 export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
   return { apiGroups: [group], resources, verbs };
+}
+
+/** Drops rules that another rule includes, so that every printed rule is needed. */
+export function withoutCovered<R extends CommentedRule>(rights: readonly R[]): R[] {
+  return rights.filter(
+    ({ rule }, at) =>
+      !rights.some(
+        (other, place) =>
+          place !== at && includes(other.rule, rule) && (place < at || !includes(rule, other.rule)),
+      ),
+  );
+}
+
+function includes(larger: PolicyRule, smaller: PolicyRule): boolean {
+  return (
+    containsAll(larger.apiGroups, smaller.apiGroups) &&
+    containsAll(larger.resources, smaller.resources) &&
+    containsAll(larger.verbs, smaller.verbs) &&
+    (larger.resourceNames === undefined || containsAll(larger.resourceNames, smaller.resourceNames))
+  );
+}
+
+function containsAll(all: readonly string[] = [], some: readonly string[] | undefined): boolean {
+  return some?.every((each) => all.includes(each)) ?? false;
 }

@@ -118,8 +118,8 @@ export interface QuotaMeasure {
   readonly usedRatio: number;
 }
 
-/** The listeners for clients; the admin listener is none. */
-export type ListenerName = 'api' | 'portal' | 'webhook' | 'admission';
+/** A listener for clients: `api`, or the feature that it belongs to. The admin listener is none. */
+export type ListenerName = string;
 
 /** The RBAC index at one moment. */
 export interface IndexMeasures {

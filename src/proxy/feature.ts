@@ -5,6 +5,7 @@
 
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { RelayResult, UpstreamRequest, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import type { Authorizer } from './authorizer.ts';
@@ -39,6 +40,8 @@ export interface Feature {
   readonly ownResources?: readonly ServedResource[];
   readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
+  /** What the process waits for at `/readyz`. */
+  readonly readiness?: readonly ReadinessCheck[];
 }
 
 /** Creates what a user's project lacks before the API server is asked about the user. */
@@ -102,11 +105,24 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
     bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),
     responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
+    readiness: features.flatMap(({ readiness = [] }) => readiness),
   };
 }
 
-/** Takes the place of a feature whose section the configuration does not have: its resources say so. */
+/**
+ * Takes the place of a feature that this configuration does not serve: a request for one of its resources gets
+ * the reason.
+ *
+ * @param why continues "selfaccessrules …"
+ */
+export function unavailable(why: string, resources: readonly OwnResource[]): Feature {
+  return { ownResources: resources.map((resource) => ({ ...resource, unavailable: why })) };
+}
+
 export function withoutSection(section: string, resources: readonly OwnResource[]): Feature {
-  const unavailable = `are off: Stonegate's operator turns them on with the section ${section}`;
-  return { ownResources: resources.map((resource) => ({ ...resource, unavailable })) };
+  return unavailable(`are off: Stonegate's operator turns them on with the section ${section}`, resources);
+}
+
+export function withoutIndex(resources: readonly OwnResource[]): Feature {
+  return unavailable("need the RBAC index, which Stonegate's operator turns on with access.index", resources);
 }

@@ -3,7 +3,7 @@
  * that only Arktos has.
  */
 import t from 'tap';
-import { DEFINITIONS } from '../../src/cli/manifests.ts';
+import { DEFINITIONS } from '../../src/app/configuration.ts';
 import { definitionOf } from '../../src/kubernetes/custom-resource.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
@@ -19,7 +19,9 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes();
     t.teardown(() => kubernetes.stop());
-    for (const definition of DEFINITIONS.arktos.map(definitionOf)) {
+    for (const definition of DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).map((kind) =>
+      definitionOf(kind.definition),
+    )) {
       if (!('spec' in definition) || !isObject(definition.spec)) throw new TypeError('it is no definition');
       // An ordinary cluster has no scope `Tenant`.
       const { scope } = definition.spec;

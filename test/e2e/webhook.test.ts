@@ -7,7 +7,8 @@ import { get } from 'node:https';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
-import { configMapManifests } from '../../src/cli/rbac-manifests.ts';
+import { configMapManifests } from '../../src/app/commands/rbac-manifests.ts';
+import { defaultConfiguration } from '../../src/app/configuration.ts';
 import { eventually } from '../support/eventually.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -265,10 +266,11 @@ t.test('a policy in a ConfigMap', async (t) => {
   });
 
   t.test('is in force as soon as it is seen', async (t) => {
-    for (const document of configMapManifests(
-      { configMaps: [configMap] },
-      { kind: 'User', name: 'stonegate' },
-    )) {
+    const configuration = defaultConfiguration({
+      tenancy: { mode: 'shared' },
+      webhook: { bind: '127.0.0.1:0', tls: { certFile: 'a', keyFile: 'b', clientCAFile: 'c' }, policy: { configMap } },
+    });
+    for (const document of configMapManifests(configuration, { kind: 'User', name: 'stonegate' }, '')) {
       const { apiVersion, kind, metadata, ...body } = document.toJS();
       seed.object(`${apiVersion}/${kind.toLowerCase()}s`, metadata.name, body, metadata);
     }

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
+import { manifests } from '../../src/app/commands/manifests.ts';
 import {
   CHART,
   find,

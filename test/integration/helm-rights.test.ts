@@ -1,6 +1,6 @@
 /** The Helm chart grants Stonegate what `stonegate manifests rbac` prints for the same configuration. */
 import t from 'tap';
-import { manifests } from '../../src/cli/manifests.ts';
+import { manifests } from '../../src/app/commands/manifests.ts';
 import { configurationOf, find, type ManifestObject, objectsOf, render, SAMPLES } from '../support/chart.ts';
 import { helm, missing } from '../support/kubernetes/programs.ts';
 import { printedIO } from '../support/printed-io.ts';

@@ -1,14 +1,15 @@
 /** Two replicas that provision one cluster, and agree by a Lease on which of them does it. */
 import t from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
-import { loadConfiguration, systemSources } from '../../src/config/load.ts';
+import { loadStonegate } from '../../src/app/configuration.ts';
+import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
 
 async function startReplica({ configFile }: Testbed): Promise<App> {
-  const result = await loadConfiguration(configFile, systemSources);
+  const result = await loadStonegate(configFile, systemSources);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
   return createApp({
     file: configFile,

@@ -6,10 +6,9 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { accessReviewPath } from '../../src/app/proxy.ts';
+import { accessReviewPath } from '../../src/app/build-features.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
-import { createOwnTenant } from '../../src/features/own-tenant/feature.ts';
-import { quotaSchema } from '../../src/features/quota/quota-configuration.ts';
+import { createOwnTenant } from '../../src/features/own-tenant/build.ts';
 import { createShownQuotas } from '../../src/features/quota/show-quota.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
@@ -60,10 +59,7 @@ const CLOSED_LIST = [
 
 const mode = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' }, showsOwnTenant: true });
 
-const QUOTAS = {
-  quota: quotaSchema.parse({ default: { pods: '1' } }),
-  tenancy: { mode: 'arktos', systemTenant: 'system' },
-} as const;
+const QUOTAS = { tenant: 'system', namespace: 'stonegate' };
 
 /** Serves one request and returns what was sent to the API server without impersonation. */
 async function askedAsStonegate(home: string, exchange: Exchange): Promise<string[]> {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { configurationSchema } from '../../src/config/configuration.ts';
+import { configurationSchema } from '../../src/app/configuration.ts';
 import { clientSetupSchema } from '../../src/features/client-setup/client-setup-v1alpha1.ts';
 import { clientSetupOf } from '../../src/features/client-setup/feature.ts';
 import { createAuthority } from '../support/tls/authority.ts';

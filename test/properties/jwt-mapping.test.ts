@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { compileClaimsExpression, ExpressionError } from '../../src/cel/cel.ts';
-import type { JWTTenant } from '../../src/config/configuration.ts';
+import type { JWTTenant } from '../../src/config/core-configuration.ts';
 import { StatusError } from '../../src/errors/status-error.ts';
 import { identityOfClaims } from '../../src/identity/jwt/jwt-mapping.ts';
 import { jwtConfiguration } from '../support/oidc/jwt-configuration.ts';

@@ -5,7 +5,7 @@
 import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import { accessReviewPath } from '../../src/app/proxy.ts';
+import { accessReviewPath } from '../../src/app/build-features.ts';
 import { createSelfReviewHandler } from '../../src/features/self-reviews/handle-self-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
 import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';

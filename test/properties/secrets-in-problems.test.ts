@@ -7,10 +7,10 @@ import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { stringify } from 'yaml';
+import { parseStonegate } from '../../src/app/configuration.ts';
 import { mergeEntries } from '../../src/cli/kubeconfig/entries.ts';
 import { readContext } from '../../src/cli/kubeconfig/read-context.ts';
 import { readCloud } from '../../src/cli/login/clouds-yaml.ts';
-import { parseConfiguration } from '../../src/config/parse.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { parseBasicAuthFile, parseTokenFile } from '../../src/config/static-users.ts';
 
@@ -120,7 +120,7 @@ t.test('no problem quotes a secret that was written in place of its source', asy
   );
   fc.assert(
     fc.property(secret, (value) => {
-      const { problems } = parseConfiguration(stringify(withSecrets(value)), '/etc/stonegate');
+      const { problems } = parseStonegate(stringify(withSecrets(value)), '/etc/stonegate');
       assert.ok(problems.length > 0);
       assertTellsNothing(problems.map(formatProblem).join('\n'));
     }),
@@ -131,7 +131,7 @@ t.test('no problem of a configuration with invalid YAML quotes a secret', async 
   fc.assert(
     fc.property(yaml, (secret) => {
       const text = `cache:\n  sealingKeys:\n    - fromEnv: ${secret}\n`;
-      const { problems } = parseConfiguration(text, '/etc/stonegate');
+      const { problems } = parseStonegate(text, '/etc/stonegate');
       const unreadable = problems.filter(({ path }) => path === '');
       assertTellsNothing(unreadable.map(formatProblem).join('\n'));
     }),

@@ -13,7 +13,7 @@ import {
   SCHEMA,
   withFieldTable,
 } from '../../scripts/configuration-reference.ts';
-import { parseConfiguration } from '../../src/config/parse.ts';
+import { parseStonegate } from '../../src/app/configuration.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { CODES } from '../../src/errors/codes.ts';
 
@@ -49,7 +49,7 @@ t.test('docs/reference/api.md has up-to-date tables (npm run schema)', async (t)
 });
 
 t.test('the table of fields has the default of every field that has one', async (t) => {
-  const { configuration } = parseConfiguration(
+  const { configuration } = parseStonegate(
     `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { tls: { certFile: c, keyFile: k } }
@@ -79,7 +79,7 @@ t.test('every sample configuration is valid, except for the files that it names'
   const samples = globSync('config/samples/*.yaml');
   t.ok(samples.length > 0);
   for (const sample of samples) {
-    const { problems } = parseConfiguration(read(sample), dirname(sample));
+    const { problems } = parseStonegate(read(sample), dirname(sample));
     t.same(problems.map(formatProblem), [], sample);
   }
 });
@@ -91,14 +91,14 @@ t.test('samples that mention another tenancy mode are also valid in that mode', 
   });
   t.equal(samples.length, 8);
   for (const [sample, other] of samples)
-    t.same(parseConfiguration(other, dirname(sample)).problems.map(formatProblem), [], sample);
+    t.same(parseStonegate(other, dirname(sample)).problems.map(formatProblem), [], sample);
 });
 
 t.test('every complete configuration in the documents is valid', async (t) => {
   for (const document of ['README.md', ...globSync('docs/**/*.md')]) {
     for (const [, yaml = ''] of read(document).matchAll(/```yaml\n(.*?)```/gs)) {
       if (!yaml.includes('kind: StonegateConfiguration')) continue;
-      const { problems } = parseConfiguration(yaml, '/');
+      const { problems } = parseStonegate(yaml, '/');
       t.same(problems.map(formatProblem), [], document);
     }
   }
@@ -111,7 +111,7 @@ t.test(
       const parts = [...read(document).matchAll(/```yaml\n(authentication:.*?)```/gs)];
       t.equal(parts.length, document.endsWith('generic.md') ? 0 : 1, document);
       for (const [, part = ''] of parts)
-        t.same(parseConfiguration(`${AROUND_USERS}${part}`, '/').problems.map(formatProblem), [], document);
+        t.same(parseStonegate(`${AROUND_USERS}${part}`, '/').problems.map(formatProblem), [], document);
     }
   },
 );
@@ -124,9 +124,7 @@ t.test(
     );
     const file = fences.find((yaml) => yaml.includes('kind: AuthenticationConfiguration')) ?? '';
     const own = fences.find((yaml) => yaml.includes('configurationFile:')) ?? '';
-    const { configuration, problems } = parseConfiguration(`${AROUND_USERS}${own}`, '/', () =>
-      Buffer.from(file),
-    );
+    const { configuration, problems } = parseStonegate(`${AROUND_USERS}${own}`, '/', () => Buffer.from(file));
     t.same(problems.map(formatProblem), []);
     t.equal(configuration?.authentication.jwt.length, 1);
   },

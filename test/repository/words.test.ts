@@ -68,7 +68,7 @@ const OUTPUT: Readonly<Record<string, readonly string[]>> = {
     "'bindings.subjects is users: what a person holds",
     "reason: 'people may ask what they may do'",
   ],
-  'src/cli/rbac-manifests.ts': ['Ask what a person may do:'],
+  'src/app/commands/rbac-manifests.ts': ['Ask what a person may do:'],
   // `people` is the name of a field, and of the option that sets it.
   'docs/who-can.md': ['people'],
   'docs/reference/api.md': ['people'],

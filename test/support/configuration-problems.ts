@@ -1,5 +1,5 @@
 /** Parses a small configuration with other sections, for tests of the problems that the operator sees. */
-import { parseConfiguration } from '../../src/config/parse.ts';
+import { parseStonegate } from '../../src/app/configuration.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 
 /** The sections that every configuration has. */
@@ -22,7 +22,7 @@ export function configurationText(sections: Readonly<Record<string, string>>, re
 }
 
 export function parseSections(...given: Parameters<typeof configurationText>) {
-  return parseConfiguration(configurationText(...given), '/etc/stonegate');
+  return parseStonegate(configurationText(...given), '/etc/stonegate');
 }
 
 export function problemsOfSections(...given: Parameters<typeof configurationText>): string[] {

@@ -112,6 +112,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     publicDocuments: new Map(),
     bodyRules: [],
     responseHooks: [],
+    readiness: [],
     bodies: { inspect: () => undefined, reserve: () => undefined },
     forwarder: {
       async forward(request, exchange, hooks) {

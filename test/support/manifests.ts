@@ -1,6 +1,6 @@
 /** The output of `stonegate manifests`, as objects and in the store of the stand-in. */
 import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../src/cli/manifests.ts';
+import { manifests } from '../../src/app/commands/manifests.ts';
 import { isObject, type JsonObject } from './apiserver/json.ts';
 import type { Seed } from './apiserver/seed.ts';
 import { printedBy } from './printed-io.ts';

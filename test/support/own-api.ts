@@ -3,7 +3,7 @@ import {
   ACCESS_RULES_REVIEWS,
   SELF_ACCESS_RULES,
 } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
-import { createExplainFeature } from '../../src/features/explain/feature.ts';
+import { createExplainFeature } from '../../src/features/explain/build.ts';
 import { WHO_CAN_RESOURCES } from '../../src/features/who-can/who-can-v1alpha1.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { RouteHandler, RouteHandlers } from '../../src/proxy/feature.ts';

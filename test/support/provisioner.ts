@@ -5,9 +5,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { check } from '../../src/app/commands/check.ts';
+import { provisionerManifests } from '../../src/app/commands/provisioner-manifests.ts';
 import { sync } from '../../src/app/commands/sync.ts';
-import { provisionerManifests } from '../../src/cli/provisioner-manifests.ts';
-import type { RoleTarget } from '../../src/config/configuration.ts';
+import { defaultConfiguration } from '../../src/app/configuration.ts';
+import type { RoleTarget } from '../../src/features/bindings/bindings-configuration.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
@@ -37,9 +38,9 @@ export async function admitProvisioner(
   { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
-  const quotas = withQuotas && { projectQuotas: true, countedKinds: [] };
-  const needs = { mode, createRoles: true, targets, ...quotas };
-  const manifests = provisionerManifests(needs, { kind: 'User', name: 'provisioner' });
+  const roles = Object.fromEntries(targets.map((target, at) => [`role-${at}`, target]));
+  const configuration = defaultConfiguration({ tenancy: { mode }, bindings: { roles }, ...withQuotas });
+  const manifests = provisionerManifests(configuration, { kind: 'User', name: 'provisioner' }, '');
   seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');
   for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });

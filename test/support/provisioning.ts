@@ -1,8 +1,8 @@
 /** Small Keystones and the plans that result from them, for tests of provisioning. */
 
-import type { BindingsConfiguration } from '../../src/config/configuration.ts';
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
 import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
+import type { BindingsConfiguration } from '../../src/features/bindings/feature.ts';
 import { makeProvisioningPlan } from '../../src/features/bindings/plan.ts';
 import type { ReadProjectLimits } from '../../src/features/bindings/project-quota.ts';
 import type { KeystoneDirectory } from '../../src/identity/keystone/keystone-directory.ts';

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { Test } from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
-import { loadConfiguration, systemSources } from '../../src/config/load.ts';
+import { loadStonegate } from '../../src/app/configuration.ts';
+import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import type { AuditEvent } from './audit-v1.ts';
 import { eventually } from './eventually.ts';
@@ -60,7 +61,7 @@ export async function serveTestbed(
 ): Promise<RunningStonegate> {
   const logged: string[] = [];
   const sources = { ...systemSources, env };
-  const app = await loadConfiguration(testbed.configFile, sources)
+  const app = await loadStonegate(testbed.configFile, sources)
     .then((result) => {
       if (!result.ok)
         throw new Error(result.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));

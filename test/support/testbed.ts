@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { rbacManifests } from '../../src/cli/rbac-manifests.ts';
+import { rbacManifests } from '../../src/app/commands/rbac-manifests.ts';
+import { defaultConfiguration } from '../../src/app/configuration.ts';
 import { CREDENTIAL_ID_KEY } from '../../src/kubernetes/reserved-names.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type ApiServer, createApiServer, type LoggedRequest } from './apiserver/api-server.ts';
@@ -225,17 +226,16 @@ function portalOf(port: number): object {
 
 /** Gives Stonegate only what `stonegate manifests rbac` prints. */
 function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
+  const keystone = { url: 'https://keystone.example.com/v3' };
+  const configuration = defaultConfiguration({
+    tenancy: { mode },
+    authentication: { keystone, ...(tokenReview && { tokenReview: { tenant: 'system' } }) },
+    access: { index: true },
+  });
   const manifests = rbacManifests(
-    {
-      mode,
-      keystone: true,
-      tokenReview,
-      index: true,
-      quota: false,
-      extraKeys: [CREDENTIAL_ID_KEY],
-      constrained: false,
-    },
+    configuration,
     { kind: 'User', name: 'stonegate' },
+    { suffix: '', extraKeys: [CREDENTIAL_ID_KEY] },
   );
   seedManifests(seed, manifestsIn(manifests));
 }

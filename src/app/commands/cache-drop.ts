@@ -4,8 +4,8 @@
  */
 import { type DropTarget, drop } from '../../cache/drops.ts';
 import { createCommand, UsageError } from '../../cli/command.ts';
-import { readConfiguration } from '../../cli/configuration-file.ts';
 import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
+import { loadedStonegate } from '../configuration.ts';
 import { withComponents } from './with-components.ts';
 
 const USAGE = `Usage: stonegate cache drop (--user USER | --tenant TENANT) --config FILE
@@ -35,7 +35,7 @@ export const cacheDrop = createCommand(COMMAND, async ({ values, words, io }) =>
   const { config, user, tenant } = values;
   if (words.join(' ') !== 'drop') throw new UsageError('the command is: stonegate cache drop');
   const target = targetOf(user, tenant);
-  const loaded = await readConfiguration(config);
+  const loaded = await loadedStonegate(config);
   await withComponents(loaded, async (build) => {
     const { cache, store } = createShared(build, OPERATOR_TIMEOUT);
     if (store === undefined)

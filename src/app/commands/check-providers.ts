@@ -2,15 +2,15 @@
  * Asks Keystone, the issuers and Redis, for `stonegate check`. A source of identities whose every credential
  * would be refused is an error only if all sources are like that, since otherwise some requests succeed.
  */
-import type { Build } from '../../config/build.ts';
-import type { KeystoneConfiguration } from '../../config/configuration.ts';
-import { readQuota } from '../../features/keystone-limits/feature.ts';
+import type { KeystoneConfiguration } from '../../config/core-configuration.ts';
+import { readQuota } from '../../features/keystone-limits/build.ts';
 import type { KeystoneLimitsConfiguration } from '../../features/keystone-limits/keystone-limits-configuration.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readRevocationEvents } from '../../identity/keystone/keystone-revocations.ts';
 import type { KeystoneToken } from '../../tenancy/keystone-v3.ts';
 import { createIssuers } from '../authenticators.ts';
 import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
+import type { StonegateBuild } from '../configuration.ts';
 import { createKeystone } from '../keystone.ts';
 import { type CheckResult, error, failureOf, warning, withinLimit } from './check-result.ts';
 
@@ -21,7 +21,7 @@ interface SourceResult {
 }
 
 /** @param build its components are disposed by the caller */
-export async function checkProviders(build: Build): Promise<CheckResult[]> {
+export async function checkProviders(build: StonegateBuild): Promise<CheckResult[]> {
   const { tokenFile, basicAuthFile, clientCertificates, tokenReview, anonymous } =
     build.loaded.configuration.authentication;
   const others = [tokenFile, basicAuthFile, clientCertificates, tokenReview];
@@ -45,7 +45,7 @@ function useless(path: string, what: string, reason: string): SourceResult {
   return { results: [warning(path, `no ${what} can be accepted: ${reason}`)], isUseless: true };
 }
 
-function checkedKeystone(build: Build): Promise<SourceResult>[] {
+function checkedKeystone(build: StonegateBuild): Promise<SourceResult>[] {
   const { authentication, bindings, quota } = build.loaded.configuration;
   const { keystone } = authentication;
   if (keystone === undefined) return [];
@@ -177,7 +177,7 @@ async function checkIssuer(path: string, fetchKeys: () => Promise<unknown>): Pro
 }
 
 /** Requests continue without Redis, so this is never an error. */
-async function checkRedis(build: Build): Promise<CheckResult[]> {
+async function checkRedis(build: StonegateBuild): Promise<CheckResult[]> {
   const { store } = createShared(build, OPERATOR_TIMEOUT);
   const { redis } = build.loaded.configuration.cache;
   if (store === undefined || redis === undefined) return [];

@@ -3,26 +3,15 @@
  * features that are configured rely on.
  */
 
-import { needsOf } from '../../cli/manifests.ts';
-import { provisionerRules } from '../../cli/provisioner-manifests.ts';
-import { impersonatorRights } from '../../cli/rbac-manifests.ts';
-import type { Build } from '../../config/build.ts';
-import type { StonegateConfiguration } from '../../config/configuration.ts';
 import {
   systemBindingWarnings,
   UNJUDGED_NAMESPACES,
   unjudgedTenantWarnings,
 } from '../../features/bindings/system-bindings.ts';
-import { enabledPolicies, resourcesOfPolicies } from '../../features/cross-tenant/enabled-policies.ts';
-import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/feature.ts';
-import { STORED_INVITATIONS } from '../../features/invitations/invitation-v1alpha1.ts';
+import { enabledPolicies } from '../../features/cross-tenant/enabled-policies.ts';
+import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/policy-checks.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
-import { TENANT_QUOTAS } from '../../features/quota/tenant-quota-v1alpha1.ts';
 import { modeProblem } from '../../features/served-mode.ts';
-import { TEAMS } from '../../features/teams/team-v1alpha1.ts';
-import { createTenancyMode } from '../../features/tenancy-mode.ts';
-import { STORED_TOKENS } from '../../features/tokens/access-token-v1alpha1.ts';
-import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
@@ -34,8 +23,11 @@ import {
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import { DEFINITIONS, type StonegateBuild, type StonegateConfiguration } from '../configuration.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
+import { provisionerRules } from './provisioner-manifests.ts';
+import { impersonatorRights } from './rbac-manifests.ts';
 
 const SERVER = 'upstream.server';
 const CREDENTIAL = 'upstream.credential';
@@ -47,7 +39,7 @@ const APPLY_PROVISIONER = 'apply the output of `stonegate manifests rbac --provi
 const { signal } = new AbortController();
 
 /** @param build its components are disposed by the caller */
-export async function checkUpstream(build: Build): Promise<CheckResult[]> {
+export async function checkUpstream(build: StonegateBuild): Promise<CheckResult[]> {
   const { loaded } = build;
   const { configuration } = loaded;
   const rights = createOwnRights(build);
@@ -106,7 +98,7 @@ async function ownRights(
     ...ofMode,
     ...extras,
     ...(await missingOwnRights(configuration, fetcher)),
-    ...(await policyWarnings(configuration, fetcher)),
+    ...(await definitionWarnings(configuration, fetcher)),
     ...(isShared ? await unjudgedWarnings(configuration, fetcher) : []),
   ];
 }
@@ -117,7 +109,7 @@ async function missingOwnRights(
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const missing = new Map<string, string[]>();
-  for (const { consequence, rule } of impersonatorRights(needsOf(configuration)))
+  for (const { consequence, rule } of impersonatorRights(configuration))
     if (consequence !== undefined) {
       const known = missing.get(consequence) ?? [];
       missing.set(consequence, [...known, ...(await missingRights(fetcher, rule, signal))]);
@@ -152,38 +144,26 @@ async function unjudgedWarnings(
 
 const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
 
-/** The custom resources that sections need, and what happens without them. */
-const NEEDED_RESOURCES = [
-  ['quota', TENANT_QUOTAS, 'tenants create nothing that the admission webhook asks a quota about'],
-  ['tokens', STORED_TOKENS, 'no user can create or use an access token'],
-  ['members', TEAMS, 'there are no teams'],
-  ['members', STORED_INVITATIONS, 'no user can invite'],
-] as const;
-
-async function policyWarnings(
+async function definitionWarnings(
   configuration: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const enabled = enabledPolicies(configuration);
-  const needed = [
-    ...resourcesOfPolicies(enabled)
-      .filter(({ group }) => group === TENANCY_GROUP)
-      .map((kind) => ['authorization', kind, 'none grants anything'] as const),
-    ...NEEDED_RESOURCES.filter(([section]) => configuration[section] !== undefined),
-  ];
+  const needed = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).filter((kind) =>
+    kind.isNeeded(configuration),
+  );
   const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
-    const names = needed.map(([, { resource }]) => resource);
+    const names = needed.map(({ definition }) => definition.resource);
     const missing = await missingDefinitions(fetcher, names, signal);
     return needed
-      .filter(([, { resource }]) => missing.includes(resource))
-      .map(([section, { resource }, consequence]) =>
+      .filter(({ definition }) => missing.includes(definition.resource))
+      .map(({ section, definition, consequence }) =>
         warning(
           section,
-          `the API server has no ${resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
+          `the API server has no ${definition.resource}, so ${consequence}: apply the output of \`stonegate manifests crds\``,
         ),
       );
   });
-  if (!enabled.crossTenantPolicies) return definitions;
+  if (!enabledPolicies(configuration).crossTenantPolicies) return definitions;
   const webhooks = await whenAsked(SERVER, 'its webhooks', async () =>
     (await hasPolicyWebhook(fetcher, signal)) ? [] : [NO_WEBHOOK],
   );
@@ -201,7 +181,7 @@ async function checkProvisioner(
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const { tenancy } = configuration;
-  const hasTenants = createTenancyMode(configuration).readsTenantFromPath;
+  const hasTenants = configuration.tenancy.mode === 'arktos';
   const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   try {
     return await withinLimit(
@@ -280,7 +260,7 @@ async function missingProvisionerRights(
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
   const missing = new Set<string>();
-  for (const each of provisionerRules(needsOf(configuration)))
+  for (const each of provisionerRules(configuration))
     for (const right of await missingRights(fetcher, each, signal)) missing.add(right);
   if (missing.size === 0) return [];
   return [

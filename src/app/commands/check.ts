@@ -12,13 +12,16 @@ import {
   OUTPUT_OPTION,
   print,
 } from '../../cli/command.ts';
-import { readConfiguration } from '../../cli/configuration-file.ts';
-import type { Build } from '../../config/build.ts';
 import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
-import { type LoadedConfiguration, type LoadSources, systemSources } from '../../config/load.ts';
+import { type LoadSources, systemSources } from '../../config/load.ts';
 import { formatProblem, type Problem } from '../../config/problem.ts';
-import { configurationWarnings } from '../../config/validate.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import {
+  configurationWarnings,
+  type LoadedStonegate,
+  loadedStonegate,
+  type StonegateBuild,
+} from '../configuration.ts';
 import { checkProviders } from './check-providers.ts';
 import type { CheckResult } from './check-result.ts';
 import { checkUpstream } from './check-upstream.ts';
@@ -61,9 +64,9 @@ export const check = createCommand(
   { usage: USAGE, options: OPTIONS },
   async ({ values, io }, sources: LoadSources = systemSources, clock: Clock = systemClock) => {
     const { config, offline = false, strict = false, output = 'table' } = values;
-    let loaded: LoadedConfiguration;
+    let loaded: LoadedStonegate;
     try {
-      loaded = await readConfiguration(config, sources);
+      loaded = await loadedStonegate(config, sources);
     } catch (error) {
       if (output === 'table' || !(error instanceof ConfigurationError)) throw error;
       await print({ errors: error.problems, warnings: [] }, output, () => '', io.stdout);
@@ -103,6 +106,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-async function askBackends(build: Build): Promise<CheckResult[]> {
+async function askBackends(build: StonegateBuild): Promise<CheckResult[]> {
   return (await Promise.all([checkUpstream(build), checkProviders(build)])).flat();
 }

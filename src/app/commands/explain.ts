@@ -5,16 +5,12 @@
  */
 
 import type { CommandIO } from '../../cli/command.ts';
-import { readConfiguration } from '../../cli/configuration-file.ts';
 import { type ExplainWith, explain } from '../../cli/explain.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
-import { createPolicies } from '../../features/cross-tenant/feature.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
-import { createAccessIndex } from '../../features/rbac-index/feature.ts';
-import { createMemberships, type Memberships } from '../../features/teams/memberships.ts';
+import type { Memberships } from '../../features/teams/memberships.ts';
 import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import { waitUntil } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
@@ -25,6 +21,7 @@ import { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { withBackends } from '../backends.ts';
+import { type LoadedStonegate, loadedStonegate } from '../configuration.ts';
 import { createProxy } from '../proxy.ts';
 import { createOwnRights } from '../upstream.ts';
 
@@ -50,24 +47,21 @@ export function explainCommand(argv: readonly string[], io: CommandIO): Promise<
 }
 
 const explainWith: ExplainWith = async (file, spec, note) => {
-  const loaded = await readConfiguration(file);
+  const loaded = await loadedStonegate(file);
   const runtime = commandRuntime(notingLogger(note));
   const generations = new Generations<Explaining>(runtime.logger);
   try {
     const streams = new StreamRegistry({ ...runtime, limits: loaded.configuration.limits.streams });
     generations.replace((generation) => {
-      const backends = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation });
-      const build = { ...backends, explains: true };
-      const policies = createPolicies(build);
-      const { explain: explainRequest } = createProxy(build, {
+      const build = withBackends({ loaded: withoutSharedCache(loaded), runtime, generation }, true);
+      const { features } = createProxy(build, {
         observer: IGNORED,
+        startedAt: runtime.clock.now(),
         streams,
         responseMemory: new ResponseMemory(),
         isOperator: true,
-        policies: policies?.policies,
       });
-      const access = createAccessIndex(build);
-      const memberships = createMemberships(build);
+      const { explain: explainRequest, access, memberships, policies } = features;
       const rights = createOwnRights(build);
       return { explainRequest, rights, access, memberships, updates: policies?.updates };
     });
@@ -96,7 +90,7 @@ function isCurrent({ snapshot }: PolicyUpdates): boolean {
   return POLICY_FORMS.every((form) => snapshot?.forms.has(form));
 }
 
-function withoutSharedCache(loaded: LoadedConfiguration): LoadedConfiguration {
+function withoutSharedCache(loaded: LoadedStonegate): LoadedStonegate {
   const { redis: _redis, ...cache } = loaded.configuration.cache;
   return { ...loaded, configuration: { ...loaded.configuration, cache } };
 }

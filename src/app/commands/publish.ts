@@ -3,8 +3,9 @@
  * serving process is needed.
  */
 import { createCommand } from '../../cli/command.ts';
-import { readConfiguration } from '../../cli/configuration-file.ts';
-import { createCommandPublishing } from '../../features/publishing/feature.ts';
+import { createCommandPublishing } from '../../features/publishing/build.ts';
+import { loadedStonegate } from '../configuration.ts';
+import { FEATURES } from '../features.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
 import { withComponents } from './with-components.ts';
@@ -33,7 +34,7 @@ const OPTIONS = {
 
 export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
   const { config, 'dry-run': dryRun = false, remove = false } = values;
-  const loaded = await readConfiguration(config);
+  const loaded = await loadedStonegate(config);
   if (loaded.configuration.publishing === undefined && !remove)
     throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
   return withComponents(loaded, async (build) => {
@@ -42,6 +43,12 @@ export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async (
       throw new Error(
         'bindings.credential is required: a credential that impersonates must not also grant rights',
       );
-    return runReconciler({ ...createCommandPublishing(loaded, upstream, remove), dryRun }, io);
+    return runReconciler(
+      {
+        ...createCommandPublishing(FEATURES.publishing.reads(loaded.configuration, loaded), upstream, remove),
+        dryRun,
+      },
+      io,
+    );
   });
 });

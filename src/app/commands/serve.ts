@@ -7,14 +7,10 @@ import cluster from 'node:cluster';
 import { createCommand, EXIT, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
-import type { AdmissionProcessConfiguration, StonegateConfiguration } from '../../config/configuration.ts';
 import {
-  type LoadedAdmission,
-  type LoadedConfiguration,
+  type Loaded,
   type LoadResult,
   type LoadSources,
-  loadAdmission,
-  loadConfiguration,
   systemSources,
   type Watched,
 } from '../../config/load.ts';
@@ -32,6 +28,14 @@ import { WorkerStartError } from '../../server/worker-pool.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
 import { createAdmissionApp } from '../admission-app.ts';
 import { type App, createApp, type ServingApp } from '../app.ts';
+import {
+  type AdmissionProcessConfiguration,
+  type LoadedAdmission,
+  type LoadedStonegate,
+  loadAdmission,
+  loadStonegate,
+  type StonegateConfiguration,
+} from '../configuration.ts';
 import { limitGarbage } from '../garbage-collection.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
@@ -61,7 +65,7 @@ export const serve = createCommand({ usage: USAGE, options: OPTIONS }, async ({ 
   const { config: file, keep = false, only } = values;
   if (file === undefined) throw new UsageError('--config FILE is required');
   if (only !== undefined) return start(file, loadAdmission, serveAdmission);
-  return start(file, loadConfiguration, (starting) => serveAll({ ...starting, keep }));
+  return start(file, loadStonegate, (starting) => serveAll({ ...starting, keep }));
 });
 
 /** Resolves when everything is closed. */
@@ -87,7 +91,7 @@ async function start<Loaded extends StartingConfiguration>(
   }
 }
 
-type StartingConfiguration = Pick<LoadedConfiguration, 'digest'> & {
+type StartingConfiguration = Pick<Loaded<object>, 'digest'> & {
   readonly configuration: StonegateConfiguration | AdmissionProcessConfiguration;
 };
 
@@ -108,7 +112,7 @@ function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {
   );
 }
 
-interface StartingAll extends Starting<LoadedConfiguration> {
+interface StartingAll extends Starting<LoadedStonegate> {
   readonly keep: boolean;
 }
 

@@ -4,13 +4,13 @@
  */
 
 import { columns, createCommand } from '../../cli/command.ts';
-import { readConfiguration } from '../../cli/configuration-file.ts';
-import { createProvisioning } from '../../features/bindings/feature.ts';
+import { createProvisioning } from '../../features/bindings/build.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
-import { readQuota } from '../../features/keystone-limits/feature.ts';
-import { createTenancyMode } from '../../features/tenancy-mode.ts';
+import { readQuota } from '../../features/keystone-limits/build.ts';
+import { createTenancyMode, tenancySettings } from '../../features/tenancy-mode.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import { loadedStonegate } from '../configuration.ts';
 import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
@@ -43,7 +43,7 @@ const REFUSED_REMEDY =
   'Correct what is refused, or leave it out in the configuration: `ignore: true` in bindings.domains.ID or bindings.projects.ID, or the user in bindings.ignore.users';
 
 export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
-  const loaded = await readConfiguration(values.config);
+  const loaded = await loadedStonegate(values.config);
   const { tenancy, authentication, bindings, quota } = loaded.configuration;
   return withComponents(loaded, async (build) => {
     const keystone = authentication.keystone && createKeystone(build, authentication.keystone);
@@ -57,15 +57,19 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
       throw new Error(
         'bindings.credential is required: a credential that impersonates must not also grant rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
       );
-    const mode = createTenancyMode(loaded.configuration);
+    const settings = tenancySettings(loaded.configuration);
+    const mode = createTenancyMode(settings);
     const limits = quota?.keystoneLimits;
-    const { plan, objects } = createProvisioning(loaded, {
-      directory,
-      fetcher: upstream,
-      mode,
-      readLimits: limits && (() => readQuota(keystone.client, limits)),
-      account: STONEGATE_ACCOUNT,
-    });
+    const { plan, objects } = createProvisioning(
+      { bindings, tenancy: settings, hasQuotas: quota !== undefined },
+      {
+        directory,
+        fetcher: upstream,
+        mode,
+        readLimits: limits && (() => readQuota(keystone.client, limits)),
+        account: STONEGATE_ACCOUNT,
+      },
+    );
     const { signal } = new AbortController();
     const warnings = [
       ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),

@@ -2,14 +2,14 @@
  * Builds what a command that ends by itself uses of a configuration, as `stonegate serve` builds it, and
  * disposes of it at the end. Nothing is started.
  */
-import { type Build, commandRuntime } from '../../config/build.ts';
+import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
+import type { LoadedStonegate, StonegateBuild } from '../configuration.ts';
 
 /** @param run creates every component before it waits for anything: later a generation takes no more */
 export async function withComponents<T>(
-  loaded: LoadedConfiguration,
-  run: (build: Build) => Promise<T>,
+  loaded: LoadedStonegate,
+  run: (build: StonegateBuild) => Promise<T>,
 ): Promise<T> {
   const runtime = commandRuntime();
   const generations = new Generations<Promise<T>>(runtime.logger);

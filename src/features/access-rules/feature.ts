@@ -1,65 +1,17 @@
 /**
- * Access rules: everything that a user may do, for services that show data of the cluster, and for the page
- * of the portal.
+ * The feature `access-rules`: everything that a user may do, for services that show data of the cluster, and
+ * for the page of the portal.
  */
+import { defineFeature } from '../define-feature.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
 
-import type { Feature } from '../../proxy/feature.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
-import { subjectIn } from '../../rbac/attributes.ts';
-import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
-import { heldRoles } from '../../rbac/held-roles.ts';
-import type { Identity } from '../../tenancy/identity.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { withoutIndex } from '../rbac-index/feature.ts';
-import { accessMatrix } from './access-matrix.ts';
-import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
-import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
-import { createRulesDocuments } from './rules-document.ts';
+export const accessRules = defineFeature({
+  name: 'access-rules',
+  sections: {},
+  reads: ({ access: { namedSets, authorizers } }: { readonly access: AccessConfiguration }) => ({
+    rules: { namedSets, authorizers },
+  }),
+});
 
-/** Never aborted: the page is evaluated even if the browser disconnects. */
-const NEVER = new AbortController().signal;
-
-/** Bounds of what the portal's page shows. */
-const PAGE = { groups: 20, rows: 200, names: 5, characters: 80 };
-
-export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
-
-export function createAccessRules({ loaded, runtime }: FeatureBuild, parts: ProxyParts, access: AccessIndex) {
-  const { namedSets, authorizers } = loaded.configuration.access;
-  const documents = createRulesDocuments({ ...runtime, access, namedSets, authorizers });
-  const feature: Feature = {
-    ownResources: [
-      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
-      {
-        ...ACCESS_RULES_REVIEWS,
-        handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
-      },
-    ],
-  };
-  return {
-    ...feature,
-    /** @returns the names of the namespaces that the user sees; undefined if they are not known now */
-    async namespacesOf(identity: Identity): Promise<readonly string[] | undefined> {
-      const subject = await parts.asIdentity.subjectOf(identity);
-      const { tenant } = subjectIn(subject, '');
-      if (access.state(tenant) !== 'current') return undefined;
-      return namespacesAllowed(access.index, subject, visibleNamespaces(tenant), 'visible');
-    },
-    /**
-     * Computes the access that the portal shows as if the user had requested it.
-     *
-     * @param filter what names of namespaces contain; empty for all rights
-     */
-    async accessOf(identity: Identity, filter: string) {
-      const subject = await parts.asIdentity.subjectOf(identity);
-      const { expiresAt } = identity;
-      const selection = { verb: '*' };
-      const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
-      return {
-        matrix: accessMatrix(status, PAGE, filter),
-        ...heldRoles(access.index, subject),
-        incompleteReason: status.incompleteReason,
-      };
-    },
-  };
-}
+export type AccessRulesParts = ReturnType<typeof accessRules.reads>;
+export type { AccessRules } from './build.ts';

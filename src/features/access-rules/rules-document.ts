@@ -5,7 +5,6 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import type { NamedSetConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
@@ -18,6 +17,7 @@ import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
+import type { NamedSetConfiguration } from '../rbac-index/feature.ts';
 import { type CompiledAccessRules, compileAccessRules } from './access-rules.ts';
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from './access-rules-v1alpha1.ts';
 

@@ -1,113 +1,74 @@
 /**
- * Admission: what the proxy refuses in requests to Arktos before they are forwarded, and the admission
- * webhook of a configuration. The webhook is ready as soon as it listens, whatever the state of the proxy and
- * of the API server: without the API server only what needs a review of rights is refused.
+ * The feature `admission`: a webhook that refuses what tenants may not create, and what the proxy refuses
+ * before an API server would let it through. See docs/admission.md.
  */
-import type { Build } from '../../config/build.ts';
-import { ComponentType } from '../../config/component.ts';
-import type { StonegateConfiguration } from '../../config/configuration.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
-import { createAccessReviewer, reviewOf } from '../../kubernetes/access-reviewer.ts';
-import { publishedKindsOf } from '../../kubernetes/published-objects.ts';
-import type { TenantName } from '../../kubernetes/request-info.ts';
-import type { Exchange } from '../../lib/exchange.ts';
-import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';
-import type { Feature } from '../../proxy/feature.ts';
-import type { Upstream } from '../../upstream/upstream.ts';
-import type { ProxyParts } from '../build.ts';
-import { createPolicyProblem } from '../cross-tenant/feature.ts';
-import { createTenantAdmission } from '../tenancy-mode.ts';
-import { createAccessReviewsRule } from './access-reviews.ts';
-import { createAdmissionReviewer } from './admission-reviewer.ts';
-import { createAdmissionWebhook, type ReviewRule } from './admission-webhook.ts';
-import { createDefinitionScopeRule } from './definition-scope.ts';
-import { podSecurityRuleOf } from './pod-security.ts';
-import { createReviewDecision } from './review-decision.ts';
-import { createRightsReview, type IsAllowed } from './rights-review.ts';
-import { createRoleBindingsRule } from './role-bindings.ts';
-import { scaleTenantRule } from './scales.ts';
-import { watchListAdmission } from './watch-list.ts';
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import type { Rule } from '../../config/problem.ts';
+import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
+import { rule } from '../../kubernetes/right.ts';
+import { defineFeature } from '../define-feature.ts';
+import { ADMISSION_LISTENER } from '../listener-settings.ts';
+import type { PublishingConfiguration } from '../publishing/feature.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { type AdmissionConfiguration, admissionSchema } from './admission-configuration.ts';
+import { webhookConfigurations } from './manifests/registration.ts';
 
+interface AdmissionReads extends Pick<CoreConfiguration, 'tenancy'> {
+  readonly admission?: AdmissionConfiguration;
+  readonly publishing?: PublishingConfiguration;
+  /** Absent in a process that serves only the webhook. */
+  readonly access?: Pick<AccessConfiguration, 'grantable'>;
+}
+
+export const admission = defineFeature({
+  name: 'admission',
+  sections: {
+    admission: admissionSchema
+      .exactOptional()
+      .describe('A webhook that refuses what tenants may not create. Off without it.'),
+  },
+  keptFields: ['admission.bind'],
+  rules: ({ admission, tenancy: { mode } }: AdmissionReads) => podSecurityRules(admission, mode),
+  admissionRules: () => [rule('authorization.k8s.io', ['subjectaccessreviews'], ['create'])],
+  registrations: ({ admission, tenancy, publishing }: AdmissionReads, caBundle, place) =>
+    admission === undefined
+      ? []
+      : webhookConfigurations({ admission, tenancy, ...(publishing && { publishing }) }, caBundle, place),
+  listener: ({ admission }: AdmissionReads) =>
+    admission && { ...ADMISSION_LISTENER, bind: admission.bind, tls: admission.tls },
+  reads({ admission, tenancy, publishing, access }: AdmissionReads) {
+    if (admission === undefined) return { limits: admission, decision: admission };
+    const { limits, bind: _bind, tls: _tls, ...settings } = admission;
+    return { limits, decision: { ...settings, tenancy, publishing, grantable: access?.grantable } };
+  },
+});
+
+export type AdmissionParts = ReturnType<typeof admission.reads>;
 export { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
 export { describe, type Judged, type Reviewed, unreviewed } from './admission-reviewer.ts';
 export type { ReviewRule } from './admission-webhook.ts';
 
-/** The proxy refuses these requests, because the API server of the tenancy mode would not. */
-export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'reviewer'>): Feature {
-  const isConfined = (tenant: TenantName) =>
-    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
-  return {
-    admission: mode.watchLists === 'refused' ? [watchListAdmission] : [],
-    bodyRules: [
-      createAccessReviewsRule({ isConfined }),
-      ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode), scaleTenantRule] : []),
-      createRoleBindingsRule({
-        isConfined,
-        review({ user, sender, tenant, account, signal }, right) {
-          const home = mode.reviewTenant(tenant);
-          const resourceAttributes = { ...right, ...(home !== undefined && { tenant: home }) };
-          return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
-        },
-      }),
+/** Arktos' API server is one of Kubernetes 1.15. */
+const ARKTOS_MINOR = 15;
+
+/** The version of the Pod Security Standards fits the API server. */
+function podSecurityRules(admission: AdmissionConfiguration | undefined, mode: 'arktos' | 'shared'): Rule[] {
+  if (admission === undefined) return [];
+  const { level, version, tenants } = admission.podSecurity;
+  const newest = mode === 'arktos' ? ARKTOS_MINOR : NEWEST_POD_SECURITY_MINOR;
+  const levels = [level, ...Object.values(tenants).map((rule) => rule.level)];
+  return [
+    [
+      'admission.podSecurity.version',
+      version !== undefined && Number(version.slice('v1.'.length)) > newest,
+      `expected at most v1.${newest}, found ${version}: a newer version allows what depends on fields that the API server does not know`,
     ],
-  };
-}
-
-/** The sections that the webhook reads; the configuration of a webhook process has no others. */
-export interface AdmissionSource extends Pick<LoadedConfiguration, 'file'> {
-  readonly configuration: Pick<StonegateConfiguration, 'tenancy' | 'admission' | 'publishing'> &
-    Partial<Pick<StonegateConfiguration, 'access'>>;
-}
-
-export interface AdmissionBuild extends Omit<Build, 'loaded'> {
-  readonly loaded: AdmissionSource;
-}
-
-const LIMITS = new ComponentType<ReviewLimits>('limits of the admission webhook');
-const RIGHTS_REVIEW = new ComponentType<IsAllowed>('access reviews of the admission webhook');
-
-/**
- * @param upstream where the rights of users are reviewed; undefined if no API server is configured
- * @param others rules of other features, at paths of their own
- * @returns undefined if no admission webhook is configured
- */
-export function createConfiguredAdmission(
-  { loaded, generation, runtime }: AdmissionBuild,
-  upstream: Upstream | undefined,
-  others: readonly ReviewRule[],
-): ((exchange: Exchange) => Promise<void>) | undefined {
-  const { admission, tenancy, publishing, access } = loaded.configuration;
-  if (admission === undefined) return undefined;
-  const { systemUsers, systemNamespaces } = admission;
-  const limits = generation.component(LIMITS, {
-    fingerprint: [admission.limits],
-    create: () => createReviewLimits({ ...admission.limits, ...runtime }),
-  });
-  const tenants = createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces });
-  const decide = createReviewDecision({
-    ...admission,
-    tenants,
-    podSecurity: podSecurityRuleOf(admission.podSecurity, tenancy.mode),
-    isArktos: tenancy.mode === 'arktos',
-    policyProblem: createPolicyProblem({ ...tenancy, grantable: access?.grantable, clock: runtime.clock }),
-    publishedKinds: new Set(
-      publishedKindsOf(publishing).map(({ group, resource }) => `${group}/${resource}`),
-    ),
-  });
-  const isAllowed = generation.component(RIGHTS_REVIEW, {
-    fingerprint: [upstream === undefined],
-    uses: [upstream],
-    create: () => createRightsReview({ ...runtime, reviewer: upstream && reviewerAt(upstream) }),
-  });
-  const review = createAdmissionReviewer({ decide, tenants, isAllowed });
-  return createAdmissionWebhook({ ...runtime, review, others, limits });
-}
-
-/**
- * Posts reviews to the short path: Arktos judges the tenant that the review names, and no path shows the
- * tenant of an object under admission.
- */
-function reviewerAt(fetcher: Upstream) {
-  const path = (_tenant: unknown, resource: string) => `/apis/authorization.k8s.io/v1/${resource}`;
-  return createAccessReviewer({ fetcher, path });
+    [
+      'admission.podSecurity.version',
+      mode === 'shared' &&
+        version === undefined &&
+        levels.some((one) => one !== undefined && one !== 'privileged'),
+      "is required with a level: the API server's version, or an older one",
+    ],
+  ];
 }

@@ -1,43 +1,18 @@
 /**
- * Lists and watches of all namespaces for users who may have them in some namespaces only. See
- * docs/access.md.
+ * The feature `all-namespaces`: lists and watches of all namespaces for users who may have them in some
+ * namespaces only. See docs/access.md.
  */
-
-import { ComponentType } from '../../config/component.ts';
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
-import type { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
-import type { Feature } from '../../proxy/feature.ts';
-import type { WouldMerge } from '../../proxy/filtered-reason.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
-import { createMergedNamespaces } from './handle-all-namespaces.ts';
-import { createMergeTurns } from './merge-memory.ts';
+import { defineFeature } from '../define-feature.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
 
-const TURNS = new ComponentType<KeyedSemaphore>('turns of large lists');
-
-/** @returns undefined if the configuration filters no lists */
-export function createAllNamespaces(
-  build: FeatureBuild,
-  parts: ProxyParts,
-  index: IndexParts,
-): (Feature & { readonly wouldMerge: WouldMerge }) | undefined {
-  const { access } = build.loaded.configuration;
-  const filtering = filteringMode(access);
-  if (filtering === 'off') return undefined;
-  const { handle, wouldMerge } = createMergedNamespaces({
-    ...build.runtime,
-    ...parts,
-    ...index,
-    othersMayAllow: filtering === 'othersMayAllow',
-    fetcher: parts.upstream,
-    streamer: parts.upstream,
-    discovered: parts.discovery.documents,
+export const allNamespaces = defineFeature({
+  name: 'all-namespaces',
+  sections: {},
+  reads: ({ access }: { readonly access: AccessConfiguration }) => ({
+    filtering: filteringMode(access),
     maxNamespaces: access.maxNamespaces,
-    memory: parts.responseMemory,
-    turns: build.generation.component(TURNS, {
-      fingerprint: [],
-      create: () => createMergeTurns(parts.clock),
-    }),
-  });
-  return { handlers: { 'all-namespaces': handle }, wouldMerge };
-}
+  }),
+});
+
+export type AllNamespacesParts = ReturnType<typeof allNamespaces.reads>;

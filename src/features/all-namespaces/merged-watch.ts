@@ -14,7 +14,7 @@ import { EXPIRED_EVENT } from '../../proxy/response/own-responses.ts';
 import { recheckPeriodically } from '../../proxy/response/recheck.ts';
 import type { ResponseStream } from '../../proxy/response/response-stream.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
-import type { AccessFollower, Concerns } from '../../rbac/access-changes.ts';
+import type { AccessChanges, AccessFollower, Concerns } from '../../rbac/access-changes.ts';
 import type { Change } from '../../rbac/change.ts';
 import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
@@ -25,7 +25,8 @@ import { permittedNamespaces } from './permitted-namespaces.ts';
 
 export interface MergedWatchOptions
   extends NamespaceRequestOptions,
-    Pick<IndexParts, 'access' | 'changes' | 'lifetimes'> {
+    Pick<IndexParts, 'access' | 'lifetimes'> {
+  readonly changes: AccessChanges;
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
   readonly streamer: UpstreamStreamer;
   /** Each namespace counts against the streams of the user and the tenant. */

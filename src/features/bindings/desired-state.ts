@@ -3,12 +3,13 @@
  * then resolves names against existing objects. A role on a domain is bound in its tenant, or, without
  * tenants, in the namespaces of its projects; it never applies to the whole cluster.
  */
-import type { BindingsConfiguration } from '../../config/configuration.ts';
+
 import type { KeystoneDomain, KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import { ownValue } from '../../lib/json-object.ts';
 import { isSafeID } from '../../tenancy/keystone-groups.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
+import type { BindingsConfiguration } from './bindings-configuration.ts';
 import {
   bindingOf,
   createGrants,

@@ -1,207 +1,120 @@
 /**
- * Provisioning from Keystone's directory into the API server, with the provisioning credential and the
- * names of the tenancy mode: for `stonegate sync`, periodically, or on a user's request.
+ * The feature `bindings`: provisioning from Keystone's directory into the API server. See docs/bindings.md.
  */
+import type { CoreConfiguration, CredentialFiles } from '../../config/core-configuration.ts';
+import type { Rule } from '../../config/problem.ts';
+import { defineFeature } from '../define-feature.ts';
+import { leasePlace } from '../leased-controller.ts';
+import { type TenancyReads, tenancySettings } from '../tenancy-mode.ts';
+import { type BindingsConfiguration, bindingsSchema } from './bindings-configuration.ts';
+import { USERS_WARNING } from './grants.ts';
+import { provisioningRules } from './rights.ts';
 
-import { ComponentType, RUNS } from '../../config/component.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
-import { StatusError } from '../../errors/status-error.ts';
-import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
-import { createObjects, type Objects } from '../../kubernetes/objects.ts';
-import { applyPlan } from '../../kubernetes/reconcile/apply.ts';
-import type { Controller, Reconciler } from '../../kubernetes/reconcile/controller.ts';
-import type { Plan } from '../../kubernetes/reconcile/plan.ts';
-import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
-import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { Identity } from '../../tenancy/identity.ts';
-import type { DomainReference, UserReference } from '../../tenancy/keystone-v3.ts';
-import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { FeatureBuild } from '../build.ts';
-import { createLeasedController } from '../leased-controller.ts';
-import { createTenancyMode } from '../tenancy-mode.ts';
-import type { TenancyFacts } from './desired-state.ts';
-import { RequestProvisioning } from './on-request.ts';
-import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
-import type { ReadProjectLimits } from './project-quota.ts';
-
-export { createProjectNamespace, type ProjectNamespace } from './namespace-name.ts';
-export { createProjectSynchronizer, type ProjectSynchronizer } from './project-sync.ts';
-
-/** Provisions the whole cluster. */
-export interface ClusterProvisioning extends Reconciler {
-  /** Plans for one project or domain alone. */
-  planFor(scope: ProvisioningScope, signal: AbortSignal): Promise<Plan>;
-  readonly objects: Objects;
+interface BindingsReads extends TenancyReads, Pick<CoreConfiguration, 'upstream'> {
+  readonly bindings: BindingsConfiguration;
+  readonly quota?: { readonly keystoneLimits?: object };
 }
 
-export interface ProvisioningOptions {
-  readonly directory: KeystoneDirectory;
-  /** Sends requests with the provisioning credential. */
-  readonly fetcher: UpstreamFetcher;
-  readonly mode: TenancyMode;
-  /** Undefined: projects get no ResourceQuota. */
-  readonly readLimits?: ReadProjectLimits | undefined;
-  readonly account: Account;
-}
-
-export function createProvisioning(
-  { configuration }: LoadedConfiguration,
-  { directory, fetcher, mode, readLimits, account }: ProvisioningOptions,
-): ClusterProvisioning {
-  const { bindings: rules, tenancy, quota } = configuration;
-  const objects = createObjects(fetcher, account);
-  const facts = tenancyFacts(mode, quota !== undefined);
-  const { systemTenant } = tenancy;
-  const sources = { directory, objects, rules, facts, readLimits };
-  return {
-    plan: (signal) => makeProvisioningPlan({ ...sources, signal }, systemTenant),
-    planFor: (scope, signal) => makeProjectPlan(scope, { ...sources, signal }),
-    apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: rules.maxDeletedShare, signal }),
-    objects,
-  };
-}
-
-/**
- * Periodic provisioning is stopped at the swap, and the next one starts when it has ended: two never run at
- * once.
- */
-const PERIODIC = new ComponentType<Controller>('periodic provisioning', RUNS);
-
-const ON_REQUEST = new ComponentType<RequestProvisioning>('provisioning on request', {
-  dispose: (provisioning) => provisioning.close(),
+export const bindings = defineFeature({
+  name: 'bindings',
+  sections: {
+    bindings: bindingsSchema
+      .prefault({})
+      .describe('How Keystone projects and roles become namespaces and role bindings.'),
+  },
+  rules: ({ bindings, authentication, upstream, tenancy }: BindingsReads) => [
+    [
+      'authentication.keystone.serviceCredential',
+      bindings.provision !== 'none' && authentication.keystone?.serviceCredential === undefined,
+      `is required with bindings.provision: ${bindings.provision}: only a service may list all projects and roles`,
+    ],
+    [
+      'bindings.credential',
+      bindings.credential !== undefined && sharesFile(bindings.credential, upstream.credential),
+      'expected a credential of its own, found that of upstream, which impersonates',
+    ],
+    needsProvisioner(
+      { bindings },
+      bindings.provision !== 'none' && `bindings.provision: ${bindings.provision}`,
+      'grant rights',
+    ),
+    ...namespaceRules(bindings, tenancy),
+  ],
+  warnings: ({ bindings: { provision, subjects } }: BindingsReads) => [
+    ['bindings.subjects', provision !== 'none' && subjects === 'users', USERS_WARNING],
+  ],
+  provisionerRules: ({ bindings, tenancy: { mode }, quota }: BindingsReads) =>
+    provisioningRules({
+      mode,
+      createRoles: bindings.createRoles,
+      targets: roleTargets(bindings),
+      projectQuotas: quota?.keystoneLimits !== undefined,
+    }),
+  reads(configuration: BindingsReads) {
+    const { bindings, quota, tenancy } = configuration;
+    const provisioning = {
+      bindings,
+      tenancy: tenancySettings(configuration),
+      hasQuotas: quota !== undefined,
+      leases: leasePlace(tenancy),
+    };
+    return {
+      names: bindings,
+      periodic: bindings.provision === 'periodic' ? provisioning : undefined,
+      onRequest: bindings.provision === 'onRequest' ? provisioning : undefined,
+    };
+  },
 });
 
-/**
- * The bindings of one user are a large share of the few bindings of one project, so the configured share
- * would hold back changes that are right. Only the removal of all bindings is held back: a user who sends
- * requests has at least one.
- */
-const WHOLE_PROJECT = 1;
+export type BindingsParts = ReturnType<typeof bindings.reads>;
+export type { BindingsConfiguration } from './bindings-configuration.ts';
+export type { TenancyFacts } from './desired-state.ts';
+export type { ProjectNamespace } from './namespace-name.ts';
+export type { ProjectSynchronizer, ProjectSynchronizerOf } from './project-sync.ts';
 
-/** A component that knows what each project may use. */
-export interface ProjectQuotas {
-  readonly ofProjects: ReadProjectLimits;
+/** What has the provisioning credential. */
+export interface Provisioning {
+  readonly bindings: Pick<BindingsConfiguration, 'credential'>;
+}
+
+/** The roles that Keystone's are bound to. */
+function roleTargets(bindings: BindingsConfiguration) {
+  return [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
+    ({ roles = {} }) => Object.values(roles),
+  );
 }
 
 /**
- * Provisioning as the configuration asks for it: none, periodically, or on a user's request.
+ * Whatever writes to the API server needs the provisioning credential.
  *
- * @param quotas undefined: projects get no ResourceQuota
- * @returns what the stage `provision` calls; undefined unless the configuration asks for provisioning on
- *   request
+ * @param what writes, if it does
+ * @param does continues "must not also …"
  */
-export function createServedProvisioning(
-  build: FeatureBuild,
-  quotas: ProjectQuotas | undefined,
-): RequestProvisioning | undefined {
-  const { provision } = build.loaded.configuration.bindings;
-  if (provision === 'periodic') createPeriodic(build, quotas);
-  return provision === 'onRequest' ? createOnRequest(build, quotas) : undefined;
+export function needsProvisioner(
+  { bindings }: Provisioning,
+  what: string | false | undefined,
+  does: string,
+): Rule {
+  return [
+    'bindings.credential',
+    what !== false && what !== undefined && bindings.credential === undefined,
+    `is required with ${what}: a credential that impersonates must not also ${does}`,
+  ];
 }
 
-function createOnRequest(build: FeatureBuild, quotas: ProjectQuotas | undefined): RequestProvisioning {
-  const { loaded, generation, runtime } = build;
-  const { bindings } = loaded.configuration;
-  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
-  const readLimits = quotas?.ofProjects;
-  return generation.component(ON_REQUEST, {
-    uses: [keystone, fetcher, quotas],
-    create: () =>
-      new RequestProvisioning({
-        ...runtime,
-        reconcilerFor(scope) {
-          const account = accountOf(mode, scope.domain);
-          const { planFor, objects } = createProvisioning(loaded, {
-            ...{ directory, fetcher, mode, readLimits, account },
-          });
-          return {
-            plan: (signal) => planFor(scope, signal),
-            apply: (plan, signal) => applyPlan(plan, { objects, maxDeletedShare: WHOLE_PROJECT, signal }),
-          };
-        },
-        subjects: bindings.subjects,
-        interval: bindings.interval,
-      }),
-  });
+function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
+  const names = new Set<string>(Object.values(other));
+  return Object.values(one).some((name) => names.has(name));
 }
 
-function createPeriodic(build: FeatureBuild, quotas: ProjectQuotas | undefined): void {
-  const { loaded, generation } = build;
-  const { authentication, bindings, quota, tenancy } = loaded.configuration;
-  const { interval } = bindings;
-  const { keystone, directory, fetcher, mode } = provisioningBackends(build);
-  generation.component(PERIODIC, {
-    fingerprint: [bindings, tenancy, authentication, quota !== undefined],
-    uses: [keystone, fetcher, quotas],
-    create() {
-      const account = STONEGATE_ACCOUNT;
-      const readLimits = quotas?.ofProjects;
-      const reconciler = createProvisioning(loaded, { directory, fetcher, mode, readLimits, account });
-      return createLeasedController(build, reconciler.objects, { name: 'bindings', reconciler, interval });
-    },
-  });
-}
-
-function provisioningBackends(build: FeatureBuild) {
-  const { loaded, keystone, provisioningUpstream: fetcher } = build;
-  const directory = keystone?.client.directory;
-  // Loading refuses a configuration without these.
-  if (keystone === undefined || directory === undefined) throw new Error('no Keystone to provision for');
-  if (fetcher === undefined) throw new Error('no credential to provision with');
-  return { keystone, directory, fetcher, mode: createTenancyMode(loaded.configuration) };
-}
-
-/** What is provisioned on a user's request counts against the tenant of the user's domain. */
-export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
-  return { kind: 'tenant', tenant: tenantIn(mode, domain) };
-}
-
-/**
- * A domain's tenant and a user's name are exactly those that a token of the user would get.
- *
- * @param hasQuotas whether tenants have quotas
- */
-export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFacts {
-  return {
-    tenants: mode.readsTenantFromPath,
-    labelsNamespaces: hasQuotas && !mode.readsTenantFromPath,
-    tenantOf: (domain) =>
-      orRefusal(() => {
-        const tenant = tenantIn(mode, domain);
-        return mode.isSystem(tenant)
-          ? { refused: "its tenant is the system's, whose bindings apply in every other" }
-          : { tenant };
-      }),
-    userNameOf: (user, domain) =>
-      orRefusal(() => {
-        const identity = identityIn(domain, user);
-        return { name: mode.userOf(identity, mode.tenantOf(identity)).username };
-      }),
-  };
-}
-
-function tenantIn(mode: TenancyMode, domain: DomainReference) {
-  return mode.tenantOf(identityIn(domain, { id: '', name: '-', domain }));
-}
-
-function identityIn(scopeDomain: DomainReference, user: UserReference): Identity {
-  return {
-    authenticator: 'keystone',
-    subject: { kind: 'keystone', userName: user.name, userDomain: user.domain, scopeDomain },
-    tenantOrigin: { from: 'domain', domain: scopeDomain },
-    uid: user.id,
-    groups: [],
-    extra: {},
-    expiresAt: Number.POSITIVE_INFINITY,
-    auditAnnotations: {},
-  };
-}
-
-function orRefusal<T>(find: () => T): T | { readonly refused: string } {
-  try {
-    return find();
-  } catch (error) {
-    if (error instanceof StatusError) return { refused: error.message };
-    throw error;
-  }
+/** Two projects in one namespace are refused in shared mode; in arktos mode they may be of two tenants. */
+function namespaceRules({ projects }: BindingsConfiguration, { mode }: CoreConfiguration['tenancy']): Rule[] {
+  const namespaces = Object.entries(projects).flatMap(([id, { namespace }]) =>
+    namespace === undefined || mode === 'arktos' ? [] : [{ id, namespace }],
+  );
+  return namespaces.map(({ id, namespace }, at) => [
+    ['bindings', 'projects', id, 'namespace'],
+    namespaces.findIndex((other) => other.namespace === namespace) !== at,
+    `expected a namespace of its own, found "${namespace}", which another project has`,
+  ]);
 }

@@ -4,7 +4,6 @@
  * binding names one user, as k8s-keystone-auth does, whatever scope the user's token has.
  */
 
-import type { BindingsConfiguration, RoleTarget } from '../../config/configuration.ts';
 import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import { scopeKey } from '../../identity/keystone/roles-in-scope.ts';
 import type { Binding, RBACSubject, RoleRef } from '../../kubernetes/kubernetes-object.ts';
@@ -18,6 +17,7 @@ import type {
   RoleAssignment,
   UserReference,
 } from '../../tenancy/keystone-v3.ts';
+import type { BindingsConfiguration, RoleTarget } from './bindings-configuration.ts';
 import { bindingMeta } from './managed-object.ts';
 
 /** Keystone's facts about the holders of roles, by the kind of subject. */

@@ -3,10 +3,11 @@
  * refused, since changing its case or length could give two projects one namespace.
  * https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names
  */
-import type { BindingsConfiguration } from '../../config/configuration.ts';
+
 import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
+import type { BindingsConfiguration } from './bindings-configuration.ts';
 
 export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;
 

@@ -5,13 +5,14 @@
  * roles and quotas are never deleted, nor namespaces and tenants changed; objects that Stonegate did not
  * create stay as they are.
  */
-import type { BindingsConfiguration } from '../../config/configuration.ts';
+
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { KINDS, type ObjectKind, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { makePlan, type Plan } from '../../kubernetes/reconcile/plan.ts';
 import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
+import type { BindingsConfiguration } from './bindings-configuration.ts';
 import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
 import { computeDesiredState, type DesiredState, type TenancyFacts } from './desired-state.ts';
 import type { Holders } from './grants.ts';

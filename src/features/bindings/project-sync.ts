@@ -249,3 +249,5 @@ function isOf(userID: string, { metadata, roleRef, subjects }: StoredBinding): b
     others.length === 0
   );
 }
+
+export type ProjectSynchronizerOf = typeof createProjectSynchronizer;

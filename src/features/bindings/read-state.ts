@@ -4,13 +4,13 @@
  * that users have.
  */
 
-import type { BindingsConfiguration } from '../../config/configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { KeystoneDirectory } from '../../identity/keystone/keystone-directory.ts';
 import { KINDS, type Place, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import type { BindingsConfiguration } from './bindings-configuration.ts';
 import type { DesiredState, KeystoneState } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { ownerSelector, type StoredBinding, storedBinding } from './managed-object.ts';

@@ -1,30 +1,36 @@
 /**
- * Publishes at `/.well-known/stonegate` what a client must know to log in. The document is made of the
- * configuration alone, member by member, so that nothing else of it can get in.
+ * The feature `client-setup`: publishes at `/.well-known/stonegate` what a client must know to log in. The
+ * document is made of the configuration alone, member by member, so that nothing else of it can get in.
  */
-import type { StonegateConfiguration } from '../../config/configuration.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { certificatesIn } from '../../lib/transport-security.ts';
-import type { Feature } from '../../proxy/feature.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
-import { CLIENT_SETUP_PATH, type ClientSetup, LOGIN_SCOPES } from './client-setup-v1alpha1.ts';
+import { defineFeature } from '../define-feature.ts';
+import { type ClientSetup, LOGIN_SCOPES } from './client-setup-v1alpha1.ts';
 
-export function createClientSetup(loaded: LoadedConfiguration): Feature {
-  return { publicDocuments: new Map([[CLIENT_SETUP_PATH, jsonResponse(200, loadedClientSetup(loaded))]]) };
+interface ClientSetupReads extends Pick<CoreConfiguration, 'authentication' | 'tenancy'> {
+  readonly portal?: {
+    readonly publicURL: string;
+    readonly kubernetes: { readonly server: string; readonly caFile?: string };
+    readonly keystone: { readonly displayName: string; readonly publicURL?: string };
+  };
 }
 
-export function loadedClientSetup({ configuration, file }: LoadedConfiguration): ClientSetup {
-  const caFile = configuration.portal?.kubernetes.caFile;
-  return clientSetupOf(configuration, caFile === undefined ? undefined : file(caFile).toString());
-}
+export const clientSetup = defineFeature({
+  name: 'client-setup',
+  sections: {},
+  reads(configuration: ClientSetupReads, { file }) {
+    const caFile = configuration.portal?.kubernetes.caFile;
+    return {
+      setup: clientSetupOf(configuration, caFile === undefined ? undefined : file(caFile).toString()),
+    };
+  },
+});
+
+export type ClientSetupParts = ReturnType<typeof clientSetup.reads>;
 
 /** @param ca the content of `portal.kubernetes.caFile` */
 export function clientSetupOf(
-  {
-    authentication: { keystone, jwt },
-    portal,
-    tenancy,
-  }: Pick<StonegateConfiguration, 'authentication' | 'portal' | 'tenancy'>,
+  { authentication: { keystone, jwt }, portal, tenancy }: ClientSetupReads,
   ca: string | undefined,
 ): ClientSetup {
   return {

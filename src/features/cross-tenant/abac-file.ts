@@ -5,13 +5,14 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/abac/#policy-file-format
  */
 import { basename } from 'node:path';
-import type { StonegateConfiguration } from '../../config/configuration.ts';
+import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import { type Finding, formatPath, type Path, type Problem, problemsOfIssue } from '../../config/problem.ts';
 import { isEnterable, isOneTenant } from '../../kubernetes/reserved-names.ts';
 import { jsonMistake } from '../../lib/json-mistake.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
 import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
 import {
   ABAC_API_VERSION,
   type AbacLine,
@@ -19,6 +20,7 @@ import {
   patternProblem,
   rulesOfPattern,
 } from './abac-schema.ts';
+import type { AuthorizationConfiguration } from './authorization-configuration.ts';
 import type { Policy } from './policy.ts';
 
 /** Bytes of the longest line. */
@@ -38,9 +40,15 @@ export interface AbacFileRules {
   readonly grantable: readonly GrantableRule[];
 }
 
+interface AbacConfiguration {
+  readonly authorization: AuthorizationConfiguration;
+  readonly access: Pick<AccessConfiguration, 'grantable'>;
+  readonly tenancy: TenancyConfiguration;
+}
+
 /** The policies of the file that the configuration names; none without one. */
 export function abacPoliciesOf(
-  { authorization, access, tenancy }: Pick<StonegateConfiguration, 'authorization' | 'access' | 'tenancy'>,
+  { authorization, access, tenancy }: AbacConfiguration,
   content: (file: string) => Buffer | undefined,
 ): AbacFile {
   const { abacPolicyFile } = authorization;
@@ -53,7 +61,7 @@ export function abacPoliciesOf(
 }
 
 export function checkAbacFile(
-  configuration: StonegateConfiguration,
+  configuration: AbacConfiguration,
   content: (file: string) => Buffer | undefined,
 ): Finding[] {
   const { abacPolicyFile } = configuration.authorization;

@@ -1,14 +1,18 @@
 /**
  * The administrations in a configuration. What the API server's objects decide is checked when it is known.
  */
-import type { StonegateConfiguration } from '../../config/configuration.ts';
+import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import { isEnterable } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
 import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
 import { checkAdministration } from './administrations.ts';
+import type { AuthorizationConfiguration } from './authorization-configuration.ts';
 
-type Configuration = Pick<StonegateConfiguration, 'authorization' | 'tenancy'>;
+interface Configuration {
+  readonly authorization: AuthorizationConfiguration;
+  readonly tenancy: TenancyConfiguration;
+}
 
 /** The domains are mapped as by the tenancy mode: by an entry, or by a name that no entry has taken. */
 export function administrationSettings({ authorization, tenancy: { domains, systemTenant } }: Configuration) {

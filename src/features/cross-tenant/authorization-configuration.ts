@@ -35,3 +35,4 @@ export const authorizationSchema = z.strictObject({
 });
 
 export type AdministrationConfiguration = Output<typeof administration>;
+export type AuthorizationConfiguration = Output<typeof authorizationSchema>;

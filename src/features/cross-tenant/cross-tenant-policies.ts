@@ -131,3 +131,5 @@ export function createPolicyProblem({
     }
   };
 }
+
+export type PolicyProblemOf = typeof createPolicyProblem;

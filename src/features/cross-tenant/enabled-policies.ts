@@ -2,25 +2,29 @@
  * Which forms of cross-tenant policies a configuration has: in shared mode none, a RoleBinding does the same.
  */
 
-import type { StonegateConfiguration } from '../../config/configuration.ts';
+import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import type { GroupResource } from '../../kubernetes/meta-v1.ts';
+import type { AuthorizationConfiguration } from './authorization-configuration.ts';
 import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
 /** Which forms of policies a configuration has. */
-export interface EnabledPolicies {
+export type EnabledPolicies = {
   readonly abac: boolean;
   readonly crossTenantPolicies: boolean;
   /** The administrations of the configuration. */
   readonly administrations: boolean;
   readonly tenantAdministrations: boolean;
-}
+};
 
 export function enabledPolicies({
   authorization,
   tenancy,
-}: Pick<StonegateConfiguration, 'authorization' | 'tenancy'>): EnabledPolicies {
+}: {
+  readonly authorization: AuthorizationConfiguration;
+  readonly tenancy: TenancyConfiguration;
+}): EnabledPolicies {
   const isArktos = tenancy.mode === 'arktos';
   return {
     abac: isArktos && authorization.abacPolicyFile !== undefined,

@@ -1,79 +1,101 @@
 /**
- * Cross-tenant policies and administrations as components. What is known of the API server and the policies
- * in force outlive reloads; how policies follow from it is built anew with the configuration.
+ * The feature `cross-tenant`: who may enter other tenants, and what they may do there. See
+ * docs/cross-tenant.md.
  */
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import type { Rule } from '../../config/problem.ts';
+import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
+import { defineFeature } from '../define-feature.ts';
+import { leasePlace } from '../leased-controller.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { checkAbacFile } from './abac-file.ts';
+import { administrationRules } from './administrations-configuration.ts';
+import { type AuthorizationConfiguration, authorizationSchema } from './authorization-configuration.ts';
+import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
+import { POLICY_READ_RIGHTS, policyWriteRules } from './rights.ts';
+import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
-import { ComponentType, RUNS } from '../../config/component.ts';
-import type { LoadedConfiguration } from '../../config/load.ts';
-import type { Policies } from '../../proxy/tenant-entry.ts';
-import type { FeatureBuild } from '../build.ts';
-import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
-import { abacPoliciesOf } from './abac-file.ts';
-import { administrationSettings } from './administrations-configuration.ts';
-import { type EnabledPolicies, enabledPolicies, hasPolicies } from './enabled-policies.ts';
-import { createPoliciesInForce, createPolicySet, type PoliciesInForce } from './policy-set.ts';
-import { PolicySources } from './policy-sources.ts';
-import { PolicyUpdates } from './policy-updates.ts';
-import { createPolicyResolver } from './resolve.ts';
+interface CrossTenantReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'>, Provisioning {
+  readonly authorization: AuthorizationConfiguration;
+  readonly access: Pick<AccessConfiguration, 'grantable'>;
+}
 
-export { createPolicyProblem } from './cross-tenant-policies.ts';
-export { createMembershipLog, type MembershipLog } from './membership-log.ts';
-export { hasPolicyWebhook, missingDefinitions } from './policy-checks.ts';
-export { createPolicyController } from './policy-controller.ts';
-
-const POLICIES_IN_FORCE = new ComponentType<PoliciesInForce>('policies in force', {
-  stop: (policies) => policies.replace(createPolicySet([])),
+export const crossTenant = defineFeature({
+  name: 'cross-tenant',
+  sections: {
+    authorization: authorizationSchema
+      .prefault({})
+      .describe('Who may enter other tenants, and what clients see of refusals.'),
+  },
+  rules: (configuration: CrossTenantReads) => [
+    ...policyRules(configuration),
+    ...administrationRules(configuration),
+  ],
+  checkFiles: (configuration: CrossTenantReads, content) => checkAbacFile(configuration, content),
+  rights: POLICY_READ_RIGHTS,
+  provisionerRules: (configuration: CrossTenantReads) =>
+    hasPolicies(enabledPolicies(configuration)) ? policyWriteRules(configuration.access.grantable) : [],
+  storedKinds: [
+    {
+      definition: CROSS_TENANT_POLICIES,
+      mode: 'arktos',
+      section: 'authorization',
+      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).crossTenantPolicies,
+      consequence: 'none grants anything',
+    },
+    {
+      definition: TENANT_ADMINISTRATIONS,
+      mode: 'arktos',
+      section: 'authorization',
+      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).tenantAdministrations,
+      consequence: 'none grants anything',
+    },
+  ],
+  reads(configuration: CrossTenantReads, { file }) {
+    const { access, authorization, tenancy, upstream } = configuration;
+    const enabled = enabledPolicies(configuration);
+    const { systemTenant } = tenancy;
+    const { grantable } = access;
+    const { abacPolicyFile } = authorization;
+    const abacFile = abacPolicyFile === undefined ? undefined : file(abacPolicyFile).toString('latin1');
+    const forms = {
+      abac: enabled.abac,
+      administration: enabled.administrations || enabled.tenantAdministrations,
+      tenant: enabled.crossTenantPolicies,
+    };
+    return {
+      sources: hasPolicies(enabled) ? { server: upstream.server, systemTenant, enabled } : undefined,
+      policies: { abacFile, authorization, access: { grantable }, tenancy },
+      controller:
+        tenancy.mode === 'arktos'
+          ? { systemTenant, grantable, forms, leases: leasePlace(tenancy) }
+          : undefined,
+    };
+  },
 });
 
-const POLICY_SOURCES = new ComponentType<PolicySources>('policy sources', INFORMS);
+export type CrossTenantParts = ReturnType<typeof crossTenant.reads>;
+export type { AuthorizationConfiguration } from './authorization-configuration.ts';
+export type { ConfiguredPolicies } from './build.ts';
+export type { PolicyProblemOf } from './cross-tenant-policies.ts';
 
-const POLICY_UPDATES = new ComponentType<PolicyUpdates>('policy updates', RUNS);
-
-/** The policies in force and their updates, which the proxy and the controller share. */
-export interface ConfiguredPolicies {
-  /** The policies in force, as the proxy asks them. */
-  readonly policies: Policies;
-  readonly updates: PolicyUpdates;
-}
-
-/** @returns undefined if the configuration enables none */
-export function createPolicies(build: FeatureBuild): ConfiguredPolicies | undefined {
-  const { generation, loaded, runtime } = build;
-  const { access, authorization, tenancy } = loaded.configuration;
-  const enabled = enabledPolicies(loaded.configuration);
-  if (!hasPolicies(enabled)) return undefined;
-  const sources = createSources(build, enabled);
-  const inForce = generation.component(POLICIES_IN_FORCE, {
-    fingerprint: [],
-    create: createPoliciesInForce,
-  });
-  const abac = abacPoliciesOf(loaded.configuration, (file) => loaded.file(file)).policies;
-  const updates = generation.component(POLICY_UPDATES, {
-    fingerprint: [abac, authorization, access.grantable, tenancy],
-    uses: [sources, inForce],
-    create() {
-      const resolve = createPolicyResolver(settingsOf(loaded));
-      const { administrations } = authorization;
-      return new PolicyUpdates({
-        ...runtime,
-        source: sources,
-        resolve: (facts, now) => resolve({ abac, administrations, facts }, now),
-        inForce,
-      });
-    },
-  });
-  return { policies: inForce, updates };
-}
-
-function createSources(build: FeatureBuild, enabled: EnabledPolicies): PolicySources {
-  const { loaded, runtime, upstream } = build;
-  const { systemTenant } = loaded.configuration.tenancy;
-  return createComponentWithInformers(build, POLICY_SOURCES, upstream, {
-    fingerprint: [systemTenant, enabled],
-    create: () => new PolicySources({ ...runtime, enabled, systemTenant, upstream }),
-  });
-}
-
-function settingsOf({ configuration }: LoadedConfiguration) {
-  return { ...administrationSettings(configuration), grantable: configuration.access.grantable };
+/** Policies are of one mode only, and their roles need the provisioning credential. */
+function policyRules({ authorization, bindings, tenancy }: CrossTenantReads): Rule[] {
+  const isShared = tenancy.mode === 'shared';
+  const policies = Object.entries({
+    abacPolicyFile: authorization.abacPolicyFile !== undefined,
+    crossTenantPolicies: authorization.crossTenantPolicies,
+    tenantAdministrations: authorization.tenantAdministrations,
+    administrations: authorization.administrations.length > 0,
+  }).flatMap(([name, isUsed]) => (isUsed ? [`authorization.${name}`] : []));
+  return [
+    ...policies.map(
+      (path): Rule => [
+        path,
+        isShared,
+        'has no effect in shared mode, in which a RoleBinding lets users of another tenant in',
+      ],
+    ),
+    needsProvisioner({ bindings }, !isShared && policies[0], 'write the roles of guests'),
+  ];
 }

@@ -3,15 +3,15 @@
  * removes what Stonegate made from policies that the configuration does not have any more.
  */
 
-import { ComponentType, RUNS } from '../../config/component.ts';
+import { ComponentType, type Handle, RUNS } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import type { Controller } from '../../kubernetes/reconcile/controller.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import { POLICY_FORMS, type PolicyForm } from '../../proxy/tenant-entry.ts';
+import { POLICY_FORMS } from '../../proxy/tenant-entry.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
 import { desiredRBAC } from './desired-rbac.ts';
-import { enabledPolicies } from './enabled-policies.ts';
+import type { CrossTenantParts } from './feature.ts';
 import type { MembershipLog } from './membership-log.ts';
 import { createPolicyReconciler, type WantedPolicies } from './policy-reconciler.ts';
 import type { PolicySnapshot, PolicyUpdates } from './policy-updates.ts';
@@ -23,7 +23,7 @@ const POLICY_CONTROLLER = new ComponentType<Controller>('policy controller', RUN
 
 export interface PolicyControllerSettings {
   /** Undefined if the configuration has no policies. */
-  readonly updates: PolicyUpdates | undefined;
+  readonly updates: Handle<PolicyUpdates> | undefined;
   /** Whether roles and bindings stay if the configuration has no such policies any more. */
   readonly keep: boolean;
   readonly memberships: MembershipLog;
@@ -31,43 +31,37 @@ export interface PolicyControllerSettings {
 
 /** Without a provisioning credential an administrator of each tenant creates roles and bindings. */
 export function createPolicyController(
-  build: FeatureBuild,
+  { parts, scope, runtime, provisioningUpstream }: FeatureBuild<CrossTenantParts>,
   { updates, keep, memberships }: PolicyControllerSettings,
 ): void {
-  const { generation, loaded, runtime, provisioningUpstream: fetcher } = build;
-  const { access, tenancy } = loaded.configuration;
-  if (fetcher === undefined || tenancy.mode !== 'arktos' || (updates === undefined && keep)) return;
-  const { systemTenant } = tenancy;
-  const enabled = enabledPolicies(loaded.configuration);
-  const forms: Readonly<Record<PolicyForm, boolean>> = {
-    abac: enabled.abac,
-    administration: enabled.administrations || enabled.tenantAdministrations,
-    tenant: enabled.crossTenantPolicies,
-  };
-  const managed = POLICY_FORMS.filter((form) => !keep || forms[form]);
-  generation.component(POLICY_CONTROLLER, {
-    fingerprint: [systemTenant, access.grantable, forms, keep],
-    uses: [fetcher, updates],
-    create() {
-      const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
+  if (provisioningUpstream === undefined || parts.controller === undefined || (updates === undefined && keep))
+    return;
+  scope.component(
+    POLICY_CONTROLLER,
+    parts.controller,
+    [provisioningUpstream, updates],
+    (part, [upstream]) => {
+      const { systemTenant, grantable, forms, leases } = part;
+      const managed = POLICY_FORMS.filter((form) => !keep || forms[form]);
+      const objects = createObjects(upstream, STONEGATE_ACCOUNT);
       const reconciler = createPolicyReconciler({
         objects,
         systemTenant,
         clock: runtime.clock,
         wanted() {
-          const wanted = wantedNow(updates, { systemTenant, grantable: access.grantable });
+          const wanted = wantedNow(updates, { systemTenant, grantable });
           return { ...wanted, forms: new Set(managed.filter((form) => wanted.forms.has(form))) };
         },
         onMembership: memberships,
       });
-      return createLeasedController(build, objects, {
+      return createLeasedController(runtime, leases, objects, {
         name: 'policies',
         reconciler,
         interval: INTERVAL,
         ...(updates ? { subscribe: (wake) => updates.onChange(wake) } : { once: true }),
       });
     },
-  });
+  );
 }
 
 /** Without policies in the configuration there are to be no objects of any form. */

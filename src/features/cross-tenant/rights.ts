@@ -8,14 +8,28 @@ import { type Right, rule } from '../../kubernetes/right.ts';
 import { grantableRules } from '../../rbac/grantable-rules.ts';
 import { type EnabledPolicies, resourcesOfPolicies } from './enabled-policies.ts';
 
-export function policyReadRights(policies: EnabledPolicies): Right[] {
-  return resourcesOfPolicies(policies).map(({ group, resource }, at) => ({
-    when: [],
+/** The fields of the section `authorization` that turn the forms of policies on. */
+const FIELDS = {
+  abac: 'abacPolicyFile',
+  administrations: 'administrations',
+  tenantAdministrations: 'tenantAdministrations',
+  crossTenantPolicies: 'crossTenantPolicies',
+} as const;
+const NONE: EnabledPolicies = {
+  abac: false,
+  administrations: false,
+  tenantAdministrations: false,
+  crossTenantPolicies: false,
+};
+
+export const POLICY_READ_RIGHTS: readonly Right[] = Object.entries(FIELDS).flatMap(([form, field]) =>
+  resourcesOfPolicies({ ...NONE, [form]: true }).map(({ group, resource }, at) => ({
+    when: ['arktos', `authorization.${field}`],
     ...(at === 0 && { comment: 'Who may enter which tenants.' }),
     consequence: 'policies grant nothing, or get no roles',
     rule: rule(group, [resource], ['list', 'watch']),
-  }));
-}
+  })),
+);
 
 /** @param grantable what policies may grant besides `stonegate:manage` */
 export function policyWriteRules(grantable: readonly PolicyRule[]): PolicyRule[] {

@@ -1,25 +1,9 @@
 /**
- * `whoami` and `explain`: who the caller is, and what would happen to a request.
+ * The feature `explain`: `whoami` and `explain`: who the caller is, and what would happen to a request.
  */
-import type { Feature } from '../../proxy/feature.ts';
-import type { OwnBodyOptions } from '../../proxy/own-body.ts';
-import type { ProjectNamespace } from '../bindings/feature.ts';
-import type { Explain } from './explain-request.ts';
-import { createExplanationHandler } from './handle-explanation.ts';
-import { createSelfIdentityHandler } from './handle-self-identity.ts';
-import { EXPLANATIONS, SELF_IDENTITY } from './stonegate-v1alpha1.ts';
+import { defineFeature } from '../define-feature.ts';
 
+export const explain = defineFeature({ name: 'explain', sections: {}, reads: () => ({}) });
+
+export type { Explain } from './explain-request.ts';
 export { selfIdentityOf } from './handle-self-identity.ts';
-
-export function createExplainFeature(
-  explain: Explain,
-  ownBodies: OwnBodyOptions,
-  namespaceOf: ProjectNamespace,
-): Feature {
-  return {
-    ownResources: [
-      { ...SELF_IDENTITY, handle: createSelfIdentityHandler(namespaceOf) },
-      { ...EXPLANATIONS, handle: createExplanationHandler(explain, ownBodies) },
-    ],
-  };
-}

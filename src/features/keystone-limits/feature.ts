@@ -1,93 +1,43 @@
 /**
- * What projects and tenants may use by Keystone's limits, for provisioning and for the quota controller: the
- * limits as last read, the directory's domains and projects, and the configuration together.
+ * The feature `keystone-limits`: what projects and tenants may use by Keystone's limits, for provisioning and
+ * for the quota controller. See docs/quota.md.
  */
-
-import { ComponentType } from '../../config/component.ts';
-import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
-import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
-import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
-import { tenancyFacts } from '../bindings/feature.ts';
-import type { FeatureBuild } from '../build.ts';
-import { createTenancyMode } from '../tenancy-mode.ts';
-import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.ts';
+import { defineFeature } from '../define-feature.ts';
+import { type TenancyReads, tenancySettings } from '../tenancy-mode.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
-import { createLastRead } from './last-read.ts';
 
-export type { Hard } from './keystone-limits.ts';
-
-export interface TenantHards {
-  /** Maps the name of a tenant to its quota; a tenant that belongs to no domain is not in it. */
-  readonly hards: ReadonlyMap<string, Hard>;
-  readonly refusals: readonly Refusal[];
+interface KeystoneLimitsReads extends TenancyReads {
+  readonly quota?: {
+    readonly default: Readonly<Record<string, string>>;
+    readonly keystoneLimits?: KeystoneLimitsConfiguration;
+  };
 }
 
-export interface KeystoneQuota {
-  /** @throws StatusError KeystoneUnavailable if the limits were never read and cannot be read now */
-  ofProjects(): Promise<QuotaOfLimits>;
-  /** As last read, without waiting for Keystone; undefined if it was not read yet. */
-  ofTenants(): TenantHards | undefined;
-  close(): void;
-}
-
-/** Reads the limits without keeping them. @throws StatusError KeystoneUnavailable */
-export async function readQuota(
-  client: Pick<KeystoneClient, 'ownToken' | 'service'>,
-  configuration: KeystoneLimitsConfiguration,
-): Promise<QuotaOfLimits> {
-  return quotaOfLimits(await readKeystoneLimits(client, configuration), configuration);
-}
-
-const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota>("quotas from Keystone's limits", {
-  dispose: (quota) => quota.close(),
+export const keystoneLimits = defineFeature({
+  name: 'keystone-limits',
+  sections: {},
+  rules: ({ quota, authentication }: KeystoneLimitsReads) => [
+    [
+      'authentication.keystone.serviceCredential',
+      quota?.keystoneLimits !== undefined && authentication.keystone?.serviceCredential === undefined,
+      'is required with quota.keystoneLimits: only a service on the system is shown all limits',
+    ],
+  ],
+  reads(configuration: KeystoneLimitsReads) {
+    const { quota } = configuration;
+    const limits = quota?.keystoneLimits;
+    if (quota === undefined || limits === undefined) return { limits: undefined };
+    const others = Object.entries(quota.default).filter(
+      ([resource]) => !Object.hasOwn(limits.resources, resource),
+    );
+    return {
+      limits: { limits, others: Object.fromEntries(others), tenancy: tenancySettings(configuration) },
+    };
+  },
 });
 
-/** @returns undefined if quotas do not follow limits of Keystone */
-export function createServedKeystoneQuota(build: FeatureBuild): KeystoneQuota | undefined {
-  const { generation, keystone, loaded, runtime } = build;
-  const { tenancy, authentication, quota } = loaded.configuration;
-  const directory = keystone?.client.directory;
-  const configuration = quota?.keystoneLimits;
-  if (quota === undefined || configuration === undefined || keystone === undefined || directory === undefined)
-    return undefined;
-  const { client } = keystone;
-  const others = Object.entries(quota.default).filter(
-    ([resource]) => !Object.hasOwn(configuration.resources, resource),
-  );
-  return generation.component(KEYSTONE_QUOTA, {
-    fingerprint: [configuration, quota.default, tenancy, authentication],
-    uses: [keystone],
-    create() {
-      const { tenantOf } = tenancyFacts(createTenancyMode(loaded.configuration), true);
-      const limits = createLastRead({
-        ...runtime,
-        what: "Keystone's limits",
-        read: () => readQuota(client, configuration),
-      });
-      const tenants = createLastRead({
-        ...runtime,
-        what: 'the quotas of tenants',
-        async read(): Promise<TenantHards> {
-          const [{ ofDomain, refusals }, domains, projects] = await Promise.all([
-            limits.get(),
-            directory.domains(),
-            directory.projects(),
-          ]);
-          const projectsOf = Map.groupBy(projects, ({ domainID }) => domainID);
-          const hards = domains.flatMap((domain): [string, Hard][] => {
-            const place = tenantOf(domain);
-            if ('refused' in place) return [];
-            const hard = ofDomain(domain, projectsOf.get(domain.id) ?? []);
-            return [[place.tenant, { ...Object.fromEntries(others), ...hard }]];
-          });
-          return { hards: new Map(hards), refusals };
-        },
-      });
-      return {
-        ofProjects: limits.get,
-        ofTenants: tenants.latest,
-        close: runtime.telemetry.keystoneLimitsInUse(limits.age),
-      };
-    },
-  });
-}
+export type KeystoneLimitsParts = ReturnType<typeof keystoneLimits.reads>;
+export type { KeystoneQuota, TenantHards } from './build.ts';
+export type { Hard } from './keystone-limits.ts';
+
+export { keystoneLimitsSchema } from './keystone-limits-configuration.ts';

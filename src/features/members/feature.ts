@@ -1,49 +1,39 @@
 /**
- * Members of namespaces: who has which role there, from the RBAC index, and the search for users. Changes are
- * made with the rights of the user who asks.
+ * The feature `members`: who has which role in a namespace, and the search for users. See docs/members.md.
  */
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import type { TeamDirectory } from '../teams/feature.ts';
-import { createKeystoneNames } from '../who-can/feature.ts';
-import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
-import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
-import { createMembersService, type MembersService } from './members-service.ts';
-import { createPeopleSearch } from './search-people.ts';
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
+import { defineFeature } from '../define-feature.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
+import { membersRules } from './rights.ts';
 
-export type { MembersService };
-
-export interface MembersFeature extends Feature {
-  /** For the portal and invitations; undefined without the section `members`. */
-  readonly service?: MembersService;
+interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
+  readonly members?: MembersConfiguration;
+  readonly access: Pick<AccessConfiguration, 'index'>;
 }
 
-/**
- * @param access undefined if the configuration has no RBAC index
- * @param teams undefined without the section `members`
- */
-export function createMembers(
-  { loaded, runtime, keystone }: FeatureBuild,
-  { mode, ownBodies, asIdentity }: ProxyParts,
-  access: AccessIndex | undefined,
-  teams: TeamDirectory | undefined,
-): MembersFeature {
-  const { members: section } = loaded.configuration;
-  if (section === undefined || access === undefined || teams === undefined)
-    return withoutSection('members', [MEMBERS, PEOPLE_SEARCHES]);
-  const directory = keystone?.client.directory;
-  const options = {
-    ...{ access, mode, teams, requests: asIdentity, clock: runtime.clock },
-    keystone: directory && createKeystoneNames({ directory, ...runtime }),
-  };
-  const service = createMembersService(options);
-  const searchPeople = createPeopleSearch({ ...options, inviteAnyone: section.inviteAnyone });
-  return {
-    service,
-    ownResources: [
-      { ...MEMBERS, handle: createMembersHandler(service, ownBodies) },
-      { ...PEOPLE_SEARCHES, handle: createPeopleSearchHandler(searchPeople, ownBodies) },
+export const members = defineFeature({
+  name: 'members',
+  sections: {
+    members: membersSchema
+      .exactOptional()
+      .describe('What users see and change of who may do what in their namespaces. Off without it.'),
+  },
+  rules: (configuration: MembersReads) => [
+    [
+      'access.index',
+      configuration.members !== undefined && !configuration.access.index,
+      'expected true with members: they are read from the RBAC index',
     ],
-  };
-}
+    needsProvisioner(configuration, configuration.members && 'members', 'write teams and invitations'),
+  ],
+  // One rule for the objects of all three features that the section is for.
+  provisionerRules: ({ members, tenancy: { mode } }: MembersReads) =>
+    members === undefined ? [] : membersRules(mode),
+  reads: ({ members }: MembersReads) => ({ search: members && { inviteAnyone: members.inviteAnyone } }),
+});
+
+export type MembersParts = ReturnType<typeof members.reads>;
+export type { MembersConfiguration } from './members-configuration.ts';
+export type { MembersService } from './members-service.ts';

@@ -1,175 +1,113 @@
 /**
- * The portal of a configuration. Sessions in memory and the key of this process belong to the process and
- * outlive reloads.
+ * The feature `portal`: a page at which users sign in with a browser. See docs/portal.md.
  */
-
-import type { Build, RuntimeDependencies } from '../../config/build.ts';
-import { ComponentType } from '../../config/component.ts';
-import type {
-  KeystoneConfiguration,
-  PortalConfiguration,
-  PortalOIDCConfiguration,
-} from '../../config/configuration.ts';
-import type { Exchange } from '../../lib/exchange.ts';
-import { certificatesIn } from '../../lib/transport-security.ts';
-import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
-import type { RequestObserver } from '../../observability/request-observer.ts';
-import { createIdentitySource } from '../../proxy/identity-source.ts';
-import type { SessionStages } from '../../proxy/session-request.ts';
-import type { Stages } from '../../proxy/stages.ts';
-import { createProjectNamespace } from '../bindings/feature.ts';
-import { caOf, type FeatureBuild, sealingSecrets } from '../build.ts';
+import type { CoreConfiguration, JWTConfiguration } from '../../config/core-configuration.ts';
+import type { Rule } from '../../config/problem.ts';
+import { clientRule } from '../../config/validate-logins.ts';
 import { LOGIN_SCOPES } from '../client-setup/client-setup-v1alpha1.ts';
-import { loadedClientSetup } from '../client-setup/feature.ts';
-import { type Client, readClient, readVersion } from './assets.ts';
-import type { KeystoneSignIn, PageSources } from './context.ts';
-import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
-import { createPortal } from './portal.ts';
-import { createPasswordLogin, type PasswordLogin } from './portal-password-login.ts';
+import { defineFeature, type Material } from '../define-feature.ts';
 import {
-  createMemorySessions,
-  createPortalSealer,
-  createSharedSessions,
-  type Sealer,
-  type SessionStore,
-} from './portal-storage.ts';
+  type PortalConfiguration,
+  type PortalOIDCConfiguration,
+  portalSchema,
+} from './portal-configuration.ts';
 
-/** Bounds the sessions of one process without Redis. */
-const MAX_SESSIONS = 10_000;
-
-/** The state of the portal that survives reloads. */
-export interface PortalState {
-  /** Used without Redis. */
-  readonly sessions: SessionStore;
-  /** Used without sealing keys: its key is random. */
-  readonly sealer: Sealer;
-  readonly client: Client | undefined;
-  readonly version: string;
-  /** Sees every request to the portal. */
-  readonly observer: RequestObserver;
+interface PortalReads extends Pick<CoreConfiguration, 'authentication' | 'cache' | 'server'> {
+  readonly portal?: PortalConfiguration;
 }
 
-export function createPortalState(
-  { clock, random }: RuntimeDependencies,
-  observer: RequestObserver,
-): PortalState {
-  return {
-    observer,
-    sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),
-    sealer: createPortalSealer([], random),
-    client: readClient(),
-    version: readVersion(),
-  };
-}
-
-const SIGN_IN_LIMIT = new ComponentType<SignInRateLimiter>('limit of sign-ins');
-const PASSWORD_LOGIN = new ComponentType<PasswordLogin>('password login', {
-  dispose: (login) => login.close(),
+export const portal = defineFeature({
+  name: 'portal',
+  sections: {
+    portal: portalSchema.exactOptional().describe('A sign-in page for browsers. Off without it.'),
+  },
+  keptFields: ['portal.bind'],
+  listener: ({ portal }: PortalReads) => portal && { ...portal, http2: false },
+  rules: portalRules,
+  reads({ portal, authentication: { keystone, jwt }, cache }: PortalReads, material) {
+    if (portal === undefined) return { page: portal, password: portal, providers: [], signInLimits: portal };
+    const { signInLimits, bind: _bind, tls: _tls, oidc, ...page } = portal;
+    const { caFile } = page.kubernetes;
+    const backend = keystone && {
+      url: keystone.url,
+      timeout: keystone.timeout,
+      ...(keystone.caFile !== undefined && { ca: material.file(keystone.caFile).toString() }),
+    };
+    return {
+      page: {
+        ...page,
+        keystoneURL: keystone?.url,
+        keystoneCA: backend?.ca,
+        ca: caFile === undefined ? undefined : material.file(caFile).toString(),
+        hasRedis: cache.redis !== undefined,
+        sealingSecrets: cache.sealingKeys.map((source) => material.secret(source)),
+      },
+      password: page.keystone.enabled ? backend : undefined,
+      providers: oidc.map((configuration) => readProvider(configuration, jwt, material)),
+      signInLimits,
+    };
+  },
 });
-const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login) => login.close() });
 
-/** The parts of the proxy that the portal needs. */
-export interface PortalProxy {
-  readonly stages: Pick<Stages, 'authenticators' | 'mode'> &
-    Pick<SessionStages, 'trustedProxies' | 'limiter' | 'responseMemory'>;
-  readonly pages: PageSources;
-}
+export type PortalParts = ReturnType<typeof portal.reads>;
 
-/**
- * @param proxy that serves the API, so that the portal maps users as the API does
- * @returns undefined if no portal is configured
- */
-export function createConfiguredPortal(
-  build: FeatureBuild,
-  { stages, pages }: PortalProxy,
-  state: PortalState,
-): ((exchange: Exchange) => Promise<void>) | undefined {
-  const { generation, loaded, runtime } = build;
-  const { authentication, portal, bindings } = loaded.configuration;
-  if (portal === undefined) return undefined;
-  const { keystone } = authentication;
-  const { kubernetes, signInLimits } = portal;
-  const keystoneCA = keystone && caOf(loaded, keystone).ca;
-  const { trustedProxies, limiter, responseMemory } = stages;
-  return createPortal({
-    ...runtime,
-    publicURL: portal.publicURL,
-    ...{ trustedProxies, limiter, responseMemory, observer: state.observer },
-    cluster: {
-      name: kubernetes.name,
-      server: kubernetes.server,
-      portalURL: portal.publicURL,
-      ca: kubernetes.caFile && certificatesIn(loaded.file(kubernetes.caFile).toString()),
-      keystoneURL: portal.keystone.publicURL ?? keystone?.url,
-      keystoneCA: keystoneCA && certificatesIn(keystoneCA),
-    },
-    ...{ client: state.client, version: state.version },
-    commandURL: portal.commandURL,
-    clientSetup: loadedClientSetup(loaded),
-    providers: portal.oidc.map((configuration) => createProvider(build, configuration)),
-    keystone: keystone && createKeystoneSignIn(build, portal, keystone),
-    identities: createIdentitySource(stages.authenticators, stages.mode),
-    namespaceOf: createProjectNamespace(bindings),
-    ...pages,
-    sessions: createSessions(build, state),
-    limit: generation.component(SIGN_IN_LIMIT, {
-      fingerprint: [signInLimits],
-      create: () => createSignInRateLimit({ ...signInLimits, clock: runtime.clock }),
-    }),
-    sealer: createSealer(build, state),
-    sessionLifetime: portal.sessionLifetime,
-  });
-}
-
-function createSessions(build: FeatureBuild, { sessions }: PortalState): SessionStore {
-  const { loaded, runtime, shared } = build;
-  if (loaded.configuration.cache.redis === undefined) return sessions;
-  return createSharedSessions({
-    ...runtime,
-    shared: shared.cache,
-    configurationDigest: loaded.identityDigest,
-  });
-}
-
-function createSealer({ loaded, runtime }: Build, { sealer }: PortalState): Sealer {
-  const secrets = sealingSecrets(loaded).map((secret) => Buffer.from(secret, 'base64'));
-  return secrets.length === 0 ? sealer : createPortalSealer(secrets, runtime.random);
-}
-
-function createKeystoneSignIn(
-  { generation, loaded, runtime }: Build,
-  { keystone: { enabled, displayName, defaultDomain } }: PortalConfiguration,
-  keystone: KeystoneConfiguration,
-): KeystoneSignIn | undefined {
-  if (!enabled) return undefined;
-  const options = { url: keystone.url, ...caOf(loaded, keystone), timeout: keystone.timeout };
-  const login = generation.component(PASSWORD_LOGIN, {
-    fingerprint: [options],
-    create: () => createPasswordLogin({ ...runtime, ...options }),
-  });
-  return { displayName, defaultDomain, login };
-}
-
-function createProvider(
-  { generation, loaded, runtime }: Build,
+function readProvider(
   { name, clientID, clientSecret }: PortalOIDCConfiguration,
-): Provider {
-  const jwt = loaded.configuration.authentication.jwt.find(({ login }) => login?.name === name);
+  issuers: readonly JWTConfiguration[],
+  { file, secret }: Material,
+) {
+  const jwt = issuers.find(({ login }) => login?.name === name);
+  // Loading refuses such a configuration.
   if (jwt?.login === undefined) throw new Error(`no issuer has the login ${name}`);
   const { displayName, clientID: kubectlClientID, scopes = LOGIN_SCOPES, redirectURI } = jwt.login;
   const { url: issuer, discoveryURL, caFile, certificateAuthority } = jwt.issuer;
-  const options = {
-    issuer,
-    discoveryURL,
-    clientID: clientID ?? kubectlClientID,
-    clientSecret: clientSecret && loaded.secret(clientSecret),
-    scopes,
-    ca: caFile === undefined ? certificateAuthority : loaded.file(caFile).toString(),
+  return {
+    shown: { name, displayName, issuer, kubectlClientID, kubectlRedirectURI: redirectURI, scopes },
+    options: {
+      issuer,
+      discoveryURL,
+      clientID: clientID ?? kubectlClientID,
+      clientSecret: clientSecret && secret(clientSecret),
+      scopes,
+      ca: caFile === undefined ? certificateAuthority : file(caFile).toString(),
+    },
   };
-  const login = generation.component(OIDC_LOGIN, {
-    fingerprint: [options],
-    create: () => createOIDCLogin({ ...options, ...runtime }),
-  });
-  const facts = { name, displayName, issuer, kubectlClientID, kubectlRedirectURI: redirectURI, scopes };
-  return { ...facts, ca: options.ca && certificatesIn(options.ca), login };
+}
+
+function portalRules({ portal, authentication, server, cache }: PortalReads): Rule[] {
+  if (portal === undefined) return [];
+  const hostname = new URL(portal.publicURL).hostname;
+  const logins = authentication.jwt.flatMap(({ login, issuer }) => (login ? [{ ...login, issuer }] : []));
+  const hasKeystone = portal.keystone.enabled && authentication.keystone !== undefined;
+  return [
+    [
+      'portal.publicURL',
+      hostname === new URL(portal.kubernetes.server).hostname,
+      // A browser sends a host's cookies to all of its ports; tenants serve pages below the API's address.
+      `expected another host name than that of portal.kubernetes.server, ${hostname}: a browser would send the portal's cookies there, whatever the port`,
+    ],
+    [
+      'cache.redis',
+      server.workers !== 1 && cache.redis === undefined,
+      'is required with portal if server.workers is not 1: workers do not share sessions otherwise',
+    ],
+    [
+      'portal.oidc',
+      portal.oidc.length === 0 && !hasKeystone,
+      'names no issuer, and there is no way to sign in without one or authentication.keystone',
+    ],
+    ...portal.oidc.flatMap(({ name, clientID }, at): Rule[] => {
+      const path = ['portal', 'oidc', at];
+      const login = logins.find((each) => each.name === name);
+      const names = logins.map((each) => each.name).join(', ') || 'none';
+      return [
+        [
+          [...path, 'name'],
+          login === undefined,
+          `expected the name of a login in authentication.jwt[].login; there is ${names}`,
+        ],
+        clientRule(clientID ?? login?.clientID, login?.issuer.audiences, path),
+      ];
+    }),
+  ];
 }

@@ -7,7 +7,7 @@ import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { objectPath } from '../../kubernetes/object-format.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
-import type { Feature } from '../../proxy/feature.ts';
+import { type Feature, unavailable } from '../../proxy/feature.ts';
 import type { OwnObjectMeta } from '../../proxy/response/own-objects.ts';
 import {
   answerSingleObject,
@@ -17,9 +17,7 @@ import {
 import { routeAs } from '../../proxy/route-kind.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
 import { OWN_QUOTAS, quotaSummary, type ShownQuota } from './own-quota-v1alpha1.ts';
-import type { QuotaConfiguration } from './quota-configuration.ts';
 import { ledgerOf, textsAs } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
@@ -28,25 +26,17 @@ export interface ShownQuotas extends Feature {
   readonly source?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> };
 }
 
-interface Configuration {
-  readonly quota?: QuotaConfiguration | undefined;
-  readonly tenancy: Parameters<typeof operatorPlace>[1];
-}
-
 /** A page of the portal is made even if its browser is gone. */
 const NEVER = new AbortController().signal;
 
+/** @param place of the TenantQuotas; undefined without the section `quota` */
 export function createShownQuotas(
-  { quota, tenancy }: Configuration,
+  place: Place | undefined,
   { mode, upstream, clock }: Pick<ProxyParts, 'mode' | 'clock'> & { readonly upstream: UpstreamFetcher },
 ): ShownQuotas {
-  if (quota === undefined)
-    return {
-      ownResources: [
-        { ...OWN_QUOTAS, unavailable: "need quotas, which Stonegate's operator turns on with quota" },
-      ],
-    };
-  const kind = quotaKind(operatorPlace(quota, tenancy), upstream);
+  if (place === undefined)
+    return unavailable("need quotas, which Stonegate's operator turns on with quota", [OWN_QUOTAS]);
+  const kind = quotaKind(place, upstream);
   return {
     ownResources: [
       {

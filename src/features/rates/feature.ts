@@ -1,38 +1,35 @@
 /**
  * The feature `rates`: a limiter for the requests of each tenant and each user. See docs/limits.md.
  */
-import { createSealingKey } from '../../cache/sealing-key.ts';
-import { ComponentType, RUNS } from '../../config/component.ts';
-import type { Feature } from '../../proxy/feature.ts';
-import { type FeatureBuild, sealingSecrets } from '../build.ts';
-import { createRequestRates, type RequestRates, type SharedAccounts } from './request-rates.ts';
-import { accountKeys } from './token-script.ts';
+import { z } from 'zod';
+import { type CacheConfiguration, CORE_LIMITS, type CoreLimits } from '../../config/core-configuration.ts';
+import { defineFeature } from '../define-feature.ts';
+import { type RatesConfiguration, rateFields, refuseUnaffordable } from './rates-configuration.ts';
 
-const RATES = new ComponentType<RequestRates>('rates', RUNS);
-
-type RatesBuild = Pick<FeatureBuild, 'loaded' | 'runtime' | 'generation' | 'shared'>;
-
-/** @returns undefined if no rate is configured */
-export function createRates(build: RatesBuild): Feature | undefined {
-  const { loaded, runtime, generation, shared } = build;
-  const { limits, cache } = loaded.configuration;
-  const { perTenant, perUser, tenants, costs, shadow, processes } = limits;
-  if (perTenant === undefined && perUser === undefined && Object.keys(tenants).length === 0) return undefined;
-  const limiter = generation.component(RATES, {
-    fingerprint: [
-      ...[perTenant, perUser, tenants, costs, shadow, processes],
-      ...[cache.redis?.keyPrefix, sealingSecrets(loaded)[0]],
-    ],
-    uses: [shared],
-    create: () => createRequestRates({ ...runtime, rates: limits, shared: sharedAccounts(build) }),
-  });
-  return { limiter };
+interface RatesReads {
+  readonly limits: RatesConfiguration & CoreLimits;
+  readonly cache: CacheConfiguration;
 }
 
-function sharedAccounts({ loaded, runtime, shared: { store } }: RatesBuild): SharedAccounts | undefined {
-  const { redis } = loaded.configuration.cache;
-  const [secret] = sealingSecrets(loaded);
-  if (store === undefined || redis === undefined || secret === undefined) return undefined;
-  const key = createSealingKey(Buffer.from(secret, 'base64'), runtime.random);
-  return { store, keysOf: (tenant, user) => accountKeys(redis.keyPrefix, key, tenant, user) };
-}
+export const rates = defineFeature({
+  name: 'rates',
+  sections: {
+    limits: z
+      .strictObject({ ...CORE_LIMITS, ...rateFields })
+      .superRefine(refuseUnaffordable)
+      .prefault({})
+      .describe(
+        'Limits for clients and tenants. Rates of requests are shared by all processes that use one Redis; all others apply to each process (replica or worker) separately.',
+      ),
+  },
+  reads({ limits, cache: { redis, sealingKeys } }: RatesReads, { secret }) {
+    const { unknownCredentials: _credentials, tenantQueue: _queue, streams: _streams, ...rates } = limits;
+    const { perTenant, perUser, tenants } = rates;
+    const hasRates = perTenant !== undefined || perUser !== undefined || Object.keys(tenants).length > 0;
+    const [sealingKey] = sealingKeys;
+    const accounts = redis && sealingKey && { keyPrefix: redis.keyPrefix, secret: secret(sealingKey) };
+    return { rates: hasRates ? { rates, accounts } : undefined };
+  },
+});
+
+export type RatesParts = ReturnType<typeof rates.reads>;

@@ -100,3 +100,4 @@ export const accessSchema = z.strictObject({
 });
 
 export type NamedSetConfiguration = Output<typeof namedSet>;
+export type AccessConfiguration = Output<typeof accessSchema>;

@@ -1,35 +1,15 @@
 /**
- * Self reviews: what a user may do, as the user would find out by trying. Guests have their own, which ask
- * the policies too.
+ * The feature `self-reviews`: what a user may do, as the user would find out by trying.
  */
+import { defineFeature } from '../define-feature.ts';
+import type { AccessConfiguration } from '../rbac-index/feature.ts';
 
-import type { Feature } from '../../proxy/feature.ts';
-import type { FilteredReason } from '../../proxy/filtered-reason.ts';
-import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { createGuestReviewHandler } from './handle-guest-review.ts';
-import { createSelfReviewHandler } from './handle-self-review.ts';
+export const selfReviews = defineFeature({
+  name: 'self-reviews',
+  sections: {},
+  reads: ({ access: { selfReviews: extent, authorizers } }: { readonly access: AccessConfiguration }) => ({
+    reviews: { extent, authorizers },
+  }),
+});
 
-/** @param filteredReason undefined, as is the index, if the configuration has no index */
-export function createSelfReviews(
-  { loaded }: FeatureBuild,
-  parts: ProxyParts,
-  access: AccessIndex | undefined,
-  filteredReason: FilteredReason | undefined,
-): Feature {
-  const { selfReviews: extent, authorizers } = loaded.configuration.access;
-  const { upstream: fetcher, subjects, ownBodies, policies } = parts;
-  const options = { ...parts, ...ownBodies };
-  return {
-    handlers: {
-      'self-review': createSelfReviewHandler({
-        ...options,
-        fetcher,
-        requestAs: subjects.requestAs,
-        ...(filteredReason && { filtered: { extent, reason: filteredReason } }),
-        ...(access && { indexed: { access, authorizers } }),
-      }),
-      ...(policies && { 'guest-review': createGuestReviewHandler({ ...options, policies }) }),
-    },
-  };
-}
+export type SelfReviewsParts = ReturnType<typeof selfReviews.reads>;

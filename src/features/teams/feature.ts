@@ -1,48 +1,34 @@
 /**
- * Teams: users of a tenant who are in a group together, to which roles are bound. Every process knows all
- * teams, and keeps them over a reload.
+ * The feature `teams`: users of a tenant who are in a group together, to which roles are bound. See
+ * docs/members.md.
  */
-import { createObjects } from '../../kubernetes/objects.ts';
-import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { deleteFormerObjects } from '../former-objects.ts';
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { defineFeature } from '../define-feature.ts';
+import type { MembersConfiguration } from '../members/feature.ts';
 import { operatorPlace } from '../tenancy-mode.ts';
-import { createTenantUIDs } from '../tenant-uids.ts';
-import { createTeamHandler } from './handle-teams.ts';
-import { createMemberships, type TeamDirectory } from './memberships.ts';
-import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
-import { Teams } from './teams.ts';
+import { TEAMS } from './team-v1alpha1.ts';
 
-export type { TeamDirectory, Teams };
-
-export interface TeamsFeature extends Feature {
-  /** For the portal and invitations; undefined without the section `members`, as is the next one. */
-  readonly service?: Teams;
-  readonly directory?: TeamDirectory;
+interface TeamsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
+  readonly members?: MembersConfiguration;
 }
 
-export function createTeams(build: FeatureBuild, parts: ProxyParts): TeamsFeature {
-  const { loaded, provisioningUpstream: upstream } = build;
-  const { members: section, tenancy } = loaded.configuration;
-  const memberships = createMemberships(build);
-  if (section === undefined || upstream === undefined || memberships === undefined)
-    return withoutSection('members', [OWN_TEAMS]);
-  const place = operatorPlace(section, tenancy);
-  const tenants = createTenantUIDs(build);
-  const service = new Teams({
-    ...{ ...parts, ...memberships, teamMembers: section.teamMembers, place, tenants },
-    objectsOf: (account) => createObjects(upstream, account),
-  });
-  deleteFormerObjects(build, [memberships, upstream], {
-    ...{ kind: TEAMS, place, tenants, objects: createObjects(upstream, STONEGATE_ACCOUNT) },
-    values: () => memberships.index.values(),
-  });
-  return {
-    service,
-    directory: memberships,
-    ownResources: [
-      { ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode: parts.mode, teams: service }) },
-    ],
-  };
-}
+export const teams = defineFeature({
+  name: 'teams',
+  sections: {},
+  storedKinds: [
+    {
+      definition: TEAMS,
+      section: 'members',
+      isNeeded: ({ members }: TeamsReads) => members !== undefined,
+      consequence: 'there are no teams',
+    },
+  ],
+  reads: ({ members, tenancy, upstream: { server } }: TeamsReads) => ({
+    known: members && { server, place: operatorPlace(members, tenancy) },
+    limit: members?.teamMembers,
+  }),
+});
+
+export type TeamsParts = ReturnType<typeof teams.reads>;
+export type { TeamDirectory } from './memberships.ts';
+export type { Teams } from './teams.ts';

@@ -1,17 +1,18 @@
 /**
  * The index of the teams of all tenants, from which every request gets the groups of its user.
  */
-import { ComponentType } from '../../config/component.ts';
+import { ComponentType, type Handle } from '../../config/component.ts';
 import { storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
 import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
-import { createTenantUIDs, type TenantUIDs } from '../tenant-uids.ts';
+import type { TenantUIDs } from '../tenant-uids.ts';
+import type { TeamsParts } from './feature.ts';
 import { NO_GROUPS, TeamIndex } from './team-index.ts';
 import { readTeam, TEAMS, type Team } from './team-v1alpha1.ts';
 
@@ -59,16 +60,14 @@ export function openMemberships({ upstream, path, tenants, ...runtime }: Members
 }
 
 /** @returns undefined without the section `members` */
-export function createMemberships(build: FeatureBuild): Memberships | undefined {
-  const { loaded, runtime, provisioningUpstream: upstream } = build;
-  const { members, tenancy } = loaded.configuration;
-  if (members === undefined || upstream === undefined) return undefined;
-  const place = operatorPlace(members, tenancy);
-  const tenants = createTenantUIDs(build);
-  return createComponentWithInformers(build, MEMBERSHIPS, upstream, {
-    fingerprint: [place],
-    create: () => openMemberships({ ...runtime, upstream, tenants, path: collectionPath(TEAMS, place) }),
-  });
+export function createMemberships(
+  { parts: { known }, scope, runtime, provisioningUpstream: upstream }: FeatureBuild<TeamsParts>,
+  tenants: TenantUIDs,
+): Handle<Memberships> | undefined {
+  if (known === undefined || upstream === undefined) return undefined;
+  return createComponentWithInformers(scope, MEMBERSHIPS, known, upstream, ({ place }) =>
+    openMemberships({ ...runtime, upstream, tenants, path: collectionPath(TEAMS, place) }),
+  );
 }
 
 /**
@@ -76,14 +75,15 @@ export function createMemberships(build: FeatureBuild): Memberships | undefined 
  *
  * @param startedAt when the process started, in milliseconds since the epoch
  */
-export function createTeamReadiness(build: FeatureBuild, startedAt: number): ReadinessCheck | undefined {
-  const memberships = createMemberships(build);
-  const isLate = () => build.runtime.clock.now() - startedAt >= READY_TIMEOUT;
-  return (
-    memberships && {
-      name: 'teams',
-      notReadyBecause: () =>
-        memberships.isCurrent() || isLate() ? undefined : 'the teams have not been listed yet',
-    }
-  );
+export function createTeamReadiness(
+  memberships: Memberships,
+  clock: Clock,
+  startedAt: number,
+): ReadinessCheck {
+  const isLate = () => clock.now() - startedAt >= READY_TIMEOUT;
+  return {
+    name: 'teams',
+    notReadyBecause: () =>
+      memberships.isCurrent() || isLate() ? undefined : 'the teams have not been listed yet',
+  };
 }

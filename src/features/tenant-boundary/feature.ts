@@ -1,27 +1,13 @@
 /**
- * What keeps users in their tenant: paths of other tenants, resources that all tenants share, and connections
- * into pods without the right to open them.
+ * The feature `tenant-boundary`: what keeps users in their tenant.
  */
-import type { Feature } from '../../proxy/feature.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import { createConnectCreate } from './connect-create.ts';
-import { createSharedResources } from './shared-resources.ts';
-import { createPathBoundary } from './tenant-boundary.ts';
-import { createUpgradePlaces } from './upgrade-places.ts';
+import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { defineFeature } from '../define-feature.ts';
 
-export function createTenantBoundary({ loaded }: FeatureBuild, parts: ProxyParts): Feature {
-  const { mode, reviewer, reasonOf, discovery } = parts;
-  const allowedGroups = new Set(loaded.configuration.tenancy.sharedAPIGroups);
-  return {
-    authorizers: [
-      createUpgradePlaces(mode),
-      createPathBoundary(mode),
-      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf }),
-      createSharedResources({
-        discovered: discovery.documents,
-        mayBeShared: mode.mayBeShared,
-        allowedGroups,
-      }),
-    ],
-  };
-}
+export const tenantBoundary = defineFeature({
+  name: 'tenant-boundary',
+  sections: {},
+  reads: ({ tenancy: { sharedAPIGroups } }: Pick<CoreConfiguration, 'tenancy'>) => ({ sharedAPIGroups }),
+});
+
+export type TenantBoundaryParts = ReturnType<typeof tenantBoundary.reads>;

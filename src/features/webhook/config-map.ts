@@ -3,7 +3,6 @@
  * invalid, the last valid rules stay in force, and the problem is logged once.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
-import type { ConfigMapReference } from '../../config/configuration.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -15,6 +14,7 @@ import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import type { Live } from './keystone-auth-configuration.ts';
 import type { ParseResult } from './policy-file.ts';
+import type { ConfigMapReference } from './webhook-configuration.ts';
 
 export interface ConfigMapRulesOptions<T> {
   /** Called for each read, since a reload creates a new one. */

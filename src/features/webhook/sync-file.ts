@@ -4,12 +4,13 @@
  */
 import { basename } from 'node:path';
 import { z } from 'zod';
-import type { StonegateConfiguration, WebhookSource } from '../../config/configuration.ts';
+import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import { readYAML } from '../../config/documents.ts';
 import type { Finding, Problem } from '../../config/problem.ts';
 import { text } from '../../lib/schema-fields.ts';
 import type { KeystoneSync, RoleMapping } from './keystone-auth-configuration.ts';
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';
+import type { WebhookConfiguration, WebhookSource } from './webhook-configuration.ts';
 
 const FORMAT =
   'a format with %i in it that produces DNS-1123 labels: %i, %n and %d, lower-case letters, digits and "-", which is neither first nor last';
@@ -65,38 +66,57 @@ function isFormat(format: string): boolean {
 
 type FileContent = (file: string) => Buffer | undefined;
 
-export function checkWebhookFiles(configuration: StonegateConfiguration, content: FileContent): Finding[] {
+/** What decides whether rules can be followed. */
+export interface SyncSupport {
+  readonly mode: TenancyConfiguration['mode'];
+  /** Whether there is a credential that provisions. */
+  readonly provisions: boolean;
+}
+
+interface SupportReads {
+  readonly bindings: { readonly credential?: object };
+  readonly tenancy: TenancyConfiguration;
+}
+
+export const syncSupport = ({ bindings, tenancy }: SupportReads) => ({
+  mode: tenancy.mode,
+  provisions: bindings.credential !== undefined,
+});
+
+export function checkWebhookFiles(
+  configuration: SupportReads & { readonly webhook?: WebhookConfiguration },
+  content: FileContent,
+): Finding[] {
   const { policy, sync } = configuration.webhook ?? {};
+  const readSync = syncReader(syncSupport(configuration));
   return [
     ...problemsOf(['webhook', 'policy', 'file'], policy, content, readPolicy),
-    ...problemsOf(['webhook', 'sync', 'file'], sync, content, syncReader(configuration)),
+    ...problemsOf(['webhook', 'sync', 'file'], sync, content, readSync),
   ];
 }
 
-/** Parses synchronization rules and checks that this configuration supports them. */
-export function syncReader(
-  configuration: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
-): (content: string) => ParseResult<KeystoneSync> {
+/** Parses synchronization rules and checks that they are supported. */
+export function syncReader(support: SyncSupport): (content: string) => ParseResult<KeystoneSync> {
   return (content) => {
     const read = readSync(content);
     if (!read.ok) return read;
-    const problems = unsupported(read.value, configuration);
+    const problems = unsupported(read.value, support);
     return problems.length === 0 ? read : { ok: false, problems };
   };
 }
 
 function unsupported(
   { projects, roleAssignments, roleMappings }: KeystoneSync,
-  { bindings, tenancy }: Pick<StonegateConfiguration, 'bindings' | 'tenancy'>,
+  { mode, provisions }: SyncSupport,
 ): Problem[] {
   const problems: Problem[] = [];
-  if ((projects || roleAssignments) && bindings.credential === undefined) {
+  if ((projects || roleAssignments) && !provisions) {
     problems.push({
       path: 'data-types-to-sync',
       message: 'needs bindings.credential, with which Stonegate creates namespaces and role bindings',
     });
   }
-  if (tenancy.mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
+  if (mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
     problems.push({
       path: 'role-mappings',
       message: 'expected no username: in arktos mode the API server reads the tenant from the name',

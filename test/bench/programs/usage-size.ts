@@ -4,7 +4,7 @@
  */
 import process from 'node:process';
 import { UsageSums } from '../../../src/cli/usage/usage-sums.ts';
-import { createUsageMeter } from '../../../src/features/usage/feature.ts';
+import { createUsageMeter } from '../../../src/features/usage/build.ts';
 import { UsageExposition } from '../../../src/features/usage/usage-metrics.ts';
 import { usageLineSchema } from '../../../src/features/usage/usage-v1alpha1.ts';
 import { parseJSON } from '../../../src/lib/parse-json.ts';

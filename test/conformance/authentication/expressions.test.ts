@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { stringify } from 'yaml';
+import { parseStonegate } from '../../../src/app/configuration.ts';
 import { compileClaimsExpression, ExpressionError } from '../../../src/cel/cel.ts';
-import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { isJSONObject, type JSONObject } from '../../../src/lib/json-object.ts';
 
@@ -59,7 +59,7 @@ function problemsOf(text: string): string[] {
       tenants: Object.fromEntries(urls.map((url) => [url, { value: 'acme' }])),
     },
   };
-  return parseConfiguration(stringify(configuration), '/', () => Buffer.from(text))
+  return parseStonegate(stringify(configuration), '/', () => Buffer.from(text))
     .problems.map(formatProblem)
     .filter((problem) => !problem.startsWith('authentication.tenants'));
 }

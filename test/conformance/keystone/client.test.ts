@@ -3,7 +3,7 @@
  * by byte, with the clock at the time of its recording.
  */
 import t from 'tap';
-import type { KeystoneServiceCredential } from '../../../src/config/configuration.ts';
+import type { KeystoneServiceCredential } from '../../../src/config/core-configuration.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createKeystoneClient } from '../../../src/identity/keystone/keystone.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';

@@ -3,7 +3,7 @@
  * domain `Default`, whose password is `bridge-pass`.
  */
 import type { Test } from 'tap';
-import type { KeystoneServiceCredential } from '../../../src/config/configuration.ts';
+import type { KeystoneServiceCredential } from '../../../src/config/core-configuration.ts';
 import {
   createKeystoneClient,
   type KeystoneClient,

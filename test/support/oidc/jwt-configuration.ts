@@ -1,5 +1,5 @@
 /** The configuration of an issuer for tests: complete, with only the relevant fields written out. */
-import type { JWTConfiguration, JWTStrictness } from '../../../src/config/configuration.ts';
+import type { JWTConfiguration, JWTStrictness } from '../../../src/config/core-configuration.ts';
 import type { IssuerKeys } from '../../../src/identity/oidc/oidc-issuer-keys.ts';
 import type { SigningIssuer } from './signing-issuer.ts';
 

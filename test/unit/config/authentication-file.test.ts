@@ -1,9 +1,8 @@
 import t from 'tap';
 import { parse, stringify } from 'yaml';
+import { configurationWarnings, parseStonegate } from '../../../src/app/configuration.ts';
 import { readConfiguration } from '../../../src/config/load.ts';
-import { parseConfiguration } from '../../../src/config/parse.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
-import { configurationWarnings } from '../../../src/config/validate.ts';
 
 const A = 'https://a.example';
 const B = 'https://b.example';
@@ -25,7 +24,7 @@ function read({ own = {}, mode = 'arktos', text }: Files) {
     tenancy: { mode },
     authentication: { configurationFile: 'auth.yaml', ...own },
   };
-  return parseConfiguration(stringify(configuration), '/etc/stonegate', (name) => {
+  return parseStonegate(stringify(configuration), '/etc/stonegate', (name) => {
     t.equal(name, '/etc/stonegate/auth.yaml');
     return Buffer.from(text);
   });
@@ -224,7 +223,7 @@ t.test('before other files exist, only the AuthenticationConfiguration is read',
           return Buffer.from(name.endsWith('stonegate.yaml') ? configuration : file([issuer(A)]));
         },
       },
-      parseConfiguration,
+      parseStonegate,
     );
   const text = stringify({ ...parse(MINIMAL), authentication: { configurationFile: 'x.yaml', ...ofA } });
   const { configuration, problems } = await readWith(text);
@@ -343,7 +342,7 @@ t.test('tenants without an AuthenticationConfiguration are refused', async (t) =
     ...parse(MINIMAL),
     authentication: { keystone: { url: 'https://k/v3' }, ...ofA },
   });
-  const problems = parseConfiguration(text, '/').problems.map(formatProblem);
+  const problems = parseStonegate(text, '/').problems.map(formatProblem);
   t.match(problems, [
     /^authentication.tenants\["https:\/\/a.example"\].*expected only with configurationFile/,
   ]);
@@ -372,7 +371,7 @@ t.test(
     const authentication = { configurationFile: 'auth.yaml', tenants: { [A]: { value: 'acme', login } } };
     const own = { ...parse(MINIMAL), authentication, portal };
     const problems = (text: string) =>
-      parseConfiguration(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
+      parseStonegate(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
     t.same(problems(file([issuer(A)])), []);
     t.match(problems('kind: x').join(), /^((?!portal).)+$/);
   },

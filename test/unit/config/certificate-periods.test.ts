@@ -4,8 +4,8 @@
  */
 import t from 'tap';
 import { stringify } from 'yaml';
+import { loadStonegate } from '../../../src/app/configuration.ts';
 import { certificatesOutOfPeriod } from '../../../src/config/certificate-periods.ts';
-import { loadConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
@@ -37,7 +37,7 @@ async function said(now: number, { certificates = server.cert, sections = {} } =
     'ca.crt': authority.cert,
     token: 'abc',
   };
-  const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
+  const result = await loadStonegate('/etc/stonegate/stonegate.yaml', {
     env: {},
     readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
   });

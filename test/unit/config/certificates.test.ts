@@ -1,7 +1,7 @@
 /** `authentication.clientCertificates`: its defaults, and what it cannot be combined with. */
 import t from 'tap';
 import { stringify } from 'yaml';
-import { loadConfiguration } from '../../../src/config/load.ts';
+import { loadStonegate } from '../../../src/app/configuration.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 import { createIssuer } from '../../support/tls/issuer.ts';
@@ -30,7 +30,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
     token: 'abc',
     'clients-ca.crt': ca,
   };
-  const result = await loadConfiguration('/etc/stonegate/stonegate.yaml', {
+  const result = await loadStonegate('/etc/stonegate/stonegate.yaml', {
     env: {},
     readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
   });

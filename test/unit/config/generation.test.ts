@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import { ComponentType } from '../../../src/config/component.ts';
+import { ComponentType, type Handle } from '../../../src/config/component.ts';
 import { type GenerationBuilder, Generations } from '../../../src/config/generation.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 
@@ -250,7 +250,7 @@ t.test('the rules hold for any sequence of reloads, failures and requests', asyn
 
       function reload(wanted: Readonly<Record<string, string | undefined>>, failsAfter: number): void {
         generations.replace((generation) => {
-          const components: Tracked[] = [];
+          const components: Handle<Tracked>[] = [];
           for (const name of NAMES) {
             const fingerprint = wanted[name];
             const type = types.get(name);

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { generate } from 'selfsigned';
 import t from 'tap';
-import { type LoadResult, type LoadSources, loadConfiguration } from '../../../src/config/load.ts';
+import { loadStonegate } from '../../../src/app/configuration.ts';
+import type { LoadResult, LoadSources } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { abacPoliciesOf } from '../../../src/features/cross-tenant/abac-file.ts';
 import { ALICE_READS_PODS, abacLine } from '../../support/policies.ts';
@@ -52,10 +53,10 @@ function load(changes: Readonly<Record<string, string | undefined>> = {}, env?: 
   const entries = Object.entries({ ...FILES, ...changes }).flatMap(([name, text]) =>
     text === undefined ? [] : [[name, text] as const],
   );
-  return loadConfiguration('/etc/stonegate/stonegate.yaml', sources(Object.fromEntries(entries), env));
+  return loadStonegate('/etc/stonegate/stonegate.yaml', sources(Object.fromEntries(entries), env));
 }
 
-function problemsOf(result: LoadResult): string[] {
+function problemsOf(result: LoadResult<object>): string[] {
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 
@@ -105,7 +106,7 @@ t.test(
 );
 
 t.test('the error about a missing configuration file names it', async (t) => {
-  const result = await loadConfiguration('/etc/stonegate/none.yaml', sources(FILES));
+  const result = await loadStonegate('/etc/stonegate/none.yaml', sources(FILES));
   t.same(problemsOf(result), [
     'the configuration: cannot be read from /etc/stonegate/none.yaml: no such file',
   ]);
@@ -120,7 +121,7 @@ t.test(
       names.push(name);
       throw Object.assign(new Error('denied'), { code: 'EACCES' });
     };
-    const result = await loadConfiguration('some/file.yaml', { readFile, env: {} });
+    const result = await loadStonegate('some/file.yaml', { readFile, env: {} });
     t.same(names, [resolve('some/file.yaml')]);
     t.match(problemsOf(result), [/one this process may not read$/]);
   },

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { parse } from 'yaml';
-import { parseConfiguration } from '../../../src/config/parse.ts';
+import { parseStonegate } from '../../../src/app/configuration.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { parseDuration } from '../../../src/lib/go-time.ts';
 import { isJSONObject } from '../../../src/lib/json-object.ts';
@@ -10,7 +10,7 @@ const MINIMAL = configurationText({});
 const withKey = (key: string, value: string) => configurationText({ [key]: value });
 
 function problemsOf(text: string): string[] {
-  return parseConfiguration(text, '/etc/stonegate').problems.map(formatProblem);
+  return parseStonegate(text, '/etc/stonegate').problems.map(formatProblem);
 }
 
 function jwt(issuer: string, username: string, tenant: string, rest = ''): string {
@@ -27,7 +27,7 @@ function twoIssuers(first: string, second: string): string {
 }
 
 t.test('a small configuration gets its defaults, and its file names are made absolute', async (t) => {
-  const { configuration, problems } = parseConfiguration(MINIMAL, '/etc/stonegate');
+  const { configuration, problems } = parseStonegate(MINIMAL, '/etc/stonegate');
   t.same(problems, []);
   t.match(configuration, {
     server: {
@@ -178,7 +178,7 @@ authorization: { hideForbidden: true, administrationsMustEnd: true }
 audit: { file: /audit.log }
 log: { level: debug }
 `;
-  const { configuration, problems } = parseConfiguration(text, '/');
+  const { configuration, problems } = parseStonegate(text, '/');
   t.same(problems, []);
   const { apiVersion: _version, kind: _kind, ...sections }: Record<string, unknown> = parse(text);
   t.match(configuration, inMilliseconds(sections));
@@ -466,7 +466,7 @@ t.test('a secret in the configuration is refused, and the errors do not repeat i
 
 t.test('C038 the prefix "-" means no prefix', async (t) => {
   const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
-  const { configuration } = parseConfiguration(text, '/');
+  const { configuration } = parseStonegate(text, '/');
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
@@ -482,7 +482,7 @@ t.test(
         'authentication',
         `{ keystone: { url: "https://keystone:5000/v3" }, impersonationExtraKeys: ["${key}"] }`,
       );
-      t.match(parseConfiguration(text, '/').problems.map(formatProblem), [
+      t.match(parseStonegate(text, '/').problems.map(formatProblem), [
         /^authentication\.impersonationExtraKeys\[0\]/,
       ]);
     }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type LoadedConfiguration, loadConfiguration } from '../../../src/config/load.ts';
+import { type LoadedStonegate, loadStonegate } from '../../../src/app/configuration.ts';
 import { createReloader } from '../../../src/config/reload.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
@@ -49,14 +49,14 @@ async function start(t: Test) {
   const folder = t.testdir({ 'stonegate.yaml': CONFIGURATION, token: 'abc', secret });
   const file = join(folder, 'stonegate.yaml');
   const sources = { readFile: (name: string) => readFile(name), env: {} };
-  const { watched } = await loadConfiguration(file, sources);
-  const applied: LoadedConfiguration[] = [];
+  const { watched } = await loadStonegate(file, sources);
+  const applied: LoadedStonegate[] = [];
   const errors: string[] = [];
   const results: string[] = [];
   const state: { failure: Error | undefined } = { failure: undefined };
   const hand = handClock();
   const reloader = createReloader({
-    load: loadConfiguration,
+    load: loadStonegate,
     file,
     sources,
     watched,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { configurationWarnings } from '../../../src/config/validate.ts';
+import { configurationWarnings } from '../../../src/app/configuration.ts';
 import { parseSections, problemsOfSections } from '../../support/configuration-problems.ts';
 
 const SHARED = { tenancy: '{ mode: shared }' };

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
-import { loadAdmission, systemSources } from '../../../src/config/load.ts';
+import { loadAdmission } from '../../../src/app/configuration.ts';
+import { systemSources } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { problemsOfSections } from '../../support/configuration-problems.ts';
 import { createAuthority } from '../../support/tls/authority.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseConfiguration } from '../../../src/config/parse.ts';
+import { parseStonegate } from '../../../src/app/configuration.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 
 const ISSUER = 'https://login.acme.example';
@@ -32,7 +32,7 @@ function parse(portal: object, changes: Readonly<Record<string, object>> = {}, l
     portal: { ...PORTAL, ...portal },
     ...changes,
   };
-  return parseConfiguration(JSON.stringify(configuration), '/etc/stonegate');
+  return parseStonegate(JSON.stringify(configuration), '/etc/stonegate');
 }
 
 const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).problems.map(formatProblem);

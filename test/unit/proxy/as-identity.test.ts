@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createAdmission } from '../../../src/features/admission/feature.ts';
+import { createAdmission } from '../../../src/features/admission/build.ts';
 import type { RoleLookup } from '../../../src/identity/keystone/role-lookup.ts';
 import { createAccessReviewer } from '../../../src/kubernetes/access-reviewer.ts';
 import type { UpstreamFetcher } from '../../../src/kubernetes/upstream-ports.ts';

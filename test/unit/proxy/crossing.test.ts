@@ -4,7 +4,7 @@
  */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
-import { createHideForbidden } from '../../../src/features/hide-forbidden/feature.ts';
+import { createHideForbidden } from '../../../src/features/hide-forbidden/build.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import type { ResponseHook } from '../../../src/proxy/feature.ts';

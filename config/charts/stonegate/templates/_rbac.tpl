@@ -10,9 +10,6 @@ with the conditions under which it is needed. Placeholders are replaced by the c
   {{- fail "rbac.constrained needs tenancy.mode shared" -}}
 {{- end -}}
 {{- $conditions := list $mode (ternary "constrained" "unconstrained" .Values.rbac.constrained) -}}
-{{- if hasKey $given.authentication "tokenReview" -}}{{- $conditions = append $conditions "tokenReview" -}}{{- end -}}
-{{- if dig "access" "index" false $given -}}{{- $conditions = append $conditions "index" -}}{{- end -}}
-{{- if $given.quota -}}{{- $conditions = append $conditions "quota" -}}{{- end -}}
 {{- $extras := $rbac.extraKeys.always -}}
 {{- if eq $mode "shared" -}}{{- $extras = concat $rbac.extraKeys.shared $extras -}}{{- end -}}
 {{- if $given.authentication.keystone -}}{{- $extras = concat $rbac.extraKeys.keystone $extras -}}{{- end -}}
@@ -26,7 +23,9 @@ with the conditions under which it is needed. Placeholders are replaced by the c
 {{- range $rbac.impersonator -}}
   {{- $rule := .rule -}}
   {{- $isNeeded := true -}}
-  {{- range .when -}}{{- if not (has . $conditions) -}}{{- $isNeeded = false -}}{{- end -}}{{- end -}}
+  {{- range .when -}}
+    {{- if not (or (has . $conditions) (include "stonegate.isSet" (list . $given))) -}}{{- $isNeeded = false -}}{{- end -}}
+  {{- end -}}
   {{- if has "userextras/…" (default list $rule.resources) -}}
     {{- $resources := without $rule.resources "userextras/…" -}}
     {{- range (uniq $extras) -}}{{- $resources = append $resources (printf "userextras/%s" .) -}}{{- end -}}
@@ -34,10 +33,17 @@ with the conditions under which it is needed. Placeholders are replaced by the c
   {{- end -}}
   {{- if $isNeeded -}}{{- $rules = append $rules $rule -}}{{- end -}}
 {{- end -}}
-{{- range (include "stonegate.policyForms" . | fromJsonArray) -}}
-  {{- $rules = concat $rules (get $rbac.policies .) -}}
-{{- end -}}
+{{- $_ := include "stonegate.policyForms" . -}}
 {{- toYaml (uniq $rules) -}}
+{{- end -}}
+
+{{- /* "true" if the configuration has the field of the path, neither false nor empty. */ -}}
+{{- define "stonegate.isSet" -}}
+{{- $value := index . 1 -}}
+{{- range (splitList "." (index . 0)) -}}
+  {{- $value = ternary (get (default dict $value) .) "" (kindIs "map" $value) -}}
+{{- end -}}
+{{- if or (kindIs "map" $value) $value -}}true{{- end -}}
 {{- end -}}
 
 {{- /* The forms of cross-tenant policies that the configuration has. */ -}}

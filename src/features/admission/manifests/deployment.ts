@@ -1,7 +1,13 @@
 /**
  * The Deployment of the admission webhook as a process of its own, with its Service and disruption budget.
  */
-import type { AdmissionProcessConfiguration, UpstreamConfiguration } from '../../../config/configuration.ts';
+import type { CoreConfiguration, UpstreamConfiguration } from '../../../config/core-configuration.ts';
+import type { AdmissionConfiguration } from '../admission-configuration.ts';
+
+interface Configuration extends Pick<CoreConfiguration, 'admin'> {
+  readonly admission: AdmissionConfiguration;
+  readonly upstream?: UpstreamConfiguration;
+}
 
 const NAME = 'stonegate-admission';
 /** Readable by the group of `fsGroup`: 0440. */
@@ -9,7 +15,7 @@ const MODE = 288;
 
 /** Its files are in the ConfigMap and the Secrets of its name. */
 export function admissionDeployment(
-  { admission, admin, upstream }: AdmissionProcessConfiguration,
+  { admission, admin, upstream }: Configuration,
   namespace: string,
 ): object[] {
   const name = NAME;

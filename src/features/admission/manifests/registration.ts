@@ -4,7 +4,7 @@
  * responds.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-configuration
  */
-import type { AdmissionProcessConfiguration } from '../../../config/configuration.ts';
+import type { TenancyConfiguration } from '../../../config/core-configuration.ts';
 import {
   exceptIn,
   type Operation,
@@ -17,6 +17,8 @@ import {
 import { MANAGED_BY } from '../../../kubernetes/managed-labels.ts';
 import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../../../kubernetes/published-objects.ts';
 import { POLICY_REGISTRATION } from '../../cross-tenant/tenancy-v1alpha1.ts';
+import type { PublishingConfiguration } from '../../publishing/feature.ts';
+import type { AdmissionConfiguration } from '../admission-configuration.ts';
 import {
   ADMISSION_PATH,
   CHANGES,
@@ -31,7 +33,11 @@ import {
 
 const REGISTRATION = 'stonegate-admission';
 
-type Configuration = Pick<AdmissionProcessConfiguration, 'admission' | 'tenancy' | 'publishing'>;
+interface Configuration {
+  readonly admission: AdmissionConfiguration;
+  readonly tenancy: TenancyConfiguration;
+  readonly publishing?: PublishingConfiguration;
+}
 
 /** @param caBundle PEM in base64 */
 export function webhookConfigurations(

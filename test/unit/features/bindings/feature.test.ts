@@ -1,5 +1,5 @@
 import t from 'tap';
-import { accountOf, tenancyFacts } from '../../../../src/features/bindings/feature.ts';
+import { accountOf, tenancyFacts } from '../../../../src/features/bindings/build.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 

@@ -1,6 +1,6 @@
 /** Which requests get a 404 in place of a 403, and for which users. */
 import t from 'tap';
-import { createHideForbidden } from '../../../../src/features/hide-forbidden/feature.ts';
+import { createHideForbidden } from '../../../../src/features/hide-forbidden/build.ts';
 import type { Question } from '../../../../src/kubernetes/authorizer-attributes.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { accessIndexOf, boundedAccessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { toStatus } from '../../../../src/errors/to-status.ts';
-import { createOwnTenant } from '../../../../src/features/own-tenant/feature.ts';
+import { createOwnTenant } from '../../../../src/features/own-tenant/build.ts';
 import { type HeaderList, headerValue } from '../../../../src/lib/header-list.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { discoveryDocuments } from '../../../support/discovery.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createQuotaReadiness } from '../../../../src/features/quota/feature.ts';
+import { createQuotaReadiness } from '../../../../src/features/quota/build.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 
 t.test('a replica whose quotas miss a kind is not ready, for at most a minute after its start', (t) => {

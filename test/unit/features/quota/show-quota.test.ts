@@ -4,9 +4,8 @@
  */
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import { highUsage } from '../../../../src/features/quota/feature.ts';
+import { highUsage } from '../../../../src/features/quota/build.ts';
 import { OWN_QUOTAS, quotaProblem, quotaRows } from '../../../../src/features/quota/own-quota-v1alpha1.ts';
-import { quotaSchema } from '../../../../src/features/quota/quota-configuration.ts';
 import { createShownQuotas } from '../../../../src/features/quota/show-quota.ts';
 import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
@@ -69,10 +68,7 @@ function site(
   const mode = MODES[name];
   const fetcher = fakeFetcher(answer);
   const quotas = createShownQuotas(
-    {
-      quota: quotaSchema.parse({ default: { pods: '1' } }),
-      tenancy: { mode: name, systemTenant: 'system' },
-    },
+    { ...(name === 'arktos' && { tenant: 'system' }), namespace: 'stonegate' },
     { mode, upstream: fetcher, clock: createFakeClock(Date.parse('2026-11-26T12:00:00Z')) },
   );
   const [resource] = quotas.ownResources ?? [];
@@ -163,10 +159,11 @@ t.test('an API server that cannot be used causes an error that names the reason'
 });
 
 t.test('without the section quota the resource is not served, and the response says why', async (t) => {
-  const { ownResources, source } = createShownQuotas(
-    { quota: undefined, tenancy: { mode: 'shared', systemTenant: 'system' } },
-    { mode: MODES.shared, upstream: fakeFetcher(() => new Error('asked')), clock: createFakeClock() },
-  );
+  const { ownResources, source } = createShownQuotas(undefined, {
+    mode: MODES.shared,
+    upstream: fakeFetcher(() => new Error('asked')),
+    clock: createFakeClock(),
+  });
   t.match(ownResources, [{ unavailable: /turns on with quota/ }]);
   t.equal(source, undefined);
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { stringify } from 'yaml';
-import { parseConfiguration } from '../../../../src/config/parse.ts';
+import { parseStonegate } from '../../../../src/app/configuration.ts';
 import { formatProblem } from '../../../../src/config/problem.ts';
 import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sync-file.ts';
 
@@ -64,7 +64,7 @@ t.test('a key written twice is a problem, and so is __proto__', async (t) => {
 });
 
 function parsed(webhook: string, others = '') {
-  const { configuration, problems } = parseConfiguration(
+  const { configuration, problems } = parseStonegate(
     `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 server: { bind: "127.0.0.1:1", tls: { certFile: c, keyFile: k } }
@@ -140,7 +140,7 @@ tenancy: { mode: arktos }
 authentication: { tokenFile: { file: users } }
 webhook: { usernames: legacy, tls: { certFile: c, keyFile: k, clientCAFile: a } }
 `;
-  const problems = parseConfiguration(text, '/').problems.map(formatProblem);
+  const problems = parseStonegate(text, '/').problems.map(formatProblem);
   t.match(problems.join('\n'), /authentication\.keystone.*is required with webhook/);
   t.match(
     problems.join('\n'),

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
+import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { identityOfClaims, tenantOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';

@@ -3,8 +3,8 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
-import { parseConfiguration } from '../../../../src/config/parse.ts';
+import { parseStonegate } from '../../../../src/app/configuration.ts';
+import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -20,10 +20,7 @@ function read(path: string): string {
 }
 
 function sample(name: string): readonly JWTConfiguration[] {
-  const { configuration, problems } = parseConfiguration(
-    read(`config/samples/${name}.yaml`),
-    '/etc/stonegate',
-  );
+  const { configuration, problems } = parseStonegate(read(`config/samples/${name}.yaml`), '/etc/stonegate');
   if (configuration === undefined || problems.length > 0) throw new Error(JSON.stringify(problems));
   return configuration.authentication.jwt;
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { CompactSign, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import t, { type Test } from 'tap';
-import type { JWTConfiguration } from '../../../../src/config/configuration.ts';
+import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { Authenticator } from '../../../../src/identity/authenticator.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';

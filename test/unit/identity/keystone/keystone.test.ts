@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import t, { type Test } from 'tap';
-import type { KeystoneServiceCredential } from '../../../../src/config/configuration.ts';
+import type { KeystoneServiceCredential } from '../../../../src/config/core-configuration.ts';
 import type { Logger } from '../../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../../src/cli/manifests.ts';
-import { isReviewPath } from '../../../src/features/admission/reviewed-writes.ts';
-import { readRegistration } from '../../../src/features/cross-tenant/read-policy-object.ts';
-import { arktosAdmission } from '../../../src/tenancy/admission-tenants.ts';
-import { ALICE, admissionRequest } from '../../support/admission-reviews.ts';
-import { printedIO } from '../../support/printed-io.ts';
-import { createAuthority } from '../../support/tls/authority.ts';
+import { manifests } from '../../../../src/app/commands/manifests.ts';
+import { isReviewPath } from '../../../../src/features/admission/reviewed-writes.ts';
+import { readRegistration } from '../../../../src/features/cross-tenant/read-policy-object.ts';
+import { arktosAdmission } from '../../../../src/tenancy/admission-tenants.ts';
+import { ALICE, admissionRequest } from '../../../support/admission-reviews.ts';
+import { printedIO } from '../../../support/printed-io.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
 
 const ADMIN = 'admin: { bind: "0.0.0.0:9191" }\n';
 

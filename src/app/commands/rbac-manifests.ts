@@ -4,16 +4,6 @@
  * made from this table.
  */
 import type { Document } from 'yaml';
-import type { ConfigMapReference } from '../config/configuration.ts';
-import type { EnabledPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import { policyReadRights } from '../features/cross-tenant/rights.ts';
-import { DISCOVERY_RIGHTS } from '../features/discovery/rights.ts';
-import { OWN_TENANT_RIGHTS } from '../features/own-tenant/rights.ts';
-import { QUOTA_READ_RIGHTS } from '../features/quota/rights.ts';
-import { RBAC_INDEX_RIGHTS } from '../features/rbac-index/rights.ts';
-import { ORIGINAL_USER_KEY, TENANT_KEY } from '../kubernetes/reserved-names.ts';
-import { type Condition, type Right, rule } from '../kubernetes/right.ts';
-import { KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import {
   boundClusterRole,
   boundRole,
@@ -21,7 +11,13 @@ import {
   type Subject,
   serviceAccountDocuments,
   subjectNotes,
-} from './rbac-objects.ts';
+} from '../../cli/rbac-objects.ts';
+import { optionalExtraKeysOf } from '../../config/validate-names.ts';
+import { ORIGINAL_USER_KEY, TENANT_KEY } from '../../kubernetes/reserved-names.ts';
+import { type Condition, type Right, rule, withoutCovered } from '../../kubernetes/right.ts';
+import { fieldAt } from '../../lib/json-object.ts';
+import { KEYSTONE_EXTRA } from '../../tenancy/keystone-groups.ts';
+import { DEFINITIONS, type StonegateConfiguration } from '../configuration.ts';
 
 /** Stands for a resource `userextras/KEY` for each extra key, because RBAC has no `userextras/*`. */
 const EXTRA_KEYS = 'userextras/…';
@@ -73,15 +69,12 @@ account, a node or a member of system:masters: requests that impersonate a servi
     rule: rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
   },
   {
-    when: ['tokenReview'],
+    when: ['authentication.tokenReview'],
     comment: 'Ask whose a token is: service accounts.',
     consequence: 'no service account can authenticate',
     rule: rule('authentication.k8s.io', ['tokenreviews'], ['create']),
   },
-  ...DISCOVERY_RIGHTS,
-  ...RBAC_INDEX_RIGHTS,
-  ...OWN_TENANT_RIGHTS,
-  ...QUOTA_READ_RIGHTS,
+  ...DEFINITIONS.flatMap(({ rights = [] }) => rights),
 ];
 
 /** The extra keys that are always impersonated, and those of a condition. */
@@ -91,75 +84,73 @@ export const OWN_EXTRA_KEYS = {
   always: [ORIGINAL_USER_KEY],
 };
 
-export interface ImpersonationNeeds {
-  readonly mode: 'arktos' | 'shared';
-  /** A part of the role's name; empty by default. */
-  readonly suffix?: string;
-  readonly keystone: boolean;
-  /** Whether TokenReview is configured. */
-  readonly tokenReview?: boolean;
-  /** Extra keys from JWT claim mappings, and of users who impersonate others. */
-  readonly extraKeys: readonly string[];
-  /** Whether the RBAC index is configured. */
-  readonly index?: boolean;
-  /** Whether tenants have quotas. */
-  readonly quota?: boolean;
-  /** Which cross-tenant policies are configured; none without it. */
-  readonly policies?: EnabledPolicies;
+export interface ImpersonationOptions {
   /** Whether only the rights of constrained impersonation are granted (Kubernetes 1.36). */
   readonly constrained?: boolean;
+  /** Extra keys beside those that the configuration names. */
+  readonly extraKeys?: readonly string[];
 }
 
-/** What `ImpersonationNeeds` ask for. */
-export function impersonatorRights(needs: ImpersonationNeeds): Right[] {
-  const { mode, keystone, tokenReview, index, quota, policies, constrained, extraKeys } = needs;
-  const given = new Set<Condition>([mode, constrained ? 'constrained' : 'unconstrained']);
-  if (tokenReview) given.add('tokenReview');
-  if (index) given.add('index');
-  if (quota) given.add('quota');
+/** What Stonegate's own credential needs for everything that is configured. */
+export function impersonatorRights(
+  configuration: StonegateConfiguration,
+  { constrained = false, extraKeys = [] }: ImpersonationOptions = {},
+): Right[] {
+  const { tenancy, authentication } = configuration;
+  const given = new Set<Condition>([tenancy.mode, constrained ? 'constrained' : 'unconstrained']);
   const keys = [
-    ...(keystone ? OWN_EXTRA_KEYS.keystone : []),
-    ...(mode === 'shared' ? OWN_EXTRA_KEYS.shared : []),
+    ...(authentication.keystone ? OWN_EXTRA_KEYS.keystone : []),
+    ...(tenancy.mode === 'shared' ? OWN_EXTRA_KEYS.shared : []),
     ...OWN_EXTRA_KEYS.always,
     ...extraKeys,
+    ...optionalExtraKeysOf(authentication),
+    ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
+    ...authentication.impersonationExtraKeys,
   ];
   const extras = [...new Set(keys)].map((key) => `userextras/${key}`);
-  const rights = RIGHTS.filter(({ when }) => when.every((condition) => given.has(condition))).map((right) => {
+  const rights = RIGHTS.filter(({ when }) =>
+    when.every((condition) => given.has(condition) || isSet(configuration, condition)),
+  ).map((right) => {
     const { rule } = right;
     if (!rule.resources?.includes(EXTRA_KEYS)) return right;
     const resources = rule.resources.flatMap((each) => (each === EXTRA_KEYS ? extras : [each]));
     return { ...right, rule: { ...rule, resources } };
   });
-  // The RBAC index reads roles too.
-  const forPolicies = (policies === undefined ? [] : policyReadRights(policies)).filter(
-    ({ rule }) => !index || !rule.resources?.includes('clusterroles'),
-  );
-  return [...rights, ...forPolicies];
+  return withoutCovered(rights);
+}
+
+/** Whether the field is present, and neither false nor empty. */
+function isSet(configuration: StonegateConfiguration, path: string): boolean {
+  const value = fieldAt(configuration, ...path.split('.'));
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
 /** @returns YAML for `kubectl apply -f -` */
-export function rbacManifests(needs: ImpersonationNeeds, subject: Subject): string {
-  const { mode, constrained, suffix = '' } = needs;
-  const warning = constrained
+export function rbacManifests(
+  configuration: StonegateConfiguration,
+  subject: Subject,
+  { suffix, ...options }: ImpersonationOptions & { readonly suffix: string },
+): string {
+  const { mode } = configuration.tenancy;
+  const warning = options.constrained
     ? 'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.'
     : "A holder of this credential can act as any user: keep it as you keep an administrator's.";
+  const rights = impersonatorRights(configuration, options);
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
 ${subjectNotes(subject, mode, 'upstream')}
 # ${warning}
-${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-impersonator${suffix}`, impersonatorRights(needs), subject)])}`;
-}
-
-interface ConfigMapNeeds {
-  /** The ConfigMaps with the webhook's rules. */
-  readonly configMaps: readonly ConfigMapReference[];
-  readonly suffix?: string;
+${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-impersonator${suffix}`, rights, subject)])}`;
 }
 
 /** Read access to the ConfigMaps with the webhook's rules, each by name. */
 export function configMapManifests(
-  { configMaps: references, suffix = '' }: ConfigMapNeeds,
+  { webhook }: StonegateConfiguration,
   reader: Subject,
+  suffix: string,
 ): Document[] {
+  const references = [webhook?.policy, webhook?.sync].flatMap((source) =>
+    source !== undefined && 'configMap' in source ? [source.configMap] : [],
+  );
   return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
     const resourceNames = configMaps.map(({ name }) => name);
     const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };

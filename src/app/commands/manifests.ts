@@ -5,33 +5,35 @@
  */
 
 import { X509Certificate } from 'node:crypto';
-import type {
-  ConfigMapReference,
-  StonegateConfiguration,
-  UpstreamConfiguration,
-} from '../config/configuration.ts';
-import { checkContent } from '../config/content-checks.ts';
-import { type LoadSources, readConfiguration, systemSources } from '../config/load.ts';
-import { parseConfiguration } from '../config/parse.ts';
-import { optionalExtraKeysOf } from '../config/validate-names.ts';
-import { ownClusterRoles } from '../features/bindings/rights.ts';
-import { enabledPolicies, hasPolicies } from '../features/cross-tenant/enabled-policies.ts';
-import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from '../features/cross-tenant/tenancy-v1alpha1.ts';
-import { STORED_INVITATIONS } from '../features/invitations/invitation-v1alpha1.ts';
-import { TENANT_QUOTAS } from '../features/quota/tenant-quota-v1alpha1.ts';
-import { TEAMS } from '../features/teams/team-v1alpha1.ts';
-import { STORED_TOKENS } from '../features/tokens/access-token-v1alpha1.ts';
-import { definitionOf } from '../kubernetes/custom-resource.ts';
-import { CREDENTIAL_ID_KEY, labelProblem } from '../kubernetes/reserved-names.ts';
-import { reasonOf } from '../lib/file-errors.ts';
-import { certificateBlocks } from '../lib/transport-security.ts';
-import { isPrintable } from '../lib/untrusted-text.ts';
+import {
+  type CommandIO,
+  createCommand,
+  type OptionValues,
+  refuseWords,
+  UsageError,
+} from '../../cli/command.ts';
+import { configurationError } from '../../cli/configuration-file.ts';
+import { manifest, manifestText, type Subject } from '../../cli/rbac-objects.ts';
+import { checkContent } from '../../config/content-checks.ts';
+import type { UpstreamConfiguration } from '../../config/core-configuration.ts';
+import { type LoadSources, systemSources } from '../../config/load.ts';
+import { ownClusterRoles } from '../../features/bindings/rights.ts';
+import { definitionOf } from '../../kubernetes/custom-resource.ts';
+import { CREDENTIAL_ID_KEY, labelProblem } from '../../kubernetes/reserved-names.ts';
+import { reasonOf } from '../../lib/file-errors.ts';
+import { certificateBlocks } from '../../lib/transport-security.ts';
+import { isPrintable } from '../../lib/untrusted-text.ts';
+import {
+  DEFINITIONS,
+  defaultConfiguration,
+  readStonegate,
+  type StonegateConfiguration,
+} from '../configuration.ts';
 import { admissionManifests } from './admission-manifests.ts';
-import { type CommandIO, createCommand, type OptionValues, refuseWords, UsageError } from './command.ts';
-import { configurationError } from './configuration-file.ts';
-import { type ProvisionerNeeds, provisionerManifests } from './provisioner-manifests.ts';
-import { configMapManifests, type ImpersonationNeeds, rbacManifests } from './rbac-manifests.ts';
-import { manifest, manifestText, type Subject } from './rbac-objects.ts';
+import { provisionerManifests } from './provisioner-manifests.ts';
+import { configMapManifests, rbacManifests } from './rbac-manifests.ts';
+
+type Mode = StonegateConfiguration['tenancy']['mode'];
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
            [--service-account NAMESPACE/NAME | --user NAME]
@@ -68,13 +70,6 @@ own --help.
 Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
-const OF_BOTH_MODES = [TENANT_QUOTAS, STORED_TOKENS, TEAMS, STORED_INVITATIONS];
-/** The custom resources of each tenancy mode. */
-export const DEFINITIONS = {
-  arktos: [CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS, ...OF_BOTH_MODES],
-  shared: OF_BOTH_MODES,
-};
-
 const OPTIONS = {
   config: { type: 'string' },
   mode: { type: 'string', choices: ['arktos', 'shared'] },
@@ -90,10 +85,10 @@ const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'roles
 /** Stonegate's default names at the API server. */
 type SubjectName = 'stonegate' | 'stonegate-provisioner';
 
-interface Needs extends ImpersonationNeeds, ProvisionerNeeds {
-  readonly mode: ImpersonationNeeds['mode'];
-  /** The ConfigMaps with the webhook's rules. */
-  readonly configMaps: readonly ConfigMapReference[];
+interface Needs {
+  readonly configuration: StonegateConfiguration;
+  /** Extra keys beside those that the configuration names. */
+  readonly extraKeys: readonly string[];
   readonly credentials: Readonly<Record<SubjectName, UpstreamConfiguration['credential'] | undefined>>;
 }
 
@@ -116,7 +111,7 @@ const rbacAndDefinitions = createCommand(
       const { user, provisioner, constrained, name, 'service-account': serviceAccount } = values;
       if ([user, provisioner, constrained, name, serviceAccount].some((value) => value !== undefined))
         throw new UsageError(`manifests ${what} takes only --config or --mode`);
-      const { mode } = await needsOfOptions(values, sources, 'arktos');
+      const { mode } = (await needsOfOptions(values, sources, 'arktos')).configuration.tenancy;
       io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
       return;
     }
@@ -124,18 +119,20 @@ const rbacAndDefinitions = createCommand(
       throw new UsageError(
         'expected: manifests rbac, manifests crds, manifests roles, or manifests admission',
       );
-    const needs = { ...(await needsOfOptions(values, sources)), suffix: suffixOf(values.name) };
+    const needs = await needsOfOptions(values, sources);
+    const { configuration, extraKeys } = needs;
+    const suffix = suffixOf(values.name);
     const { constrained = false, provisioner = false } = values;
-    if (constrained && (provisioner || needs.mode !== 'shared'))
+    if (constrained && (provisioner || configuration.tenancy.mode !== 'shared'))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
     const name = provisioner ? 'stonegate-provisioner' : 'stonegate';
     const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
     if (provisioner) {
-      io.stdout(provisionerManifests(needs, subject));
+      io.stdout(provisionerManifests(configuration, subject, suffix));
       return;
     }
-    io.stdout(rbacManifests({ ...needs, constrained }, subject));
-    const configMaps = configMapManifests(needs, subject);
+    io.stdout(rbacManifests(configuration, subject, { suffix, constrained, extraKeys }));
+    const configMaps = configMapManifests(configuration, subject, suffix);
     if (configMaps.length > 0) io.stdout(`---\n${manifestText(configMaps)}`);
   },
 );
@@ -152,7 +149,7 @@ function suffixOf(name: string | undefined): string {
 async function needsOfOptions(
   { config, mode }: OptionValues<typeof OPTIONS>,
   sources: LoadSources,
-  otherwise?: Needs['mode'],
+  otherwise?: Mode,
 ): Promise<Needs> {
   if (config !== undefined && mode === undefined) return needsOfFile(config, sources);
   const chosen = mode ?? otherwise;
@@ -161,28 +158,25 @@ async function needsOfOptions(
   return needsOfMode(chosen === 'shared' ? chosen : 'arktos');
 }
 
-function definitionsText(mode: Needs['mode']): string {
+function definitionsText(mode: Mode): string {
   const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
-  const definitions = DEFINITIONS[mode].map((resource) => manifest(definitionOf(resource)));
+  const definitions = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds)
+    .filter((kind) => kind.mode === undefined || kind.mode === mode)
+    .map(({ definition }) => manifest(definitionOf(definition)));
   return `# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`;
 }
 
-function rolesText(mode: Needs['mode']): string {
+function rolesText(mode: Mode): string {
   const where = mode === 'arktos' ? ', for each tenant: apply as an administrator of it' : '';
   const roles = ownClusterRoles(mode).map(manifest);
   return `# Roles of Stonegate, as "stonegate sync" creates them${where}.\n${manifestText(roles)}`;
 }
 
-function needsOfMode(mode: Needs['mode']): Needs {
-  return {
-    mode,
-    keystone: true,
-    extraKeys: [CREDENTIAL_ID_KEY],
-    configMaps: [],
-    credentials: { stonegate: undefined, 'stonegate-provisioner': undefined },
-    createRoles: true,
-    targets: [],
-  };
+function needsOfMode(mode: Mode): Needs {
+  const authentication = { keystone: { url: 'https://keystone.example.com/v3' } };
+  const configuration = defaultConfiguration({ tenancy: { mode }, authentication });
+  const credentials = { stonegate: undefined, 'stonegate-provisioner': undefined };
+  return { configuration, extraKeys: [CREDENTIAL_ID_KEY], credentials };
 }
 
 /**
@@ -190,43 +184,11 @@ function needsOfMode(mode: Needs['mode']): Needs {
  * may not exist before these manifests are applied.
  */
 async function needsOfFile(file: string, sources: LoadSources): Promise<Needs> {
-  const { configuration, problems } = await readConfiguration(file, sources, parseConfiguration);
+  const { configuration, problems } = await readStonegate(file, sources);
   if (configuration === undefined || problems.length > 0) throw configurationError(file, problems);
-  return needsOf(configuration);
-}
-
-/** What Stonegate needs for everything that is configured. */
-export function needsOf(configuration: StonegateConfiguration): Needs {
-  const { tenancy, authentication, upstream, bindings, publishing, webhook, access, quota, tokens, members } =
-    configuration;
-  const policies = enabledPolicies(configuration);
-  return {
-    mode: tenancy.mode,
-    keystone: authentication.keystone !== undefined,
-    tokenReview: authentication.tokenReview !== undefined,
-    index: access.index,
-    quota: quota !== undefined,
-    projectQuotas: quota?.keystoneLimits !== undefined,
-    countedKinds: quota?.count,
-    tokens: tokens !== undefined,
-    members: members !== undefined,
-    policies,
-    grantable: hasPolicies(policies) ? access.grantable : undefined,
-    publishing: publishing && { configuration: publishing, grantable: access.grantable },
-    extraKeys: [
-      ...optionalExtraKeysOf(authentication),
-      ...authentication.jwt.flatMap(({ claimMappings }) => claimMappings.extra.map(({ key }) => key)),
-      ...authentication.impersonationExtraKeys,
-    ],
-    configMaps: [webhook?.policy, webhook?.sync].flatMap((source) =>
-      source !== undefined && 'configMap' in source ? [source.configMap] : [],
-    ),
-    credentials: { stonegate: upstream.credential, 'stonegate-provisioner': bindings.credential },
-    createRoles: bindings.createRoles,
-    targets: [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
-      ({ roles = {} }) => Object.values(roles),
-    ),
-  };
+  const { upstream, bindings } = configuration;
+  const credentials = { stonegate: upstream.credential, 'stonegate-provisioner': bindings.credential };
+  return { configuration, extraKeys: [], credentials };
 }
 
 /** @returns undefined if the options say nothing and the tenancy mode does not decide */
@@ -257,14 +219,14 @@ function subjectOf({
  * @throws Error if the certificate names no user
  */
 async function subjectOfCredential(
-  { mode, credentials }: Needs,
+  { configuration: { tenancy }, credentials }: Needs,
   name: SubjectName,
   { readFile }: LoadSources,
   note: (line: string) => void,
 ): Promise<Subject> {
   const credential = credentials[name];
   if (credential === undefined || !('certFile' in credential))
-    return mode === 'arktos'
+    return tenancy.mode === 'arktos'
       ? { kind: 'User', name }
       : { kind: 'ServiceAccount', namespace: 'stonegate', name };
   const { certFile } = credential;

@@ -1,10 +1,12 @@
 import t from 'tap';
-import { provisionerRules } from '../../../src/cli/provisioner-manifests.ts';
-import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
-import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
-import { grantableRules } from '../../../src/rbac/grantable-rules.ts';
+import { provisionerRules } from '../../../../src/app/commands/provisioner-manifests.ts';
+import { defaultConfiguration } from '../../../../src/app/configuration.ts';
+import type { PolicyRule } from '../../../../src/kubernetes/kubernetes-object.ts';
+import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
+import { grantableRules } from '../../../../src/rbac/grantable-rules.ts';
 
-const shared = { mode: 'shared', createRoles: true, targets: [] } as const;
+const rulesOf = (mode: 'arktos' | 'shared', sections: object = { bindings: { roles: {} } }) =>
+  provisionerRules(defaultConfiguration({ tenancy: { mode }, ...sections }));
 
 const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =>
   rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
@@ -25,7 +27,7 @@ t.test('the provisioner holds every right that it grants', async (t) => {
     ['shared', CLUSTER_ROLES],
     ['arktos', TENANT_CLUSTER_ROLES],
   ] as const) {
-    const held = rightsIn(provisionerRules({ ...shared, mode }));
+    const held = rightsIn(rulesOf(mode));
     const lacking = rightsIn([...roles.values()].flat()).filter((right) => !held.includes(right));
     t.same(mode === 'arktos' ? lacking : lacking.filter((right) => !basicUser.has(right)), [], mode);
   }
@@ -33,7 +35,7 @@ t.test('the provisioner holds every right that it grants', async (t) => {
 
 t.test('no rule of the provisioner is included in another', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
-    const rules = provisionerRules({ ...shared, mode });
+    const rules = rulesOf(mode);
     const needless = rules.filter((rule) => {
       const others = rightsIn(rules.filter((other) => other !== rule));
       return rightsIn([rule]).every((right) => others.includes(right));
@@ -44,7 +46,7 @@ t.test('no rule of the provisioner is included in another', async (t) => {
 
 t.test('the provisioner can grant nothing else: no escalation, no impersonation, no wildcard', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
-    const rules = provisionerRules({ ...shared, mode });
+    const rules = rulesOf(mode);
     t.notOk(rules.some(({ verbs }) => verbs.some((verb) => ['escalate', 'impersonate', '*'].includes(verb))));
     t.notOk(rules.some(({ verbs, resourceNames }) => verbs.includes('bind') && resourceNames === undefined));
     t.notOk(rules.some(({ resources, apiGroups }) => [resources, apiGroups].flat().includes('*')));
@@ -52,11 +54,8 @@ t.test('the provisioner can grant nothing else: no escalation, no impersonation,
 });
 
 t.test('if an administrator maintains the roles, the provisioner only binds them', async (t) => {
-  const rules = provisionerRules({
-    ...shared,
-    createRoles: false,
-    targets: [{ clusterRole: 'stonegate:edit' }],
-  });
+  const roles = { member: { clusterRole: 'stonegate:edit' } };
+  const rules = rulesOf('shared', { bindings: { createRoles: false, roles } });
   t.match(
     rules.find(({ verbs }) => verbs.includes('bind')),
     { resourceNames: ['stonegate:edit'] },
@@ -70,11 +69,10 @@ t.test(
   async (t) => {
     const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }];
     for (const createRoles of [true, false]) {
-      const rules = provisionerRules({
-        mode: 'arktos',
-        createRoles,
-        targets: [],
-        grantable,
+      const rules = rulesOf('arktos', {
+        bindings: { createRoles, roles: {} },
+        authorization: { crossTenantPolicies: true },
+        access: { grantable },
       });
       const forbidden = ['escalate', 'impersonate', '*'];
       t.notOk(rules.some(({ verbs }) => verbs.some((verb) => forbidden.includes(verb))));

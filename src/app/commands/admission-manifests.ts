@@ -2,17 +2,15 @@
  * `stonegate manifests admission`: the ValidatingWebhookConfiguration of the admission webhook, the rights of
  * its own process, and, on an ordinary cluster, the Deployment of that process.
  */
-import { type LoadSources, readConfiguration } from '../config/load.ts';
-import { parseAdmission } from '../config/parse.ts';
-import { admissionDeployment } from '../features/admission/manifests/deployment.ts';
-import { webhookConfigurations } from '../features/admission/manifests/registration.ts';
-import { RESERVE_RULES } from '../features/quota/rights.ts';
-import { quotaRegistration } from '../features/quota/tenant-quota-manifests.ts';
-import { isPrintable } from '../lib/untrusted-text.ts';
-import { createCommand, UsageError } from './command.ts';
-import { configurationError } from './configuration-file.ts';
-import { readAuthority } from './given-file.ts';
-import { boundClusterRole, manifest, manifestText, type Subject } from './rbac-objects.ts';
+
+import { createCommand, UsageError } from '../../cli/command.ts';
+import { configurationError } from '../../cli/configuration-file.ts';
+import { readAuthority } from '../../cli/given-file.ts';
+import { boundClusterRole, manifest, manifestText, type Subject } from '../../cli/rbac-objects.ts';
+import type { LoadSources } from '../../config/load.ts';
+import { admissionDeployment } from '../../features/admission/manifests/deployment.ts';
+import { isPrintable } from '../../lib/untrusted-text.ts';
+import { OF_ADMISSION, readAdmission } from '../configuration.ts';
 
 const USAGE = `Usage: stonegate manifests admission --config FILE --ca-file FILE
            [--url URL [--user NAME] | --namespace NAMESPACE]
@@ -53,14 +51,13 @@ export const admissionManifests = createCommand(
       throw new UsageError('--url expects an address such as https://stonegate.example.com:8446');
     if (user !== undefined && (url === undefined || !isPrintable(user)))
       throw new UsageError('--user expects a name without control characters, and goes with --url');
-    const { configuration, problems } = await readConfiguration(config, sources, parseAdmission);
+    const { configuration, problems } = await readAdmission(config, sources);
     if (configuration === undefined || problems.length > 0) throw configurationError(config, problems);
     if (url === undefined && configuration.tenancy.mode === 'arktos')
       throw new UsageError(
         '--url is required in arktos mode: the webhook runs outside the cluster or as static pods',
       );
-    const { tenancy, quota, admin } = configuration;
-    const { bind } = admin;
+    const { bind } = configuration.admin;
     if (url === undefined && /^(?:127\.|localhost:|\[::1\])/.test(bind))
       throw new Error(`admin.bind: probes of the Deployment cannot reach ${bind}: set 0.0.0.0:9090`);
     const ca = Buffer.from(await readAuthority('--ca-file', caFile)).toString('base64');
@@ -71,21 +68,13 @@ export const admissionManifests = createCommand(
         : { kind: 'User', name: user ?? 'stonegate-admission' };
     const objects = [
       ...(url === undefined ? admissionDeployment(configuration, namespace) : []),
-      ...webhookConfigurations(configuration, ca, place),
-      ...(quota === undefined
-        ? []
-        : [quotaRegistration({ mode: tenancy.mode, count: quota.count, caBundle: ca, place })]),
+      ...OF_ADMISSION.flatMap((feature) => feature.registrations?.(configuration, ca, place) ?? []),
     ];
-    // The process impersonates no one, and writes nothing but the status of TenantQuotas.
-    const rules = [ACCESS_REVIEWS, ...(quota === undefined ? [] : RESERVE_RULES)].map((rule) => ({ rule }));
+    const rules = OF_ADMISSION.flatMap((feature) => feature.admissionRules?.(configuration) ?? []).map(
+      (rule) => ({ rule }),
+    );
     const rights =
       configuration.upstream === undefined ? [] : boundClusterRole('stonegate-admission', rules, subject);
     io.stdout(manifestText([...rights, ...objects.map(manifest)]));
   },
 );
-
-const ACCESS_REVIEWS = {
-  apiGroups: ['authorization.k8s.io'],
-  resources: ['subjectaccessreviews'],
-  verbs: ['create'],
-};

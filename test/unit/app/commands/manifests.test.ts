@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { manifests } from '../../../src/cli/manifests.ts';
-import { printedIO } from '../../support/printed-io.ts';
-import { createAuthority } from '../../support/tls/authority.ts';
+import { manifests } from '../../../../src/app/commands/manifests.ts';
+import { printedIO } from '../../../support/printed-io.ts';
+import { createAuthority } from '../../../support/tls/authority.ts';
 
 const CONFIGURATION = `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration

@@ -1,0 +1,294 @@
+/**
+ * Builds the features of a generation, in order and with explicit arguments. What two of them need of each
+ * other is bound late: an explanation asks the stages that have the features.
+ */
+import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/build.ts';
+import { createAdmission, createConfiguredAdmission } from '../features/admission/build.ts';
+import { createAllNamespaces } from '../features/all-namespaces/build.ts';
+import {
+  createProjectNamespace,
+  createProjectSynchronizer,
+  createServedProvisioning,
+  tenancyFacts,
+} from '../features/bindings/build.ts';
+import { createClientSetup } from '../features/client-setup/build.ts';
+import {
+  type ConfiguredPolicies,
+  createPolicies,
+  createPolicyController,
+  createPolicyProblem,
+  type MembershipLog,
+} from '../features/cross-tenant/build.ts';
+import { createDiscovery, createDiscoveryFeature } from '../features/discovery/build.ts';
+import { createExplainFeature } from '../features/explain/build.ts';
+import { createExplain } from '../features/explain/explain-request.ts';
+import { createWarnings } from '../features/explain/warnings.ts';
+import { createHideForbidden } from '../features/hide-forbidden/build.ts';
+import { createInvitations } from '../features/invitations/build.ts';
+import { createServedKeystoneQuota } from '../features/keystone-limits/build.ts';
+import { createMembers } from '../features/members/build.ts';
+import { createNamespaces } from '../features/namespaces/build.ts';
+import { createOwnAPIFeature } from '../features/own-api/build.ts';
+import { createOwnTenant } from '../features/own-tenant/build.ts';
+import { createConfiguredPortal, type PortalState } from '../features/portal/build.ts';
+import type { PageSources } from '../features/portal/context.ts';
+import { createServedPublishing } from '../features/publishing/build.ts';
+import { createQuotaController, createQuotaReadiness, createQuotaRules } from '../features/quota/build.ts';
+import { createShownQuotas } from '../features/quota/show-quota.ts';
+import { createRates } from '../features/rates/build.ts';
+import { createAccessIndex, createIndexParts } from '../features/rbac-index/build.ts';
+import { createSelfReviews } from '../features/self-reviews/build.ts';
+import { createTeams } from '../features/teams/build.ts';
+import { createMemberships, createTeamReadiness } from '../features/teams/memberships.ts';
+import { createTenancyMode, tenancySettings } from '../features/tenancy-mode.ts';
+import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
+import { createTenantUIDs } from '../features/tenants/build.ts';
+import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
+import type { RequestedTotals } from '../features/usage/build.ts';
+import { createConfiguredWebhook, type InForce } from '../features/webhook/build.ts';
+import { createKeystoneNames, createWhoCan } from '../features/who-can/build.ts';
+import { createAccessReviewer } from '../kubernetes/access-reviewer.ts';
+import type { TenantName } from '../kubernetes/request-info.ts';
+import type { Exchange } from '../lib/exchange.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import { createAccessSubjects } from '../proxy/access-subject.ts';
+import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
+import { createIdentityRequests } from '../proxy/as-identity.ts';
+import type { ServingStages } from '../proxy/delivery.ts';
+import { combineFeatures, type Feature } from '../proxy/feature.ts';
+import { createFilteredReason } from '../proxy/filtered-reason.ts';
+import { createOwnAPI } from '../proxy/own-api.ts';
+import { createReasonOf } from '../proxy/rbac-reasons.ts';
+import type { Stages } from '../proxy/stages.ts';
+import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
+import { ownUserName } from '../upstream/credential.ts';
+import {
+  createAuthentication,
+  createConfiguredOwners,
+  createKeystoneAuthentication,
+} from './authenticators.ts';
+import type { AppBuild } from './backends.ts';
+import { FEATURES } from './features.ts';
+import { createRoles } from './keystone.ts';
+import { createOwnRights, ownCredential } from './upstream.ts';
+
+export interface FeatureOptions {
+  /** Milliseconds since the epoch, of the process. */
+  readonly startedAt: number;
+  /** Shared by all requests of the process. */
+  readonly streams: ServingStages['streams'];
+  /** Shared by all requests of the process. */
+  readonly responseMemory: ServingStages['responseMemory'];
+  /** Undefined for a command that only explains: no controller runs. */
+  readonly controllers?: ControllerOptions | undefined;
+  /** Whether an operator reads the explanations, not the user of the request. */
+  readonly isOperator?: boolean;
+}
+
+interface ControllerOptions {
+  readonly memberships: MembershipLog;
+  /** Whether what Stonegate made for a feature stays if the configuration does not have it any more. */
+  readonly keep: boolean;
+}
+
+export type BuiltFeatures = ReturnType<typeof buildFeatures>;
+
+/** The longest body that clients post to Stonegate's own API: a token of 16 kB, or very many groups. */
+export const OWN_BODY_BYTES = 256 * 1024;
+
+/** @param stages with these features; called when a request is explained */
+export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: () => Stages) {
+  const { of, runtime, upstream, loaded, keystone } = build;
+  const { server, upstream: target } = loaded.configuration;
+  const { startedAt, streams, responseMemory } = options;
+  const { clock } = runtime;
+  const tenants = createTenantUIDs(of(FEATURES.tenants));
+  const memberships = createMemberships(of(FEATURES.teams), tenants);
+  const named = memoizedMode(createTenancyMode(tenancySettings(loaded.configuration)));
+  const mode = memberships ? withGroups(named, memberships.groupsOf) : named;
+  const policies = createPolicies(of(FEATURES.crossTenant));
+  const controlled = options.controllers && buildControllers(build, policies, options.controllers);
+  const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
+  const credentials = createAuthentication(build, mode);
+  const roles = createRoles(build, mode);
+  const discovery = createDiscovery(of(FEATURES.discovery), { fetcher: upstream, mode });
+  const built = createAccessIndex(of(FEATURES.rbacIndex), startedAt);
+  const access = built?.access;
+  const reasonOf = access && createReasonOf(access, mode, options.isOperator);
+  const ownBodies = {
+    clock,
+    limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout: server.timeouts.body },
+  };
+  const owners = createConfiguredOwners(build, credentials, roles);
+  const tokens = createTokens(of(FEATURES.tokens), {
+    ...{ mode, tenants, owners, streams, access },
+    bodies: ownBodies,
+  });
+  const asUser = {
+    mode,
+    ...(roles && { roles: roles.lookup }),
+    maxHeaderBytes: target.headerBytes,
+    upstreamRights: createOwnRights(build),
+  };
+  const subjects = createAccessSubjects(asUser);
+  const authenticators = [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators];
+  const parts = {
+    ...{ clock, mode, authenticators, upstream, reviewer, discovery, reasonOf, policies: policies?.policies },
+    ...{ streams, responseMemory, subjects, ownBodies, owners },
+    asIdentity: createIdentityRequests({
+      ...asUser,
+      subjects,
+      fetcher: upstream,
+      bodyRules: () => stages().bodyRules,
+    }),
+  };
+  const index = built && createIndexParts(of(FEATURES.rbacIndex), parts, built);
+  const namespaces = index && createNamespaces(of(FEATURES.namespaces), parts, index);
+  const allNamespaces = index && createAllNamespaces(of(FEATURES.allNamespaces), parts, index);
+  const filteredReason =
+    index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
+  const accessRules = access && createAccessRules(of(FEATURES.accessRules), parts, access);
+  const quotas = createShownQuotas(of(FEATURES.quota).parts.controller?.place, parts);
+  const directory = keystone?.client.directory;
+  const names = directory && createKeystoneNames({ directory, clock });
+  const teams = createTeams(of(FEATURES.teams), parts, memberships, tenants);
+  const members = createMembers(of(FEATURES.members), parts, {
+    ...{ access, teams: teams.directory, keystone: names },
+  });
+  const invitations = createInvitations(of(FEATURES.invitations), parts, {
+    ...{ access, tenants, members: members.service, teams: teams.service },
+  });
+  const namespaceOf = createProjectNamespace(of(FEATURES.bindings).parts.names);
+  const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
+  const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
+  const given: readonly (Feature | undefined)[] = [
+    { authenticators },
+    { readiness: [credentials.readiness, ...(built ? [built.readiness] : [])] },
+    { readiness: memberships ? [createTeamReadiness(memberships, clock, startedAt)] : [] },
+    { provisioner: controlled?.provisioning },
+    tokens?.feature ?? WITHOUT_TOKENS,
+    createTenantBoundary(of(FEATURES.tenantBoundary), parts),
+    { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
+    createAdmission(parts),
+    createRates(of(FEATURES.rates)),
+    createClientSetup(of(FEATURES.clientSetup)),
+    createDiscoveryFeature(parts),
+    createOwnTenant(parts),
+    createExplainFeature(explain, ownBodies, namespaceOf),
+    createSelfReviews(of(FEATURES.selfReviews), parts, access, filteredReason),
+    { tenantEntry: policies?.policies },
+    namespaces,
+    allNamespaces,
+    accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
+    quotas,
+    { readiness: controlled?.quota ? [createQuotaReadiness(controlled.quota, clock, startedAt)] : [] },
+    members,
+    teams,
+    invitations,
+    createWhoCan(parts, access, names, ownUserName(ownCredential(loaded))),
+    index && of(FEATURES.hideForbidden).parts.isOn ? createHideForbidden(mode, index) : undefined,
+  ];
+  const features = given.filter((feature) => feature !== undefined);
+  const served = features.flatMap(({ ownResources = [] }) => ownResources);
+  const ownAPI = createOwnAPI(served);
+  const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
+  const pages: PageSources = {
+    access: accessRules,
+    namespacesOf: accessRules?.namespacesOf,
+    quota: quotas.source,
+    tokens: tokens?.tokens,
+    members: members.service,
+    teams: teams.service,
+    invitations: invitations.service,
+  };
+  return {
+    ...{ mode, reviewer, reasonOf, roles, credentials, asUser, ownAPI, explain, pages, namespaceOf },
+    ...{ policies, access, memberships },
+    extensions: combineFeatures([...features, own]),
+    requested: (): readonly RequestedTotals[] => controlled?.quota?.counter?.requested() ?? [],
+  };
+}
+
+/** What works beside the requests, on the replica with the lease. */
+function buildControllers(
+  { of }: AppBuild,
+  policies: ConfiguredPolicies | undefined,
+  { memberships, keep }: ControllerOptions,
+) {
+  const keystoneQuota = createServedKeystoneQuota(
+    of(FEATURES.keystoneLimits),
+    (settings) => tenancyFacts(createTenancyMode(settings), true).tenantOf,
+  );
+  const provisioning = createServedProvisioning(of(FEATURES.bindings), keystoneQuota);
+  createPolicyController(of(FEATURES.crossTenant), { updates: policies?.updates, keep, memberships });
+  createServedPublishing(of(FEATURES.publishing), keep);
+  return { provisioning, quota: createQuotaController(of(FEATURES.quota), keystoneQuota) };
+}
+
+/** What a feature's own listener serves. */
+type Serve = ((exchange: Exchange) => Promise<void>) | undefined;
+
+/** The features that have a listener of their own, by its name. */
+export interface FeatureListeners {
+  readonly portal: Serve;
+  readonly webhook: Serve;
+  readonly admission: Serve;
+}
+
+interface ListenerOptions {
+  /** Undefined if the process was started without a portal. */
+  readonly portal: PortalState | undefined;
+  /** Whether the process was started with a webhook. */
+  readonly hasWebhook: boolean;
+  readonly inForce: () => InForce;
+}
+
+/**
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
+ */
+const UNLIMITED = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
+
+export function buildListeners(
+  build: AppBuild,
+  { pages, namespaceOf }: BuiltFeatures,
+  stages: ServingStages,
+  { portal, hasWebhook, inForce }: ListenerOptions,
+) {
+  const { of, loaded, upstream, provisioningUpstream } = build;
+  const { keystone } = loaded.configuration.authentication;
+  const { mode } = stages;
+  const { identityDigest } = loaded;
+  const clientSetup = of(FEATURES.clientSetup).parts.setup;
+  const webhook =
+    hasWebhook && keystone
+      ? createConfiguredWebhook(of(FEATURES.webhook), {
+          ...{ mode, inForce, createProjectSynchronizer },
+          authenticator: createKeystoneAuthentication(build, keystone, mode, UNLIMITED),
+        })
+      : undefined;
+  const listeners: FeatureListeners = {
+    portal:
+      portal &&
+      createConfiguredPortal(
+        of(FEATURES.portal),
+        { stages, pages, clientSetup, namespaceOf, identityDigest },
+        portal,
+      ),
+    webhook: webhook?.serve,
+    admission: createConfiguredAdmission(
+      of(FEATURES.admission),
+      upstream,
+      createQuotaRules(of(FEATURES.quota), provisioningUpstream),
+      createPolicyProblem,
+    ),
+  };
+  const readiness: readonly ReadinessCheck[] = webhook?.checks ?? [];
+  return { listeners, readiness, syncRules: webhook?.syncRules };
+}
+
+/** The path to which a review about the tenant is posted. */
+export function accessReviewPath(tenant: TenantName | undefined, resource: string): string {
+  const prefix = tenant === undefined ? '' : `tenants/${tenant}/`;
+  return `/apis/authorization.k8s.io/v1/${prefix}${resource}`;
+}

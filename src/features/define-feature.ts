@@ -1,0 +1,69 @@
+/**
+ * What a feature is, as one value: its name, and as data whatever would else be a list of features. What it
+ * does while it serves is in its `build.ts`, which no command loads that only needs the data.
+ */
+import type { z } from 'zod';
+import type { TenancyConfiguration } from '../config/core-configuration.ts';
+import type { FileContent } from '../config/parse.ts';
+import type { Finding, Rule } from '../config/problem.ts';
+import type { Parts } from '../config/scope.ts';
+import type { WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
+import type { CustomResource } from '../kubernetes/custom-resource.ts';
+import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { Right } from '../kubernetes/right.ts';
+import type { SecretSource } from '../lib/schema-files.ts';
+import type { ListenerSettings } from './listener-settings.ts';
+
+/** Where the content of the configuration's files and its secrets are read. */
+export interface Material {
+  file(name: string): Buffer;
+  secret(source: SecretSource): string;
+}
+
+/** A kind of objects that Stonegate stores at the API server. */
+export interface StoredKind<C> {
+  readonly definition: CustomResource;
+  /** The tenancy mode that it is for; all by default. */
+  readonly mode?: TenancyConfiguration['mode'];
+  /** The section of the configuration that needs it. */
+  readonly section: string;
+  isNeeded(configuration: C): boolean;
+  /** What happens as long as the API server does not have it. */
+  readonly consequence: string;
+}
+
+/** @typeParam C what the feature reads of the configuration */
+export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> {
+  /** Also the name of its folder. */
+  readonly name: string;
+  /** Its sections of the configuration. */
+  readonly sections: S;
+  /** Rules between its sections and others. */
+  rules?(configuration: C): readonly Rule[];
+  /** Settings for which users miss something, and only the operator can see why. */
+  warnings?(configuration: C): readonly Rule[];
+  /** Checks the files that have a format of their own, as far as they could be read. */
+  checkFiles?(configuration: C, content: FileContent): readonly Finding[];
+  /** Its own listener, if it has one: named as the feature. */
+  listener?(configuration: C): ListenerSettings | undefined;
+  /** Fields that a process keeps from its start. */
+  readonly keptFields?: readonly string[];
+  /** What the impersonating credential needs at the API server. */
+  readonly rights?: readonly Right[];
+  /** What the provisioning credential needs. */
+  provisionerRules?(configuration: C): readonly PolicyRule[];
+  /** What the credential of a process needs that serves only the admission webhook. */
+  admissionRules?(configuration: C): readonly PolicyRule[];
+  /** The registrations of webhooks that it answers. @param caBundle PEM in base64 */
+  registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
+  readonly storedKinds?: readonly StoredKind<C>[];
+  /** The parts that it is built from. */
+  reads(configuration: C, material: Material): P;
+}
+
+/** Checks the value, and keeps the types of its sections and parts. */
+export function defineFeature<const S extends z.ZodRawShape, C, P extends Parts>(
+  definition: FeatureDefinition<S, C, P>,
+): FeatureDefinition<S, C, P> {
+  return definition;
+}

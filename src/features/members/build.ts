@@ -1,0 +1,45 @@
+/**
+ * Members of namespaces: who has which role there, from the RBAC index, and the search for users. Changes are
+ * made with the rights of the user who asks.
+ */
+import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { TeamDirectory } from '../teams/feature.ts';
+import type { KeystoneNames } from '../who-can/feature.ts';
+import type { MembersParts } from './feature.ts';
+import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
+import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
+import { createMembersService, type MembersService } from './members-service.ts';
+import { createPeopleSearch } from './search-people.ts';
+
+export interface MembersFeature extends Feature {
+  /** For the portal and invitations; undefined without the section `members`. */
+  readonly service?: MembersService;
+}
+
+/** What members are found with. Undefined where the configuration has no such feature. */
+export interface MembersSources {
+  readonly access: AccessIndex | undefined;
+  readonly teams: TeamDirectory | undefined;
+  readonly keystone: KeystoneNames | undefined;
+}
+
+export function createMembers(
+  { parts: { search }, runtime }: FeatureBuild<MembersParts>,
+  { mode, ownBodies, asIdentity }: ProxyParts,
+  { access, teams, keystone }: MembersSources,
+): MembersFeature {
+  if (search === undefined || access === undefined || teams === undefined)
+    return withoutSection('members', [MEMBERS, PEOPLE_SEARCHES]);
+  const options = { access, mode, teams, keystone, requests: asIdentity, clock: runtime.clock };
+  const service = createMembersService(options);
+  const searchPeople = createPeopleSearch({ ...options, ...search });
+  return {
+    service,
+    ownResources: [
+      { ...MEMBERS, handle: createMembersHandler(service, ownBodies) },
+      { ...PEOPLE_SEARCHES, handle: createPeopleSearchHandler(searchPeople, ownBodies) },
+    ],
+  };
+}

@@ -1,0 +1,181 @@
+/**
+ * The quota of each tenant: decided in the admission webhook, counted and written by a controller.
+ */
+
+import { ComponentType, type Handle, RUNS } from '../../config/component.ts';
+import { Informers } from '../../kubernetes/informers.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
+import type { QuotaMeasure } from '../../lib/telemetry.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
+import type { ReviewRule } from '../admission/feature.ts';
+import type { FeatureBuild } from '../build.ts';
+import { INFORMS } from '../component-with-informers.ts';
+import type { KeystoneQuota } from '../keystone-limits/feature.ts';
+import { createLeasedController } from '../leased-controller.ts';
+import { isQuotaPath } from './counted-writes.ts';
+import type { QuotaParts } from './feature.ts';
+import { createNamespaceQuotas, type NamespaceQuotas } from './namespace-quotas.ts';
+import { usedRatio } from './own-quota-v1alpha1.ts';
+import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
+import { createQuotaReviewer } from './quota-reviewer.ts';
+import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
+import { createReservations, type Reservations } from './reservations.ts';
+import { StoredQuotas } from './stored-quotas.ts';
+import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
+import { UsageCounter } from './usage-counter.ts';
+
+/** Milliseconds between two runs without a change: reservations end with time. */
+const INTERVAL = 2_000;
+/** What tenants use is written at most twice a second, however long a run takes. */
+const PACE = { debounce: 500, rest: 0 };
+
+interface QuotaController {
+  readonly reconciler: QuotaReconciler;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+const QUOTA_CONTROLLER = new ComponentType<QuotaController>('quota controller', RUNS);
+
+/** @returns undefined without the section `quota` */
+export function createQuotaController(
+  { parts, scope, runtime, provisioningUpstream }: FeatureBuild<QuotaParts>,
+  keystoneQuota: Handle<KeystoneQuota> | undefined,
+): QuotaReconciler | undefined {
+  if (parts.controller === undefined || provisioningUpstream === undefined) return undefined;
+  const uses = [provisioningUpstream, keystoneQuota] as const;
+  return scope.component(QUOTA_CONTROLLER, parts.controller, uses, (part, [upstream, keystoneQuota]) => {
+    const { place, leases, byDefault, count, systemTenant } = part;
+    const { telemetry } = runtime;
+    const objects = createObjects(upstream, STONEGATE_ACCOUNT);
+    const changes = { wake: () => {} };
+    const quotas = new StoredQuotas(runtime);
+    const informers = new Informers({ ...runtime, upstream, name: 'tenant-quotas' });
+    quotas.addTo(informers, place, () => changes.wake());
+    const counted = { ...runtime, upstream, objects, quotas, place, byDefault, systemTenant, count };
+    const reconciler = createQuotaReconciler({
+      objects,
+      place,
+      byDefault,
+      ofTenants: keystoneQuota?.ofTenants,
+      createCounter: () =>
+        new UsageCounter({
+          ...counted,
+          onChange: () => changes.wake(),
+          onRepair: (tenant) => {
+            telemetry.quotaRepaired();
+            runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client');
+          },
+        }),
+    });
+    const controller = createLeasedController(runtime, leases, objects, {
+      name: 'quota',
+      reconciler,
+      interval: INTERVAL,
+      pace: PACE,
+      subscribe(wake) {
+        changes.wake = wake;
+        return () => {
+          changes.wake = () => {};
+        };
+      },
+    });
+    let unmeasure = () => {};
+    return {
+      reconciler,
+      start() {
+        unmeasure = telemetry.quotasInForce(() => highUsage(reconciler.counter?.quotas() ?? []));
+        informers.start();
+        controller.start();
+      },
+      async stop() {
+        unmeasure();
+        await Promise.all([controller.stop(), informers.stop()]);
+      },
+    };
+  }).reconciler;
+}
+
+/** @param startedAt of the process, in milliseconds since the epoch */
+export function createQuotaReadiness(
+  reconciler: { readonly counter: Pick<UsageCounter, 'unlisted'> | undefined },
+  clock: Clock,
+  startedAt: number,
+): ReadinessCheck {
+  return {
+    name: 'quota',
+    notReadyBecause() {
+      const unlisted = [...(reconciler.counter?.unlisted ?? [])];
+      return unlisted.length > 0 && clock.now() - startedAt < READY_TIMEOUT
+        ? `cannot be listed, so they are not counted: ${unlisted.join(', ')}`
+        : undefined;
+    },
+  };
+}
+
+/** From which the use of a resource is measured, and in how many series at most: the highest. */
+const HIGH = 0.8;
+const MAX_SERIES = 1_000;
+
+export function highUsage(quotas: readonly TenantQuota[]): readonly QuotaMeasure[] {
+  return quotas
+    .flatMap(({ metadata: { name: tenant }, spec: { hard }, status: { used = {} } }) =>
+      Object.entries(hard).map(([resource, most]) => {
+        return { tenant, resource, usedRatio: usedRatio(used[resource] ?? '0', most) };
+      }),
+    )
+    .filter((measure) => measure.usedRatio >= HIGH)
+    .sort((one, other) => other.usedRatio - one.usedRatio)
+    .slice(0, MAX_SERIES);
+}
+
+interface QuotaDecisions {
+  readonly informers: Informers;
+  readonly reservations: Reservations;
+  readonly namespaceQuotas: NamespaceQuotas | undefined;
+}
+
+const DECISIONS = new ComponentType<QuotaDecisions>('quota decisions', {
+  ...INFORMS,
+  dispose: ({ reservations }) => reservations.close(),
+});
+
+/**
+ * What the admission webhook decides besides.
+ *
+ * @param upstream with a credential that may reserve
+ * @returns none without the section `quota`
+ */
+export function createQuotaRules(
+  { parts, scope, runtime }: Pick<FeatureBuild<QuotaParts>, 'parts' | 'scope' | 'runtime'>,
+  upstream: Handle<Upstream> | undefined,
+): ReviewRule[] {
+  if (parts.decisions === undefined || upstream === undefined) return [];
+  const { mode, systemTenant } = parts.decisions;
+  const { clock, random } = runtime;
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
+  const { reservations, namespaceQuotas } = scope.component(
+    DECISIONS,
+    parts.decisions,
+    [upstream],
+    ({ place, mode, systemTenant }, [upstream]) => {
+      const reserves = mode === 'enforce';
+      const everywhere = systemTenant === undefined ? {} : { tenant: 'all' };
+      const informers = new Informers({ ...runtime, upstream, name: 'resource-quotas' });
+      return {
+        informers,
+        reservations: createReservations({ objects, place, clock, random, reserves }),
+        namespaceQuotas: reserves
+          ? createNamespaceQuotas({ informers, objects, clock, everywhere })
+          : undefined,
+      };
+    },
+  );
+  const tenantOf =
+    systemTenant === undefined ? sharedQuotaTenants({ objects, clock }) : arktosQuotaTenants(systemTenant);
+  const review = createQuotaReviewer({ ...runtime, tenantOf, reservations, namespaceQuotas, mode });
+  return [{ isPath: isQuotaPath, review }];
+}

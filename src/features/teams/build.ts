@@ -1,0 +1,51 @@
+/**
+ * Teams: users of a tenant who are in a group together, to which roles are bound. Every process knows all
+ * teams, and keeps them over a reload.
+ */
+import type { Handle } from '../../config/component.ts';
+import { createObjects } from '../../kubernetes/objects.ts';
+import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
+import { deleteFormerObjects } from '../former-objects.ts';
+import type { TenantUIDs } from '../tenant-uids.ts';
+import type { TeamsParts } from './feature.ts';
+import { createTeamHandler } from './handle-teams.ts';
+import type { Memberships, TeamDirectory } from './memberships.ts';
+import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
+import { Teams } from './teams.ts';
+
+export interface TeamsFeature extends Feature {
+  /** For the portal and invitations; undefined without the section `members`, as is the next one. */
+  readonly service?: Teams;
+  readonly directory?: TeamDirectory;
+}
+
+/** @param memberships undefined without the section `members` */
+export function createTeams(
+  build: FeatureBuild<TeamsParts>,
+  parts: ProxyParts,
+  memberships: Handle<Memberships> | undefined,
+  tenants: TenantUIDs,
+): TeamsFeature {
+  const { provisioningUpstream: upstream } = build;
+  const { known, limit: teamMembers } = build.parts;
+  if (known === undefined || teamMembers === undefined || upstream === undefined || memberships === undefined)
+    return withoutSection('members', [OWN_TEAMS]);
+  const { place } = known;
+  const service = new Teams({
+    ...{ ...parts, ...memberships, teamMembers, place, tenants },
+    objectsOf: (account) => createObjects(upstream, account),
+  });
+  deleteFormerObjects(build, [memberships, upstream], {
+    ...{ kind: TEAMS, place, tenants, objects: createObjects(upstream, STONEGATE_ACCOUNT) },
+    values: () => memberships.index.values(),
+  });
+  return {
+    service,
+    directory: memberships,
+    ownResources: [
+      { ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode: parts.mode, teams: service }) },
+    ],
+  };
+}

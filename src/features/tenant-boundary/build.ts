@@ -1,0 +1,31 @@
+/**
+ * What keeps users in their tenant: paths of other tenants, resources that all tenants share, and connections
+ * into pods without the right to open them.
+ */
+import type { Feature } from '../../proxy/feature.ts';
+import type { FeatureBuild, ProxyParts } from '../build.ts';
+import { createConnectCreate } from './connect-create.ts';
+import type { TenantBoundaryParts } from './feature.ts';
+import { createSharedResources } from './shared-resources.ts';
+import { createPathBoundary } from './tenant-boundary.ts';
+import { createUpgradePlaces } from './upgrade-places.ts';
+
+export function createTenantBoundary(
+  { parts: { sharedAPIGroups } }: FeatureBuild<TenantBoundaryParts>,
+  parts: ProxyParts,
+): Feature {
+  const { mode, reviewer, reasonOf, discovery } = parts;
+  const allowedGroups = new Set(sharedAPIGroups);
+  return {
+    authorizers: [
+      createUpgradePlaces(mode),
+      createPathBoundary(mode),
+      createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf }),
+      createSharedResources({
+        discovered: discovery.documents,
+        mayBeShared: mode.mayBeShared,
+        allowedGroups,
+      }),
+    ],
+  };
+}
