@@ -26,14 +26,14 @@ async function arrived(action: () => Promise<unknown>) {
 }
 
 t.test('C015 C017 C085 impersonation without a user or with unknown headers is refused', async (t) => {
-  const impersonations: [number, Record<string, string>][] = [
+  const impersonations = [
     [400, { 'Impersonate-Group': 'system:masters' }],
     [400, { 'impersonate-uid': '1' }],
     [400, { 'IMPERSONATE-UID': '1' }],
     [403, { Impersonate_User: 'bob' }],
     [403, { 'Impersonate-Users': 'bob' }],
     [403, { 'Impersonate-User': 'bob', 'Impersonate-Tenant': 'globex' }],
-  ];
+  ] as const;
   for (const [status, headers] of impersonations) {
     const seen = await arrived(async () =>
       t.equal((await ask(alice, '/api/v1/pods', { headers })).status, status),
@@ -94,12 +94,12 @@ t.test('C120 a user in 250 groups is served, and no review is requested', async 
 t.test('C129 a 403 of the API server is forwarded unchanged, for any request', async (t) => {
   const { directory } = stonegate.keystone;
   const nina = stonegate.keystone.issue(directory.user('acme', 'nina'));
-  const asked: [string, string][] = [
+  const asked = [
     ['DELETE', '/api/v1/namespaces/default/configmaps/settings'],
     ['DELETE', '/api/v1/namespaces/default/configmaps'],
     ['GET', '/api/v1/namespaces/default/pods/web/log'],
     ['GET', '/api/v1/pods?watch=1'],
-  ];
+  ] as const;
   for (const [method, path] of asked) {
     const { status, body, json } = await ask(nina, path, { method });
     t.equal(status, 403, path);

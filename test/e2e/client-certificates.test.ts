@@ -7,13 +7,11 @@ import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import type { Seed } from '../support/apiserver/seed.ts';
-import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { readAll, readSome, request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
-import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Mode } from '../support/testbed.ts';
+import type { Mode } from '../support/testbed.ts';
 import type { KeyPair } from '../support/tls/authority.ts';
 import { createIssuer, type Subject } from '../support/tls/issuer.ts';
 
@@ -189,30 +187,6 @@ t.test('a user with a certificate can use whoami, and have another user’s requ
     /"acme:alice"/,
     'the explained request does not have the certificate of the user who asks',
   );
-});
-
-t.test('each of two workers closes connections that the new authorities would refuse', async (t) => {
-  const folder = t.testdir({ 'people-ca.crt': company.cert });
-  const testbed = await createTestbed({
-    folder,
-    configuration: {
-      server: { workers: 2 },
-      authentication: { clientCertificates: { caFile: 'people-ca.crt' } },
-    },
-  });
-  t.teardown(() => testbed.close());
-  certify(testbed.apiServer.seed);
-  const stonegate = await serveStonegate(testbed.configFile);
-  t.teardown(() => stonegate.stop());
-  await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
-  const destination = { port: stonegate.port, ca: testbed.authority.cert };
-  const bob = company.issue(BOB);
-  // Connections are distributed round robin, so each worker has one.
-  const watches = [1, 2].map(() => openRequest({ ...destination, ...bob }, undefined, WATCH));
-  for (const watch of watches) await watch.until('"settings"');
-  await writeFile(join(folder, 'people-ca.crt'), successor.cert);
-  for (const watch of watches) t.match(await watch.answered, { complete: false });
-  t.match(await askOnce({ ...destination, ...bob }, undefined, NAMESPACES), { status: 401 });
 });
 
 const binaries = findKubectls();

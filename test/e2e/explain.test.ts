@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { explainCommand } from '../../src/app/commands/explain.ts';
-import { whoami } from '../../src/cli/whoami.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
@@ -159,31 +158,4 @@ t.test('a refusal is explained with its stage and the cause that the client does
     t.equal(code, 0, 'the command succeeds if it explains a refusal');
     for (const token of Object.values(tokens)) t.notOk(stdout.includes(token));
   }
-});
-
-t.test('whoami prints text or JSON, and fails against a server that is not a Stonegate', async (t) => {
-  const { server, file, folder, apiServer, authority } = await setUp(t);
-  const env = { HOME: folder };
-  const who = (...argv: string[]) => run((words, io) => whoami(words, io, env), ...argv);
-  const carol = await who(...server, '--token-file', file('carol'));
-  t.match(carol.stdout, /^User +acme:oidc:carol@acme.example$/m);
-  t.match(carol.stdout, /^Groups +oidc:developers$/m);
-  t.match(carol.stdout, /^Logged in by +jwt$/m);
-  t.match(carol.stdout, /min left\)$/m);
-  t.match(JSON.parse((await who(...server, '--token-file', file('alice'), '-o', 'json')).stdout), {
-    kind: 'SelfIdentity',
-  });
-  t.match(await who(...server, '--token-file', file('garbage')), {
-    code: 1,
-    stdout: '',
-    stderr: 'stonegate whoami: Unauthorized (401)\n',
-  });
-  await writeFile(join(folder, 'own'), 'stonegate-own-token');
-  await writeFile(join(folder, 'ca.pem'), authority.cert);
-  const elsewhere = ['--server', apiServer.url, '--ca-file', join(folder, 'ca.pem')];
-  t.match(await who(...elsewhere, '--token-file', join(folder, 'own')), { code: 1, stdout: '' });
-  t.match(await who('--server', 'http://stonegate.example', '--token-file', file('alice')), {
-    code: 1,
-    stderr: /in the clear/,
-  });
 });

@@ -16,9 +16,6 @@ const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;
 const EXEC = '/api/v1/namespaces/default/pods/web/exec?command=cat&stdin=true&stdout=true';
 
-const warnings: Error[] = [];
-process.on('warning', (warning) => warnings.push(warning));
-
 async function setUp(t: Test) {
   const stonegate = await startStonegate(t);
   const { app, apiServer, keystone, ask, keystoneToken } = stonegate;
@@ -162,43 +159,6 @@ t.test(
     t.notOk(apiServer.requests.some(({ url }) => url.includes('/exec')));
   },
 );
-
-t.test('after five hundred cancelled requests no connection, timer or listener is left', async (t) => {
-  const folder = t.testdir();
-  const before = resources();
-  const stonegate = await startStonegate(t, { folder });
-  const { app, authority, apiServer, ask, keystoneToken, close } = stonegate;
-  const token = keystoneToken('alice');
-  await ask(token, CONFIGMAPS);
-  for (let round = 0; round < 10; round += 1) {
-    const session = connectH2(stonegate.url, { ca: authority.cert });
-    session.on('error', () => session.destroy());
-    const streams = Array.from({ length: 50 }, () => {
-      const stream = session.request({ ':path': WATCH, authorization: `Bearer ${token}` });
-      stream.on('error', () => stream.destroy());
-      stream.resume();
-      return stream;
-    });
-    await Promise.all(streams.map((stream) => once(stream, 'response')));
-    for (const stream of streams) stream.close(8);
-    await eventually(async () => !/kind="watch"\} [1-9]/.test(await app.metrics.text()));
-    session.destroy();
-  }
-  t.equal((await ask(token, CONFIGMAPS)).status, 200);
-  t.match(
-    await app.metrics.text(),
-    'stonegate_requests_total{verb="watch",authenticator="keystone",status="200"} 500',
-  );
-  await eventually(() => apiServer.connections < 10);
-  await close();
-  await eventually(() => resources() <= before);
-  t.same(warnings, [], 'no warning about too many listeners');
-});
-
-/** The number of open sockets and servers, and of timers that keep the process running. */
-function resources(): number {
-  return process.getActiveResourcesInfo().filter((name) => /TCP|TLS|Timeout/.test(name)).length;
-}
 
 function upgradeRequest(token: string, mark: string): string {
   return [

@@ -188,7 +188,7 @@ const post = (...fields: string[]) => [
   ...fields,
 ];
 
-const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], body: string])[] = [
+const AMBIGUOUS = [
   ['a length and chunks', post('Content-Length: 4', 'Transfer-Encoding: chunked'), `0\r\n\r\n${SMUGGLED}`],
   ['two lengths', post('Content-Length: 0', `Content-Length: ${SMUGGLED.length}`), SMUGGLED],
   ['a list of lengths', post(`Content-Length: 0, ${SMUGGLED.length}`), SMUGGLED],
@@ -216,7 +216,7 @@ const AMBIGUOUS: readonly (readonly [name: string, lines: readonly string[], bod
     [`POST ${CONFIGMAPS} HTTP/1.0`, AUTHORIZATION, 'Transfer-Encoding: chunked'],
     `0\r\n\r\n${SMUGGLED}`,
   ],
-];
+] as const;
 
 for (const [name, lines, body] of AMBIGUOUS) {
   t.test(

@@ -16,31 +16,6 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
   await site.letWork('web', 'acme:alice');
   await site.letWork('lab', 'acme:alice');
 
-  await t.test('a token reads where its scope allows it, as its owner', async (t) => {
-    const { secret, name } = await site.make(alice, 'namespace/web/read');
-    t.match(secret, /^sgt_[0-9a-z]{8}[0-9A-Za-z]{38}$/);
-    t.match(await stonegate.ask(secret, PODS), { status: 200 });
-    t.match(await stonegate.ask(secret, '/api/v1/namespaces/lab/pods'), {
-      status: 403,
-      body: /namespace\/web\/read/,
-    });
-    const post = {
-      method: 'POST',
-      headers: json,
-      body: '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c"}}',
-    };
-    t.match(await stonegate.ask(secret, '/api/v1/namespaces/web/configmaps', post), { status: 403 });
-    t.match(await stonegate.ask(secret, '/api/v1/namespaces/web/secrets'), { status: 403 });
-    t.match(await stonegate.ask(secret, '/apis/stonegate.dev/v1alpha1/selfidentity'), {
-      status: 200,
-      body: /acme:alice/,
-    });
-    t.match(await site.list(alice), [{ metadata: { name }, status: { state: 'active' } }]);
-    t.match(await site.revoke(alice, name), { status: 200 });
-    await eventually(async () => (await stonegate.ask(secret, PODS)).status === 401);
-    t.match(await site.list(alice), [{ status: { state: 'revoked', reason: 'revoked by its owner' } }]);
-  });
-
   await t.test('D407 the API server refuses what the owner may not do, whatever the scope', async (t) => {
     const { secret } = await site.make(alice, 'session', '+rbac', '+secrets');
     const nodes = await stonegate.ask(secret, '/api/v1/nodes');

@@ -109,7 +109,7 @@ const IMPERSONATIONS: Readonly<Record<string, Impersonation>> = {
   'a service account in a group': { 'impersonate-user': ROBOT, 'impersonate-group': 'developers' },
   'another service account': { 'impersonate-user': 'system:serviceaccount:acme:other' },
 };
-const REQUESTS: readonly (readonly [path: string, options?: Ask])[] = [
+const REQUESTS = [
   [PODS],
   [`${PODS}/web`],
   ['/api/v1/namespaces/default/pods'],
@@ -119,7 +119,7 @@ const REQUESTS: readonly (readonly [path: string, options?: Ask])[] = [
   ['/version'],
   ['/healthz'],
   ['/apis/apps/v1/namespaces/acme/deployments/web/scale'],
-];
+] as const;
 
 /** Stonegate adds causes to `details`: its own code and the audit ID. */
 function comparable({ status, body }: Reply) {

@@ -18,8 +18,7 @@ import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../sup
 import { eventually } from '../support/eventually.ts';
 import { addRunningPod } from '../support/high-availability/kubelet.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
-import { helm, informer, missing, missingControllers, pythonClient } from '../support/kubernetes/programs.ts';
-import { runInformer } from '../support/kubernetes/run-informer.ts';
+import { helm, missing, missingControllers, pythonClient } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { commandsRunBy, readersShell, runShell } from '../support/page-commands.ts';
 import { printedBy } from '../support/printed-io.ts';
@@ -153,17 +152,6 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
       allowed: true,
       refused: /^nodes is forbidden: User "acme:alice" cannot list resource "nodes"/,
     });
-  });
-
-  await t.test('client-go’s informer', { skip: missing(informer()) }, async (t) => {
-    const file = await fileWith('namespace/lab/read');
-    await kubernetes.create('/api/v1/namespaces/lab/configmaps', { metadata: { name: 'first' } });
-    const informed = runInformer(file, 'v1/configmaps', 'lab');
-    const names: unknown[] = [];
-    for (let event = await informed.next(); event?.event !== 'synced'; event = await informed.next())
-      names.push(event?.name);
-    t.ok(names.includes('first'));
-    await informed.stop();
   });
 
   await t.test('docs/tokens.md', async (t) => {

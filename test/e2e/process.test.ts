@@ -178,22 +178,6 @@ t.test(
   },
 );
 
-t.test(
-  'SIGINT ends the process as SIGTERM does, but without the drain; a second signal changes nothing',
-  async (t) => {
-    const { stonegate, destination, keystone, keystoneToken } = await setUp(t, { server: { drain: '1h' } });
-    keystone.fault = 'hang';
-    const inFlight = openRequest(destination, keystoneToken('alice'), NAMESPACES);
-    await eventually(() => keystone.hanging === 1);
-    stonegate.signal('SIGINT');
-    await readyzIs(stonegate, 503);
-    stonegate.signal('SIGTERM');
-    keystone.release();
-    t.match(await inFlight.answered, { status: 200, complete: true });
-    t.match(await stonegate.ended, { code: 0, signal: null });
-  },
-);
-
 t.test('SIGHUP reloads the configuration and empties the cache; a watch continues', async (t) => {
   const { stonegate, destination, keystone, keystoneToken, apiServer, configure, provider } = await setUp(t);
   const token = keystoneToken('alice');

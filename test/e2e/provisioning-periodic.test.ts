@@ -100,20 +100,6 @@ t.test('while Keystone is down nothing changes, and afterwards runs continue', a
   await eventually(() => logged.some((line) => line.includes('reconciling works again')));
 });
 
-t.test('provisioning continues after an outage of the API server', async (t) => {
-  const { ours, apiServer, metric, directory, web, settled } = await setUp(t, 'arktos');
-  await settled();
-  await apiServer.stop();
-  const failed = 'stonegate_controller_runs_total{controller="bindings",result="error"}';
-  await eventually(async () => (await metric(failed)) > 0);
-  const before = ours().length;
-  directory.role('ops');
-  const lab = directory.project(web.domain.name, 'lab');
-  await apiServer.start();
-  await eventually(() => ours().length > before);
-  t.ok(ours().some(({ location }) => location.namespace === lab.id));
-});
-
 t.test('a reload switches provisioning off and on again', async (t) => {
   const { configure, directory, erin, pods, settled } = await setUp(t, 'shared');
   await settled();

@@ -1,9 +1,7 @@
 /** Objects of the system tenant are copied into all tenants of an Arktos, by command and while serving. */
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
-import { eventually } from '../support/eventually.ts';
 import { admitPublisher } from '../support/publisher.ts';
-import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed } from '../support/testbed.ts';
 
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
@@ -89,17 +87,6 @@ t.test(
     t.match(versionIn('acme'), { version: 'v2' });
   },
 );
-
-t.test('a serving Stonegate publishes soon after a change', async (t) => {
-  const site = await setUp(t);
-  await serveTestbed(t, site);
-  site.put('v1/secrets', 'registry', SECRET);
-  await eventually(() => site.secret('acme') !== undefined);
-  site.apiServer.seed.tenant('initech');
-  await eventually(() => site.secret('initech') !== undefined);
-  site.apiServer.seed.object('v1/secrets', 'registry', SECRET, HOME);
-  await eventually(() => site.secret('acme') === undefined && site.secret('initech') === undefined);
-});
 
 t.test('all copies can be deleted by command', async (t) => {
   const site = await setUp(t);

@@ -156,30 +156,6 @@ function defineTests(): void {
     }
   });
 
-  t.test('Redis is stopped and started under load: no request fails, and it is used again', async (t) => {
-    const { redis, first, second, replicas, newToken, alice } = await setUpTwo(t, { timeout: '50ms' });
-    const statuses = new Set<number>();
-    let asking = true;
-    const load = replicas.flatMap(({ status }) =>
-      [() => alice, newToken].map(async (token) => {
-        while (asking) statuses.add(await status(token()));
-      }),
-    );
-    statuses.add(await first.status(alice));
-    await redis.stop();
-    await first.untilSaid('Redis does not answer');
-    await redis.start();
-    await first.untilSaid('Redis answers again');
-    asking = false;
-    await Promise.all(load);
-    t.same(statuses, new Set([200]));
-    await eventually(async () => {
-      const token = newToken();
-      for (const { status } of replicas) await status(token);
-      return /cache_lookups_total\{tier="redis",result="hit"\} [1-9]/.test(await second.app.metrics.text());
-    });
-  });
-
   t.test('Redis is full: requests continue, and the log says why nothing is shared', async (t) => {
     const { redis, first, second, newToken } = await setUpTwo(t);
     await redis.command('CONFIG', 'SET', 'maxmemory', '1');

@@ -37,7 +37,7 @@ function runWith(token: string, command = whoami) {
 
 const alive = { iss: issuer, aud: clientID, exp: now + MINUTE };
 const named = `The token is of the issuer ${issuer}, for ${clientID}.`;
-const REFUSED: readonly (readonly [string, string, readonly string[]])[] = [
+const REFUSED = [
   [
     'expired',
     forged({ ...alive, exp: now - MINUTE }),
@@ -61,7 +61,7 @@ const REFUSED: readonly (readonly [string, string, readonly string[]])[] = [
   ],
   ['forged', forged(alive), [named, 'The server names both, and the token has not expired.']],
   ['opaque', 'gAAAAABunknown', []],
-];
+] as const;
 for (const [what, token, lines] of REFUSED)
   t.test(`whoami says what it can about a token that is ${what}`, async (t) => {
     const { code, stdout, stderr } = await runWith(token);

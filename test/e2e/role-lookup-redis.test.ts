@@ -1,10 +1,8 @@
 /**
- * Two replicas that share a real Redis: looked-up roles, drops of them, revocation events, and the streams
- * they end.
+ * Two replicas that share a real Redis: looked-up roles, drops of them, and revocation events.
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
-import { openRequest } from '../support/open-request.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { type RoleSiteOptions, startRoleSite } from '../support/role-site.ts';
 import { startReplica } from '../support/stonegate.ts';
@@ -36,14 +34,6 @@ async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
     calls,
     first: (token: string) => site.statusOf(token, IN_WEB),
     second: async (token: string) => (await replica.ask(token, IN_WEB)).status,
-    /** A watch through each replica, at most one recheck an hour. */
-    watches: async (token: string) => {
-      const watches = [site, replica].map(({ destination }) =>
-        openRequest(destination, token, `${IN_WEB}?watch=true`),
-      );
-      for (const { head } of watches) t.equal((await head).statusCode, 200);
-      return watches;
-    },
     drop: (...words: string[]) => runStonegate('cache', 'drop', ...words, '--config', configFile),
     keys: async () => {
       const names = await redis.command('KEYS', 'stonegate:entry:*');
@@ -104,44 +94,5 @@ function defineTests(): void {
     t.equal(await second(fresh), 200);
     t.equal(calls('auth/tokens'), validations, 'an event is processed once by all replicas together');
     t.equal(calls('role_assignments'), listings);
-  });
-
-  t.test(
-    '`cache drop` of a user or tenant ends their streams in both replicas, although they may watch again',
-    async (t) => {
-      const { keystone, erin, directory, drop, first, watches } = await setUp(t, { revocationEvents: false });
-      const token = keystone.issue(erin);
-      const bob = keystone.issue(directory.user('acme', 'alice'), {
-        project: directory.project('acme', 'web'),
-      });
-      const others = await watches(bob);
-      for (const words of [
-        ['--user', erin.id],
-        ['--user', 'acme:erin'],
-      ]) {
-        const open = await watches(token);
-        t.equal((await drop(...words)).code, 0);
-        for (const { answered } of open)
-          t.match(await answered, { status: 200, complete: true }, words.join(' '));
-      }
-      for (const { head } of others) t.notOk((await head).closed, 'no other user is affected');
-      t.equal((await drop('--tenant', 'acme')).code, 0);
-      for (const { answered } of others) t.match(await answered, { complete: true });
-      t.equal(await first(token), 200);
-    },
-  );
-
-  t.test('a revocation event ends streams in both replicas long before their next recheck', async (t) => {
-    const { keystone, erin, watches } = await setUp(t, {
-      cacheTTL: '1h',
-      revocationEvents: { interval: '50ms' },
-    });
-    const [revoked, other] = [keystone.issue(erin), keystone.issue(erin)];
-    const [ended, others] = [await watches(revoked), await watches(other)];
-    keystone.revoke(revoked);
-    for (const { answered } of ended) t.match(await answered, { status: 200, complete: true });
-    for (const { head } of others) t.notOk((await head).closed, "the user's other token is not affected");
-    keystone.revokeAllOf(erin);
-    for (const { answered } of others) t.match(await answered, { complete: true });
   });
 }

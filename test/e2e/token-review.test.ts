@@ -246,13 +246,6 @@ t.test(
   },
 );
 
-t.test('with authentication.tokenReview.tenant, users who belong to no tenant get that tenant', async (t) => {
-  const { ask, apiServer, arrived } = await start(t, 'arktos', { tenant: 'acme' });
-  apiServer.seed.token('admin-token', { username: 'admin', tenant: 'acme' });
-  const seen = await arrived(async () => t.equal((await ask('admin-token', '/api/v1/pods')).status, 200));
-  t.equal(seen.at(-1)?.url, '/api/v1/tenants/acme/pods');
-});
-
 /** @returns the subprotocol that was agreed on */
 async function openWebSocket(
   t: Test,

@@ -10,9 +10,6 @@ import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
-/** A different limit makes Stonegate build a new index. */
-const OTHER_INDEX = { ...ACCESS, maxIndexBytes: 50_000_000 };
-
 interface Watched {
   /** As `ADDED web`, or `ERROR 410`. */
   readonly events: readonly string[];
@@ -114,19 +111,6 @@ t.test(
     await eventually(() => namespaces.events.includes('ADDED second'));
   },
 );
-
-t.test('a reload that replaces the index ends watches, and clients list again', async (t) => {
-  const site = await start(t);
-  const { app, configure } = site;
-  const watches = await openAll(t, site);
-  await configure({ access: OTHER_INDEX });
-  await app.reload();
-  await eventually(() => Object.values(watches).every(({ ended }) => ended));
-  // Whether the reload or the loss of the index ends it first depends on chance; clients go on after both.
-  t.ok(['', 'ERROR 410'].includes(watches.everywhere.events.join()));
-  t.notOk(watches.namespaces.broken);
-  await eventually(async () => (await site.ask(site.alice, NAMESPACES)).status === 200);
-});
 
 t.test('a reload that is refused leaves watches open', async (t) => {
   const site = await start(t);

@@ -8,7 +8,7 @@ import { runStonegateCalls } from '../support/stonegate-process.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /** What is typed, with tabs, and the line that the shell then runs. */
-const TYPED: readonly (readonly [typed: string, completed: string])[] = [
+const TYPED = [
   ['who-c\t', 'who-can'],
   ['who-can deletec\t pods --peo\t', 'who-can deletecollection pods --people'],
   ['whoami -o ya\t', 'whoami -o yaml'],
@@ -18,7 +18,7 @@ const TYPED: readonly (readonly [typed: string, completed: string])[] = [
   ['token create --sc\t read --rules a-fi\t', 'token create --scope read --rules a-file'],
   // Secrets cannot be given as options.
   ['login --os-pass\t', 'login --os-pass'],
-];
+] as const;
 
 const scripts = await runStonegateCalls(SHELLS.map((shell) => ['completion', shell]));
 const scriptFor = (shell: (typeof SHELLS)[number]) => scripts[SHELLS.indexOf(shell)]?.stdout ?? '';

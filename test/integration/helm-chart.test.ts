@@ -126,7 +126,7 @@ t.test('a wrong value is refused by its name', { skip }, async (t) => {
     configuration: { ...configuration, tenancy: { mode: 'arktos' } },
     upstream: { existingSecret: 'stonegate-upstream' },
   };
-  const cases: readonly (readonly [values: object, name: RegExp])[] = [
+  const cases = [
     [{ ...good, replica: 3 }, /replica/],
     [{ ...good, replicas: 'two' }, /replicas/],
     [{ ...good, image: { digest: 'latest' } }, /image\/digest|image\.digest/],
@@ -163,7 +163,7 @@ t.test('a wrong value is refused by its name', { skip }, async (t) => {
     [{ ...good, tlsRoute: { enabled: true, host: 'k8s.example.com' } }, /tlsRoute\.parentRefs/],
     [{ ...good, tlsRoute: { ...ROUTE, portalHost: 'portal.example.com' } }, /configuration\.portal/],
     [{ ...good, tlsRoute: ROUTE, service: { api: { enabled: false } } }, /service\.api\.enabled/],
-  ];
+  ] as const;
   for (const [values, name] of cases)
     t.throws(() => render(t.testdir(), values), { message: name }, JSON.stringify(values));
 });

@@ -128,7 +128,7 @@ const roles = {
 };
 
 /** Sections by which features get rights, with the modes in which they can be used. */
-const FEATURES: readonly (readonly [modes: readonly string[], sections: object])[] = [
+const FEATURES = [
   ...[{}, { roles: {} }, { roles, projects: { abc: { roles: { cook: 'kitchen' } } } }].flatMap((given) =>
     [true, false].map((createRoles) => {
       const bindings = { provision: 'onRequest', createRoles, ...given };
@@ -153,7 +153,7 @@ const FEATURES: readonly (readonly [modes: readonly string[], sections: object])
   ...[[], ['apps/v1/deployments', 'v1/configmaps']].map(
     (count) => [['shared', 'arktos'], { quota: { default: { pods: '10' }, count } }] as const,
   ),
-];
+] as const;
 
 t.test('features are granted what stonegate manifests rbac prints for them', { skip }, async (t) => {
   for (const [modes, sections] of FEATURES)

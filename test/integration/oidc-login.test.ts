@@ -49,18 +49,6 @@ function withBrowser(t: Test, user: LoginUser): FakeTerminal & { page(): Promise
   return Object.assign(terminal, { page });
 }
 
-/** A terminal without browser, whose user enters the code on another device. */
-function withOtherDevice(t: Test, user: LoginUser): FakeTerminal {
-  const ended: Promise<Page>[] = [];
-  t.teardown(() => Promise.allSettled(ended));
-  return createFakeTerminal({
-    onSay: (line) => {
-      const url = /with the code in it: (\S+)/.exec(line)?.[1];
-      if (url !== undefined) ended.push(browse(url, user));
-    },
-  });
-}
-
 t.test('the authorization request has PKCE, state and nonce', async (t) => {
   const { source } = await scene(t);
   const terminal = withBrowser(t, CAROL);
@@ -110,22 +98,4 @@ t.test('--device-code opens no browser', async (t) => {
   t.same(terminal.opened, []);
   terminal.interrupt();
   await t.rejects(login);
-});
-
-t.test('if the user refuses the device code, the login fails and says so', async (t) => {
-  const { source } = await scene(t);
-  await t.rejects(source({ 'device-code': true }).obtain(withOtherDevice(t, 'cancel'), undefined), {
-    message: /refused or cancelled at the provider \(access_denied: End-User aborted interaction\)/,
-  });
-});
-
-t.test('if the provider is down, no browser is opened', async (t) => {
-  const { source, provider } = await scene(t);
-  const first = await source().obtain(withBrowser(t, CAROL), undefined);
-  await provider.down();
-  const terminal = withBrowser(t, CAROL);
-  await t.rejects(source().obtain(terminal, first), {
-    message: /the provider cannot be asked: .*ECONNREFUSED/,
-  });
-  t.same(terminal.opened, []);
 });

@@ -14,13 +14,13 @@ const tryIt = createCommand({ usage: 'Usage: stonegate try-it\n', options: OPTIO
 
 const run = (...argv: string[]) => printedBy(tryIt, argv);
 
-const WRONG: readonly (readonly [argv: readonly string[], mistake: string])[] = [
+const WRONG = [
   [['--fource'], "Unknown option '--fource'; did you mean --force?"],
   [['-phush'], "Unknown option '-p'"],
   [['word'], 'unexpected argument "word"'],
   [['-o', 'xml'], '--output is table, json, yaml; not "xml"'],
   [['-n'], "Option '-n, --name <value>' argument missing"],
-];
+] as const;
 for (const [argv, mistake] of WRONG) {
   t.test(
     `${argv.join(' ')}: the error names the mistake, and does not repeat the value of an option`,

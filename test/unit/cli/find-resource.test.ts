@@ -5,7 +5,7 @@ import { DISCOVERY } from '../../support/core-discovery.ts';
 
 const get = async (path: string): Promise<unknown> => DISCOVERY[path];
 
-const WORDS: readonly (readonly [word: string, apiGroup: string, resource: string, namespaced: boolean])[] = [
+const WORDS = [
   ['pods', '', 'pods', true],
   ['po', '', 'pods', true],
   ['Pod', '', 'pods', true],
@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [word: string, apiGroup: string, resource: strin
   ['deployments.v1.apps', 'apps', 'deployments', true],
   ['widget', 'example.com', 'widgets', false],
   ['oldwidgets.v1.example.com', 'example.com', 'oldwidgets', true],
-];
+] as const;
 for (const [word, apiGroup, resource, namespaced] of WORDS)
   t.test(`${word} is resolved as kubectl resolves it`, async (t) => {
     t.match(await findResource(word, get), { apiGroup, resource, namespaced });

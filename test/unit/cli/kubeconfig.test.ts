@@ -226,7 +226,7 @@ t.test('a CA file without a certificate is refused', async (t) => {
   }
 });
 
-const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
+const WRONG = [
   [LOGIN, /--server URL is required/],
   ...['https://me@s', 'http://s/foo', 'https://s/foo'].map(
     (server) => [['--server', server, ...LOGIN], /--server must be an https address without user/] as const,
@@ -247,7 +247,7 @@ const WRONG: readonly (readonly [readonly string[], RegExp])[] = [
     ],
     /its own project alone/,
   ],
-];
+] as const;
 for (const [argv, message] of WRONG) {
   t.test(`${argv.join(' ')} is a usage error`, async (t) => {
     const { code, stderr, stdout } = await run(t.testdir(), argv);
@@ -258,12 +258,12 @@ for (const [argv, message] of WRONG) {
   });
 }
 
-const UNUSABLE_LOGINS: readonly (readonly [readonly string[], RegExp])[] = [
+const UNUSABLE_LOGINS = [
   [['--keystone', '--os-clod', 'acme'], /the login behind "--": Unknown option '--os-clod'\n/],
   [['--keystone', '--'], /unexpected argument "--"/],
   [['--keystone', '--os-auth-type', 'v3totp'], /second factors/],
   [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
-];
+] as const;
 t.test('a login command with invalid options does not overwrite one that works', async (t) => {
   const folder = t.testdir();
   await change(folder);

@@ -24,12 +24,12 @@ t.test('requests have the token and a path below that of the address', async (t)
   t.match(asked, [{ url: '/k8s/apis/x', headers: { authorization: 'Bearer tok' } }]);
 });
 
-const BAD: readonly (readonly [number, string, RegExp])[] = [
+const BAD = [
   [403, '{"kind":"Status","message":"you may not"}', /^you may not \(403\)$/],
   [200, '<html>', /answered 200, and not as Stonegate would/],
   [302, '{}', /answered 302/],
   [500, '{"message":5}', /answered 500/],
-];
+] as const;
 for (const [status, body, message] of BAD) {
   t.test(`the response ${status} ${body} becomes an error message`, async (t) => {
     const { url, asked } = await serverThat(t, status, body);

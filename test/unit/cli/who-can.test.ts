@@ -45,7 +45,7 @@ const LOCAL = (namespace: string) => `${V1}/namespaces/${namespace}/localresourc
 const CLUSTER = `${V1}/resourceaccessreviews`;
 const SECRETS = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
 
-const LINES: readonly (readonly [line: string, path: string, spec: object])[] = [
+const LINES = [
   ['delete secrets -n web', LOCAL('web'), SECRETS],
   ['delete secret/tls -n web', LOCAL('web'), { ...SECRETS, name: 'tls' }],
   ['get po --subresource log -A', CLUSTER, { ...SECRETS, verb: 'get', resource: 'pods', subresource: 'log' }],
@@ -58,7 +58,7 @@ const LINES: readonly (readonly [line: string, path: string, spec: object])[] = 
   ['get /healthz', CLUSTER, { verb: 'get', path: '/healthz' }],
   ['delete secrets -n web --people', LOCAL('web'), { ...SECRETS, people: true }],
   ['delete secrets -n a/../b', LOCAL('a%2F..%2Fb'), SECRETS],
-];
+] as const;
 for (const [line, path, spec] of LINES)
   t.test(`who-can ${line}`, async (t) => {
     const { code, stderr, review } = await run(t, line);
@@ -68,11 +68,11 @@ for (const [line, path, spec] of LINES)
     t.match(review, { method: 'POST', path, authorization: 'Bearer the-token' });
   });
 
-const MISTAKES: readonly (readonly [line: string, message: RegExp])[] = [
+const MISTAKES = [
   ['', /who can do what\? For example: /],
   ['delete secrets -n web -A', /either -n or -A, not both/],
   ['get /healthz -n web', /a path is in no namespace/],
-];
+] as const;
 for (const [line, message] of MISTAKES)
   t.test(`who-can ${line} is a usage error, reported before any request is sent`, async (t) => {
     const { code, stdout, stderr, asked } = await run(t, line);

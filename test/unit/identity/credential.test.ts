@@ -62,7 +62,7 @@ t.test('a certificate is a credential, verified or not, and ambiguous together w
 });
 
 t.test('C095 two credentials of any kinds are refused', async (t) => {
-  const both: [string, string][][] = [
+  const both = [
     [
       ['Authorization', 'Bearer a'],
       ['Authorization', 'Bearer a'],
@@ -79,7 +79,7 @@ t.test('C095 two credentials of any kinds are refused', async (t) => {
       ['Authorization', 'Bearer a'],
       ['Sec-WebSocket-Protocol', `v4.channel.k8s.io, ${carrier('b')}`],
     ],
-  ];
+  ] as const;
   for (const headers of both) t.throws(() => credentialOf(headers), { code: 'CredentialAmbiguous' });
 });
 

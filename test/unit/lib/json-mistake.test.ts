@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { jsonMistake } from '../../../src/lib/json-mistake.ts';
 
-const PLACES: readonly (readonly [text: string, line: number, column: number])[] = [
+const PLACES = [
   ['[{"a": ["b"]},\n]', 2, 1],
   ['{"a": 1,\n  b: 2}', 2, 3],
   ['{"a": 1\n "b": 2}', 2, 2],
@@ -13,7 +13,7 @@ const PLACES: readonly (readonly [text: string, line: number, column: number])[]
   ['[1', 1, 3],
   ['1 2', 1, 3],
   ['{"a"}', 1, 5],
-];
+] as const;
 for (const [text, line, column] of PLACES)
   t.test(`the mistake in ${JSON.stringify(text)} is found where it stands`, async (t) => {
     t.strictSame(jsonMistake(text), { line, column });

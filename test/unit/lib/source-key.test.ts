@@ -1,7 +1,7 @@
 import t from 'tap';
 import { sourceKey } from '../../../src/lib/source-key.ts';
 
-const CASES: readonly (readonly [address: string, key: string, why: string])[] = [
+const CASES = [
   ['192.0.2.7', '192.0.2.7', 'an IPv4 address is itself'],
   ['::ffff:192.0.2.7', '192.0.2.7', 'an IPv4 address written as IPv6 is the IPv4 address'],
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', 'an IPv6 address is its first 64 bits'],
@@ -9,7 +9,7 @@ const CASES: readonly (readonly [address: string, key: string, why: string])[] =
   ['::1', '0:0:0:0::/64', 'the loopback address is its first 64 bits too'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64', 'the name of an interface does not count'],
   ['unknown', 'unknown', 'text that is not an address is itself'],
-];
+] as const;
 
 for (const [address, key, why] of CASES) {
   t.test(`${why}: ${address}`, (t) => {

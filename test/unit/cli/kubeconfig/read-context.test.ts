@@ -82,7 +82,7 @@ t.test("the ID token of kubectl's auth-provider oidc is read, behind a token and
   t.equal((await (await read(folder, 'both')).credential()).authorization, 'Bearer tok');
 });
 
-const WRONG: readonly (readonly [string, string, RegExp])[] = [
+const WRONG = [
   ['that is not YAML', 'a: [', /is no valid YAML \(line 1, column 5\)/],
   ['without a current context', '{}', /no current context in .*--context/],
   [
@@ -111,7 +111,7 @@ const WRONG: readonly (readonly [string, string, RegExp])[] = [
     config({ 'client-certificate-data': 'eA==', 'client-key': 'none' }),
     /^client-key: no such file: none$/,
   ],
-];
+] as const;
 for (const [what, text, message] of WRONG) {
   t.test(`a kubeconfig ${what} is refused, and the error says why`, async (t) => {
     const folder = t.testdir({ config: text });
@@ -139,12 +139,12 @@ ${credential({ token: 'tok' })}`;
   t.equal(await runPlugin(t, script, { args: ['a', 'b c'], env, interactiveMode: 'Never' }), 'Bearer tok');
 });
 
-const BAD_PLUGINS: readonly (readonly [string, RegExp])[] = [
+const BAD_PLUGINS = [
   ['kill $$', /sign-in failed: plugin ended with an error$/],
   ['echo secret', /printed no JSON$/],
   [credential({ token: 'secret' }, 'client.authentication.k8s.io/v1beta1'), /no ExecCredential of .*\/v1$/],
   [credential({ clientCertificateData: 'secret' }), /returned no token$/],
-];
+] as const;
 t.test('the error about a missing plugin says how to install it', async (t) => {
   const exec = { command: './absent', installHint: 'install it:\napt install it' };
   const message = /cannot be run: .*ENOENT$/;

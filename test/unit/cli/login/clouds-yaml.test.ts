@@ -69,7 +69,7 @@ t.test('secure.yaml in any folder of the user is merged over clouds.yaml', async
   t.same(await read(t, tree, 'acme'), { username: 'alice', password: 'sesame' });
 });
 
-const TEXTS: readonly (readonly [what: string, text: string, settings: object])[] = [
+const TEXTS = [
   [
     'auth takes precedence over fields beside it, and hyphens become underscores',
     'clouds: { acme: { project-name: beside, username: alice, auth: { project_name: inside } } }',
@@ -88,7 +88,7 @@ const TEXTS: readonly (readonly [what: string, text: string, settings: object])[
 clouds: { acme: { auth: { <<: *base, project_name: web } } }`,
     { auth_url: 'https://keystone', username: 'alice', project_name: 'web' },
   ],
-];
+] as const;
 for (const [what, text, settings] of TEXTS)
   t.test(what, async (t) => {
     t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings);

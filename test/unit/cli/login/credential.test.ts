@@ -151,13 +151,7 @@ t.test('Ctrl-C ends the wait for the login of another process', async (t) => {
   t.equal(await first, 'one');
 });
 
-const AFTER_A_REFUSAL: readonly (readonly [
-  what: string,
-  first: string | undefined,
-  then: string | undefined,
-  pause: number,
-  logins: number,
-])[] = [
+const AFTER_A_REFUSAL = [
   [
     'a kubectl process, which calls the plugin five times, gets the same error',
     'kubectl 1',
@@ -175,7 +169,7 @@ const AFTER_A_REFUSAL: readonly (readonly [
     -86_400_000,
     2,
   ],
-];
+] as const;
 for (const [what, first, then, pause, logins] of AFTER_A_REFUSAL)
   t.test(`after a refused login: ${what}`, async (t) => {
     const { ask, seen, terminal } = await setUp(t, {

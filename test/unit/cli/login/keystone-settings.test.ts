@@ -9,7 +9,7 @@ const SECRET = { application_credential_secret: 's' };
 const TOKEN = { ...ALICE, token: 'gAAAAA' };
 const APPLICATION = { ...ALICE, application_credential_id: 'c1', ...SECRET };
 
-const PROOFS: readonly (readonly [settings: Record<string, string>, proof: object])[] = [
+const PROOFS = [
   [ALICE, { method: 'password', user: USER, secret: 'sesame' }],
   [{ user_id: 'a1', password: 'x' }, { user: { id: 'a1' } }],
   [{ username: 'alice' }, { user: { domain: { id: 'default' } } }],
@@ -21,14 +21,14 @@ const PROOFS: readonly (readonly [settings: Record<string, string>, proof: objec
   [{ ...ALICE, application_credential_name: 'ci', ...SECRET }, { credential: { name: 'ci', user: USER } }],
   [TOKEN, { method: 'token', secret: 'gAAAAA' }],
   [{ ...TOKEN, auth_plugin: 'password' }, { method: 'password' }],
-];
+] as const;
 for (const [settings, proof] of PROOFS)
   t.test(`the login method of ${JSON.stringify(settings)}`, async (t) => {
     t.match(plan(settings).proof, proof);
   });
 
 const WEB = { name: 'web', domain: { name: 'acme' } };
-const SCOPES: readonly (readonly [settings: Record<string, string>, scope: unknown])[] = [
+const SCOPES = [
   [{ project_id: 'p1', project_name: 'web' }, { project: { id: 'p1' } }],
   [{ project_name: 'web', domain_name: 'acme' }, { project: WEB }],
   [{ tenant_name: 'web', project_domain_name: 'acme' }, { project: WEB }],
@@ -40,7 +40,7 @@ const SCOPES: readonly (readonly [settings: Record<string, string>, scope: unkno
   [{}, undefined],
   // An application credential contains its scope.
   [{ application_credential_id: 'c1', project_name: 'web' }, undefined],
-];
+] as const;
 for (const [settings, scope] of SCOPES)
   t.test(`the scope of ${JSON.stringify(settings)}`, async (t) => {
     t.same(plan({ ...ALICE, ...settings }).scope, scope);
@@ -74,7 +74,7 @@ t.test('the address must be https, or http on loopback; query and fragment are d
 });
 
 const INSTEAD = /auth_type "(\w+)".*application credential create.*OS_TOKEN.*login --oidc/;
-const REFUSED: readonly (readonly [settings: Record<string, string>, message: RegExp])[] = [
+const REFUSED = [
   [{ auth_url: '' }, /which Keystone\? .*--os-cloud/],
   [{ auth_url: '', profile: 'vexxhost' }, /profile "vexxhost" .*built into openstacksdk are not read/],
   [{ auth_url: 'http://keystone/v3' }, /is not https/],
@@ -84,7 +84,7 @@ const REFUSED: readonly (readonly [settings: Record<string, string>, message: Re
   [{ insecure: 'True' }, /not to be verified.*--os-cacert/],
   [{ verify: 'false' }, /not to be verified/],
   [{ auth_type: 'v3websso' }, INSTEAD],
-];
+] as const;
 for (const [settings, message] of REFUSED)
   t.test(`${JSON.stringify(settings)} is refused, and the error says what to do`, async (t) => {
     const given = Object.entries({ ...AT, ...ALICE, ...settings }).filter(([, value]) => value !== '');

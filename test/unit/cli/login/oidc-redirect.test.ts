@@ -62,7 +62,7 @@ t.test('any other request is refused and has no effect', async (t) => {
   const { origin, host } = new URL(listener.redirectURI);
   const query = '?code=c&state=s';
   const wrongHosts = ['evil.example', host.replace('127.0.0.1', 'localhost')];
-  const refused: [number, string, object?][] = [
+  const refused = [
     [400, '/callback?code=c&state=another'],
     [400, '/callback?code=c'],
     [404, `/${query}`],
@@ -70,7 +70,7 @@ t.test('any other request is refused and has no effect', async (t) => {
     [404, '/favicon.ico'],
     [404, `/callback${query}`, { method: 'POST' }],
     ...wrongHosts.map((host): [number, string, object] => [404, `/callback${query}`, { headers: { host } }]),
-  ];
+  ] as const;
   for (const [status, path, options] of refused)
     t.match(await visit(`${origin}${path}`, options), { status }, `${path} ${JSON.stringify(options)}`);
   t.equal(others, 2, 'the user is told of wrong states');

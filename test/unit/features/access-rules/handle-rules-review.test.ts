@@ -157,7 +157,7 @@ t.test('in a cluster without tenants a service may name only groups of all users
 });
 
 t.test('all refusals look alike, so that a client does not learn which tokens and users exist', async (t) => {
-  const refused: readonly (readonly [Site, object])[] = [
+  const refused = [
     ...['bad', 'gina', 'ops', 'nowhere', 'reserved', 'overflow', 'unknown'].map(
       (token) => [inArktos, { token }] as const,
     ),
@@ -176,7 +176,7 @@ t.test('all refusals look alike, so that a client does not learn which tokens an
     [asSystem, { token: 'bad' }],
     [asSystem, { user: 'alice' }],
     [asSystem, { user: 'No Tenant:alice' }],
-  ];
+  ] as const;
   const alike = await review(inArktos, { token: 'bad' });
   t.equal(alike.status, 403);
   for (const [site, spec] of refused) {
@@ -206,13 +206,13 @@ t.test('a service of the system tenant asks about the users of every tenant', as
 });
 
 t.test('a body that is not a review is refused, and the response repeats nothing of it', async (t) => {
-  const specs: readonly (readonly [unknown, object?])[] = [
+  const specs = [
     [{}],
     [{ token: 'secret', user: 'acme:alice' }],
     [{ user: 'acme:alice', groups: [7] }],
     [{ user: 'acme:alice', vreb: 'secret' }],
     [{ token: 'alice' }, { kind: 'Explanation' }],
-  ];
+  ] as const;
   for (const [spec, change] of specs) {
     const { status, body } = await review(inArktos, Object(spec), change);
     t.equal(status, 400, JSON.stringify([spec, change]));

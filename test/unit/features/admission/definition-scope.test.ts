@@ -28,7 +28,7 @@ const FORBIDDEN = 'ClusterScopeForbidden';
 const MALFORMED = 'BodyMalformed';
 const crd = (scope?: unknown) => ({ metadata: { name: 'a.b.io' }, spec: { group: 'b.io', scope } });
 
-const CASES: readonly (readonly [BodyFormat, unknown, string])[] = [
+const CASES = [
   ['object', crd('Tenant'), PASSES],
   ['object', crd('Cluster'), FORBIDDEN],
   ['object', crd(), FORBIDDEN],
@@ -63,7 +63,7 @@ const CASES: readonly (readonly [BodyFormat, unknown, string])[] = [
   ['json-patch', [{ op: 'add', PATH: '/spec/scope', path: '/a', value: 'Cluster' }], MALFORMED],
   ['json-patch', [{ op: 'Replace', path: '/a', value: 1 }], MALFORMED],
   ['json-patch', { op: 'remove', path: '/a' }, MALFORMED],
-];
+] as const;
 
 for (const [format, content, expected] of CASES)
   t.test(`${format} ${JSON.stringify(content)}: ${expected}`, async (t) => {

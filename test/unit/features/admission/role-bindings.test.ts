@@ -69,6 +69,7 @@ for (const [what, roleRef] of [
   ['no role', undefined],
   ['a role that is a string', 'view'],
   ['a role without a name', { kind: 'ClusterRole' }],
+  ['a role of another API group', { ...view, apiGroup: 'example.com' }],
   ['a role of an unknown kind', { kind: 'clusterrole', name: 'view' }],
   ['a role whose name is a path', { ...view, name: '../view' }],
   ['a role with a second spelling of the name', { ...view, Name: 'admin' }],
@@ -134,7 +135,8 @@ t.test('bindings by users of the system tenant are left to the API server', asyn
     review: async () => ({ allowed: true }),
   });
   const { info } = inspectedRequest({ path: BINDINGS });
-  t.ok(admission.appliesTo(info, toTenantName('acme')));
+  for (const binding of [info, inspectedRequest({ path: CLUSTER_WIDE }).info])
+    t.ok(admission.appliesTo(binding, toTenantName('acme')));
   t.notOk(admission.appliesTo(info, toTenantName('system')));
   const roles = inspectedRequest({ path: BINDINGS.replace('rolebindings', 'roles') });
   t.notOk(admission.appliesTo(roles.info, toTenantName('acme')));

@@ -60,7 +60,7 @@ t.test('a policy of a tenant is in force, and its status says so', async (t) => 
 t.test('an invalid policy grants nothing, and its status says why', async (t) => {
   const user = (name: string, tenant = 'acme') => ({ subjects: [{ kind: 'User', tenant, name }] });
   const group = (name: string) => ({ subjects: [{ kind: 'Group', tenant: 'acme', name }] });
-  const cases: readonly (readonly [spec: Readonly<Record<string, unknown>>, message: RegExp])[] = [
+  const cases = [
     [{ subjects: [] }, /^spec\.subjects is empty/],
     [{ namespaces: ['*', 'web'] }, /^spec\.namespaces has other names besides \*/],
     [{ namespaces: ['web*'] }, /^spec\.namespaces\[0\] is no DNS-1123 label/],
@@ -81,7 +81,7 @@ t.test('an invalid policy grants nothing, and its status says why', async (t) =>
     [{ rules: [{ ...POD_READER, nonResourceURLs: ['/healthz'] }] }, /nonResourceURLs/],
     [{ rules: Array(101).fill(POD_READER) }, /^spec\.rules has more than 100 items/],
     [{ rules: Array(100).fill({ ...POD_READER, verbs: Array(50).fill('get') }) }, /too many combinations/],
-  ];
+  ] as const;
   for (const [spec, message] of cases)
     t.match(statusOf(spec), REFUSED('Invalid', message), JSON.stringify(spec));
 });
@@ -241,7 +241,7 @@ t.test('administrators enter neither the system tenant nor their own', async (t)
 });
 
 t.test('an invalid administration grants nothing, and its status says why', async (t) => {
-  const cases: readonly (readonly [spec: object, reason: 'Invalid' | 'NotGrantable', message: RegExp])[] = [
+  const cases = [
     [{ groups: [] }, 'Invalid', /^spec\.groups is empty/],
     [{ groups: ['system:masters'] }, 'Invalid', /^spec\.groups\[0\] begins with system:/],
     [{ reason: '' }, 'Invalid', /^spec\.reason/],
@@ -259,7 +259,7 @@ t.test('an invalid administration grants nothing, and its status says why', asyn
       /^rules of the ClusterRole cluster-admin: rules\[0\]\.verbs has \*/,
     ],
     [{ clusterRole: 'node-reader' }, 'NotGrantable', /node-reader: rules\[0\]: get nodes is not among/],
-  ];
+  ] as const;
   const clusterRoles = new Map([
     [
       'cluster-admin',

@@ -77,11 +77,11 @@ t.test('a request that would be forwarded passes every stage, and nothing is sen
 t.test(
   'the headers of the identity and of Stonegate are shown with values, others by name only',
   async (t) => {
-    const hush: [string, string][] = [
+    const hush = [
       ['X-Custom', 'session=hush'],
       ['Audit-ID', 'hush'],
       ['X-Forwarded-For', 'hush'],
-    ];
+    ] as const;
     const { status } = await explain({ request: { ...PODS, headers: hush } });
     const headers = status.headers ?? [];
     t.ok(headers.some(({ name, value }) => name === 'Impersonate-User' && value === 'acme:alice'));
@@ -112,7 +112,7 @@ t.test('the impersonated user is shown beside the sender, and RBAC is asked abou
   t.match(asked, [{ user: 'acme:zoë' }]);
 });
 
-const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
+const REFUSALS = [
   ['parseRequestInfo', 'RequestMalformed', { request: { method: 'GET', path: '/api//v1' } }],
   ['authenticate', 'CredentialMissing', { token: undefined }],
   [
@@ -140,7 +140,7 @@ const REFUSALS: readonly (readonly [StageName, string, Options])[] = [
     },
   ],
   ['impersonate', 'IdentityTooLarge', { pipeline: { maxHeaderBytes: 10 } }],
-];
+] as const;
 
 for (const [stage, code, options] of REFUSALS) {
   t.test(`${code} is a refusal of ${stage}; later stages are not reached`, async (t) => {
@@ -205,7 +205,7 @@ t.test('the credential is nowhere in the response, even if another server repeat
 });
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const CREDENTIALS: readonly (readonly [string | undefined, RegExp])[] = [
+const CREDENTIALS = [
   ['gAAAAABx', /Keystone token/],
   [
     `${part({ alg: 'RS256' })}.${part({ iss: 'https://i', exp: 4_000_000_000 })}.c2ln`,
@@ -213,7 +213,7 @@ const CREDENTIALS: readonly (readonly [string | undefined, RegExp])[] = [
   ],
   [`${part({ alg: 'RS256' })}.${part({ exp: -1e20 })}.c2ln`, /a JWT without issuer$/],
   ['abc', /opaque, 3 characters/],
-];
+] as const;
 for (const [token, words] of CREDENTIALS) {
   t.test(`the explanation names the kind of credential: ${words}`, async (t) => {
     t.match((await explain({ token })).status.credential, words);
@@ -245,7 +245,7 @@ t.test('an upgrade would be tunnelled', async (t) => {
 
 const REVIEWS = '/apis/authorization.k8s.io/v1';
 const NOT_AS_THEM = /^no header field of the request would be sent on$/;
-const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegExp, impersonate: RegExp])[] = [
+const ANSWERED = [
   ['GET', '/apis/stonegate.dev/v1alpha1/selfidentity', /^Stonegate answers it itself$/, NOT_AS_THEM],
   [
     'GET',
@@ -265,7 +265,7 @@ const ANSWERED: readonly (readonly [method: string, path: string, deliver: RegEx
     /after asking the API server unless it grants that to everybody$/,
     /^the identity would be sent to the API server$/,
   ],
-];
+] as const;
 for (const [method, path, deliver, impersonate] of ANSWERED) {
   t.test(
     `${method} ${path}: the explanation says what Stonegate itself would ask the API server`,

@@ -94,6 +94,7 @@ t.test('version 1', async (t) => {
     t.ok(allows(policy, {}, 'get /api/x/y'));
     t.notOk(allows(policy, {}, 'get /imaginary'));
     t.notOk(allows(policy, {}, 'post /api/x'));
+    t.notOk(allows(policy, {}, 'get default pods'));
     t.notOk(allows([{ nonresource: { verbs: ['get'] } }], {}, 'get /api'), 'without a path');
   });
 });
@@ -139,7 +140,7 @@ t.test('version 2', async (t) => {
   });
 
   t.test('domains that an entry names are not ignored', async (t) => {
-    const users = { projects: ['demo'], domains: ['default'] };
+    const users = { projects: ['demo'], domains: ['acme', 'default'] };
     t.ok(allows(v2({ '*/*': ['*'] }, users), {}, 'get default pods'));
     t.notOk(allows(v2({ '*/*': ['*'] }, { ...users, domains: ['acme'] }), {}, 'get default pods'));
   });

@@ -40,7 +40,7 @@ t.test('unknown keys are problems: they may be mistyped restrictions', async (t)
   ]);
 });
 
-for (const key of ['pods', "['a'/pods", 'a/pods/log/x']) {
+for (const key of ['pods', "['a'/pods", "['a',1]/pods", "['a','b!']/pods", 'a/pods/log/x']) {
   t.test(`the key ${key} is reported with its place`, async (t) => {
     t.match(problemsOf([{ resource_permissions: { [key]: ['get'] } }]), [/^\[0\]\.resource_permissions/]);
   });

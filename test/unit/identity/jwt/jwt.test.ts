@@ -70,7 +70,7 @@ t.test('a token that is not a JWT, or from another issuer, is left to the next a
 
 t.test('C028 tokens are accepted or refused by their claims and headers', async (t) => {
   const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
-  const cases: readonly (readonly [accepted: boolean, claims: object, header?: { typ: string }])[] = [
+  const cases = [
     [false, { ...CAROL, aud: 'other' }],
     [false, { ...CAROL, aud: ['other', 'another'] }],
     [false, { ...CAROL, aud: undefined }],
@@ -89,7 +89,7 @@ t.test('C028 tokens are accepted or refused by their claims and headers', async 
     [true, { ...CAROL, a: { sub: 1 }, b: [{ sub: 1 }, { sub: 2 }], c: '"sub":"x","sub":"y"' }],
     ...['JWT', 'at+jwt', 'application/at+jwt'].map((typ) => [true, CAROL, { typ }] as const),
     ...['logout+jwt', 'dpop+jwt', ''].map((typ) => [false, CAROL, { typ }] as const),
-  ];
+  ] as const;
   for (const [accepted, claims, header] of cases) {
     const token = await issuer.sign({ ...claims }, header);
     const what = JSON.stringify([claims, header]);

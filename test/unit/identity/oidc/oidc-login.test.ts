@@ -148,10 +148,10 @@ t.test('a provider with plain http endpoints is refused', async (t) => {
 });
 
 t.test('the requested scopes always include openid', async (t) => {
-  const cases: [unknown, readonly string[], string][] = [
+  const cases = [
     [undefined, [], 'openid profile email'],
     [['openid', 'email', 'offline_access'], ['email', 'groups'], 'openid email offline_access groups'],
-  ];
+  ] as const;
   for (const [scopes_supported, scopes, expected] of cases) {
     const { login } = await scene(t, { scopes_supported });
     const { url } = await (await login({ scopes })).beginCode(REDIRECT);

@@ -10,14 +10,14 @@ import {
 const names = (headers: readonly (readonly [string, string])[]) => headers.map(([name]) => name);
 
 t.test('allowed headers of a client are forwarded unchanged', async (t) => {
-  const headers: [string, string][] = [
+  const headers = [
     ['User-Agent', 'kubectl/v1.32'],
     ['Accept', 'application/json;as=Table'],
     ['Accept', 'application/json'],
     ['Content-Type', 'application/apply-patch+yaml'],
     ['Kubectl-Command', 'kubectl get'],
     ['X-Stream-Protocol-Version', 'v4.channel.k8s.io'],
-  ];
+  ] as const;
   t.same(cleanClientHeaders(headers), headers);
 });
 
@@ -87,11 +87,11 @@ t.test(
 );
 
 t.test('impersonation headers that were handled are not forwarded', async (t) => {
-  const impersonation: [string, string][] = [
+  const impersonation = [
     ['Impersonate-User', 'bob'],
     ['Impersonate-Extra-scopes', 'view'],
     ['Connection', 'Impersonate-User'],
-  ];
+  ] as const;
   t.same(cleanClientHeaders([...impersonation, ['Accept', '*/*']], { impersonationHandled: true }), [
     ['Accept', '*/*'],
   ]);
