@@ -22,14 +22,15 @@ import { withoutCovered } from '../src/kubernetes/right.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES } from '../src/rbac/cluster-roles.ts';
 import { ESCALATING_VERBS } from '../src/rbac/escalating.ts';
 import { NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
+import { TENANCY_FACTS } from '../src/tenancy/facts.ts';
 
 export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 
 /** A name that the templates replace. */
 const ROLE = 'placeholder';
 const TARGETS = [{ clusterRole: ROLE }, { role: ROLE }];
-const MODES = ['arktos', 'shared'] as const;
-const NEEDS: ProvisioningNeeds = { mode: 'arktos', createRoles: false, targets: TARGETS };
+const MODES = Object.entries(TENANCY_FACTS);
+const NEEDS: ProvisioningNeeds = { facts: TENANCY_FACTS.arktos, createRoles: false, targets: TARGETS };
 /** No kind is published. */
 const NO_KINDS: PublishingNeeds = {
   configuration: { namespaces: [], clusterScoped: [], kinds: [], interval: 0 },
@@ -41,13 +42,15 @@ export function chartRBAC(): string {
   const provisioning = provisioningRules(NEEDS);
   const published = { ...NO_KINDS.configuration, namespaces: ['placeholder'] };
   const content = {
+    /** Of each tenancy mode: conditions of rights are among them. */
+    facts: TENANCY_FACTS,
     impersonator: RIGHTS.map(({ when, rule }) => ({ when, rule })),
     extraKeys: { ...OWN_EXTRA_KEYS, jwt: [CREDENTIAL_ID_KEY] },
     provisioner: Object.fromEntries(
-      MODES.flatMap((mode) =>
+      MODES.flatMap(([mode, facts]) =>
         [true, false].map((createRoles) => [
           createRoles ? `${mode} createRoles` : mode,
-          provisionerRules(provisioningRules({ mode, createRoles, targets: TARGETS })),
+          provisionerRules(provisioningRules({ facts, createRoles, targets: TARGETS })),
         ]),
       ),
     ),
@@ -64,13 +67,13 @@ export function chartRBAC(): string {
     ),
     /** In addition, for sections that need the same whatever they say. */
     sections: Object.fromEntries(
-      MODES.map((mode) => [mode, { members: membersRules(mode), tokens: tokenRules(mode) }]),
+      MODES.map(([mode, facts]) => [mode, { members: membersRules(facts), tokens: tokenRules(facts) }]),
     ),
-    publishing: Object.fromEntries(MODES.map((mode) => [mode, publishingRules(mode, NO_KINDS)])),
+    publishing: Object.fromEntries(MODES.map(([mode, facts]) => [mode, publishingRules(facts, NO_KINDS)])),
     /** On the kinds that are published from every namespace of `publishing.namespaces`. */
     publishedKinds: rulesBeyond(
-      publishingRules('shared', NO_KINDS),
-      publishingRules('shared', { ...NO_KINDS, configuration: published }),
+      publishingRules(TENANCY_FACTS.shared, NO_KINDS),
+      publishingRules(TENANCY_FACTS.shared, { ...NO_KINDS, configuration: published }),
     ),
     tenantKinds: Object.fromEntries(TENANT_KINDS.map(({ resource, group }) => [resource, group])),
     publishedVerbs: PUBLISHED_VERBS,

@@ -143,8 +143,8 @@ function x509Authenticator(
   { loaded, runtime: { clock } }: StonegateBuild,
   clientCertificates: ClientCertificatesConfiguration,
 ): Authenticator {
-  const { mode, systemTenant } = loaded.configuration.tenancy;
-  const tenantInNames = mode === 'shared';
+  const { facts, systemTenant } = loaded.configuration.tenancy;
+  const tenantInNames = !facts.readsTenantFromName;
   return createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock });
 }
 
@@ -159,7 +159,7 @@ function tokenReviewAuthenticator(
   const { limits, tenancy } = build.loaded.configuration;
   const rules = {
     tenant: tokenReview.tenant,
-    isOrdinaryTenant: tenancy.mode === 'arktos' ? ordinaryTenants(tenancy.systemTenant) : undefined,
+    isOrdinaryTenant: tenancy.facts.readsTenantFromName ? ordinaryTenants(tenancy.systemTenant) : undefined,
   };
   return createTokenReviewAuthenticator({
     review: createTokenReviewer({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),

@@ -5,6 +5,9 @@ import type { Parts } from '../config/scope.ts';
 import { scopeOf } from '../config/scope.ts';
 import type { Backends, FeatureBuild } from '../features/build.ts';
 import type { Material } from '../features/define-feature.ts';
+import { tenancySettings } from '../features/tenancy-settings.ts';
+import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
+import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { createShared } from './cache.ts';
 import type { StonegateBuild, StonegateConfiguration } from './configuration.ts';
 import { createKeystone, followRevocations } from './keystone.ts';
@@ -13,6 +16,8 @@ import { createOwnUpstream, createProvisioningUpstream } from './upstream.ts';
 export interface AppBuild extends StonegateBuild, Backends {
   /** Whether a command only explains a request: nothing is written. */
   readonly explains: boolean;
+  /** The tenancy mode of the configuration, without what features add to users. */
+  readonly mode: TenancyMode;
   /** What a feature is built from. */
   of<P extends Parts>(feature: {
     reads(configuration: StonegateConfiguration, material: Material): P;
@@ -34,6 +39,7 @@ export function withBackends(build: StonegateBuild, explains = false): AppBuild 
     ...build,
     ...backends,
     explains,
+    mode: createTenancyMode(tenancySettings(configuration)),
     of: (feature) => ({ ...common, parts: feature.reads(configuration, loaded) }),
   };
 }

@@ -9,7 +9,7 @@ import {
   createProjectNamespace,
   createProjectSynchronizer,
   createServedProvisioning,
-  tenancyFacts,
+  provisioningTenancy,
 } from '../features/bindings/build.ts';
 import { createClientSetup } from '../features/client-setup/build.ts';
 import {
@@ -40,7 +40,6 @@ import { createAccessIndex, createIndexParts } from '../features/rbac-index/buil
 import { createSelfReviews } from '../features/self-reviews/build.ts';
 import { createTeams } from '../features/teams/build.ts';
 import { createMemberships, createTeamReadiness } from '../features/teams/memberships.ts';
-import { createTenancyMode, tenancySettings } from '../features/tenancy-mode.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
 import { createTenantUIDs } from '../features/tenants/build.ts';
 import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
@@ -60,6 +59,7 @@ import { createFilteredReason } from '../proxy/filtered-reason.ts';
 import { createOwnAPI } from '../proxy/own-api.ts';
 import { createReasonOf } from '../proxy/rbac-reasons.ts';
 import type { Stages } from '../proxy/stages.ts';
+import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
 import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';
 import {
@@ -104,7 +104,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   const { clock } = runtime;
   const tenants = createTenantUIDs(of(FEATURES.tenants));
   const memberships = createMemberships(of(FEATURES.teams), tenants);
-  const named = memoizedMode(createTenancyMode(tenancySettings(loaded.configuration)));
+  const named = memoizedMode(build.mode);
   const mode = memberships ? withGroups(named, memberships.groupsOf) : named;
   const policies = createPolicies(of(FEATURES.crossTenant));
   const controlled = options.controllers && buildControllers(build, policies, options.controllers);
@@ -217,7 +217,7 @@ function buildControllers(
 ) {
   const keystoneQuota = createServedKeystoneQuota(
     of(FEATURES.keystoneLimits),
-    (settings) => tenancyFacts(createTenancyMode(settings), true).tenantOf,
+    (settings) => provisioningTenancy(createTenancyMode(settings), true).tenantOf,
   );
   const provisioning = createServedProvisioning(of(FEATURES.bindings), keystoneQuota);
   createPolicyController(of(FEATURES.crossTenant), { updates: policies?.updates, keep, memberships });

@@ -21,7 +21,7 @@ export function reviewPathsOf({
   tenancy,
   quota,
 }: StonegateConfiguration): ReviewPathOf | undefined {
-  if (tenancy.mode !== 'arktos' || admission === undefined) return undefined;
+  if (!tenancy.facts.throttlesWebhooks || admission === undefined) return undefined;
   const others = quota === undefined ? [] : countedWrites(quota.count);
   return createReviewPaths({ admission, ...(publishing && { publishing }) }, others);
 }
@@ -53,7 +53,7 @@ export function createConfiguredReviewedWrites({
         ...{ queueTimeout, tenantQueue },
         pathOf(method, target) {
           if (method === 'GET' || method === 'HEAD') return undefined;
-          const info = readRequestInfo(method, target, { readsTenantFromPath: true });
+          const info = readRequestInfo(method, target, tenancy.facts);
           return info.isResourceRequest ? pathOf(method, info) : undefined;
         },
       }),

@@ -116,7 +116,7 @@ export function createOwnRights(build: StonegateBuild): PolledUpstreamRights {
   const { generation, loaded, runtime } = build;
   const { authentication, tenancy, upstream } = loaded.configuration;
   const optionalKeys = optionalExtraKeysOf(authentication);
-  const mayBeConstrained = tenancy.mode === 'shared';
+  const mayBeConstrained = tenancy.facts.mayConstrainImpersonation;
   const subject = JSON.stringify([upstream.server, upstream.credential, optionalKeys, mayBeConstrained]);
   const fetcher = createOwnUpstream(build);
   const { rights } = generation.component(OWN_RIGHTS, {

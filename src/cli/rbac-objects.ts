@@ -4,6 +4,7 @@
  */
 import { Document, isNode } from 'yaml';
 import type { CommentedRule } from '../kubernetes/right.ts';
+import type { TenancyFacts } from '../tenancy/facts.ts';
 
 export type Subject =
   | { readonly kind: 'User'; readonly name: string }
@@ -88,13 +89,16 @@ export function serviceAccountDocuments(subject: Subject): Document[] {
  *
  * @param section of the configuration that has the credential
  */
-export function subjectNotes(subject: Subject, mode: 'arktos' | 'shared', section: string): string {
-  const apply =
-    mode === 'arktos'
-      ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant has these rights, and
+export function subjectNotes(
+  subject: Subject,
+  { operatorIsATenant }: Pick<TenancyFacts, 'operatorIsATenant'>,
+  section: string,
+): string {
+  const apply = operatorIsATenant
+    ? `# Arktos: apply as an administrator of the system tenant. Only a user of the system tenant has these rights, and
 # a client certificate says which tenant its user is of; tokens of the TokenRequest API do not.`
-      : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
-  const organization = mode === 'arktos' ? ', O=tenant:system; exactly one O' : '';
+    : '# An ordinary Kubernetes cluster: apply as a cluster administrator.';
+  const organization = operatorIsATenant ? ', O=tenant:system; exactly one O' : '';
   return subject.kind === 'ServiceAccount'
     ? `${apply}
 # Its token:

@@ -18,6 +18,7 @@ import {
 } from '../lib/schema-fields.ts';
 import { file, secretSource } from '../lib/schema-files.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
+import { TENANCY_FACTS, TENANCY_MODE_NAMES } from '../tenancy/facts.ts';
 import { serverSchema, upstreamSchema } from './server-configuration.ts';
 
 export type * from '../identity/authentication-configuration.ts';
@@ -25,29 +26,32 @@ export type * from '../identity/jwt/jwt-configuration.ts';
 export type * from '../lib/schema-files.ts';
 export type * from './server-configuration.ts';
 
-const tenancy = z.strictObject({
-  mode: z
-    .enum(['arktos', 'shared'])
-    .describe('`arktos`: the API server has tenants, in its paths. `shared`: an ordinary cluster.'),
-  systemTenant: tenant
-    .default('system')
-    .describe('The tenant whose users may act in every other tenant (arktos).'),
-  domains: z
-    .record(text, tenant)
-    .default({})
-    .describe('Keystone domain name → tenant, for names that are not DNS labels or are reserved.'),
-  discoveryTTL: duration
-    .prefault('10s')
-    .describe(
-      "How long a tenant's discovery documents are cached; after a change of them, for how long they are not.",
-    ),
-  sharedAPIGroups: z
-    .array(text)
-    .default([])
-    .describe(
-      'API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects (arktos).',
-    ),
-});
+const tenancy = z
+  .strictObject({
+    mode: z
+      .enum(TENANCY_MODE_NAMES)
+      .describe('`arktos`: the API server has tenants, in its paths. `shared`: an ordinary cluster.'),
+    systemTenant: tenant
+      .default('system')
+      .describe('The tenant whose users may act in every other tenant (arktos).'),
+    domains: z
+      .record(text, tenant)
+      .default({})
+      .describe('Keystone domain name → tenant, for names that are not DNS labels or are reserved.'),
+    discoveryTTL: duration
+      .prefault('10s')
+      .describe(
+        "How long a tenant's discovery documents are cached; after a change of them, for how long they are not.",
+      ),
+    sharedAPIGroups: z
+      .array(text)
+      .default([])
+      .describe(
+        'API groups whose custom resources of scope `Cluster` tenants may use, although all tenants share their objects (arktos).',
+      ),
+  })
+  .describe('How the tenant of a user is determined and sent to the API server.')
+  .transform((settings) => ({ ...settings, facts: TENANCY_FACTS[settings.mode] }));
 
 const cache = z
   .strictObject({
@@ -163,7 +167,7 @@ export const CORE_SECTIONS = {
       '`/livez`, `/readyz`, `/healthz`, `/metrics`, `/metrics/usage` and `/version`. It serves no secrets and controls nothing.',
     ),
   upstream: upstreamSchema.describe('The API server.'),
-  tenancy: tenancy.describe('How the tenant of a user is determined and sent to the API server.'),
+  tenancy,
   authentication: authenticationSchema,
   cache: cache.prefault({}).describe('The cache of validated identities.'),
   audit: z

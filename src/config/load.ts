@@ -106,7 +106,7 @@ function withoutLogins(authentication: AuthenticationConfiguration): object {
  *
  * @param file relative to the working directory, or absolute
  */
-export function loadPlain<C extends object>(
+export function loadPlain<C extends TenancySettings>(
   format: ConfigurationFormat<C>,
   file: string,
   sources: LoadSources,
@@ -114,6 +114,7 @@ export function loadPlain<C extends object>(
   return load(file, sources, (text, folder) => parsePlain(format, text, folder), format.checkFiles);
 }
 
+type TenancySettings = Pick<CoreConfiguration, 'tenancy'>;
 type Parse<C> = (text: string, folder: string, content?: FileContent) => Parsed<C>;
 
 /**
@@ -131,7 +132,7 @@ export async function readConfiguration<C>(
   return (await read(file, sources, parse, isNeeded)).parsed;
 }
 
-async function load<C extends object>(
+async function load<C extends TenancySettings>(
   file: string,
   sources: LoadSources,
   parse: Parse<C>,
@@ -228,6 +229,8 @@ function checkPairs(references: readonly Reference[], content: FileContent): Fin
   });
 }
 
-function digestOf(settings: object): string {
-  return fingerprint(Buffer.from(JSON.stringify(settings)));
+/** The facts of a tenancy mode are no settings. */
+function digestOf<S extends TenancySettings>(settings: S): string {
+  const { facts: _facts, ...tenancy } = settings.tenancy;
+  return fingerprint(Buffer.from(JSON.stringify({ ...settings, tenancy })));
 }

@@ -17,8 +17,8 @@ export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
   /**
-   * Whether names and groups contain the tenant. Users of two tenants may have the same name, and in shared
-   * mode only the name separates them.
+   * Whether names and groups contain the tenant. Users of two tenants may have the same name, and not in
+   * every tenancy mode does more than the name separate them.
    */
   readonly tenantInNames: boolean;
   /** The tenant of lines without one; undefined: such lines are refused. */
@@ -39,7 +39,7 @@ export function staticUsersOf(
   const { tokenFile, basicAuthFile } = authentication;
   const rules = ({ systemTenantByDefault, ...prefixes }: StaticFileConfiguration): StaticUserRules => ({
     ...prefixes,
-    tenantInNames: tenancy.mode === 'shared',
+    tenantInNames: !tenancy.facts.readsTenantFromName,
     tenantOfOthers: systemTenantByDefault ? tenancy.systemTenant : undefined,
   });
   const tokens = tokenFile && content(tokenFile.file);

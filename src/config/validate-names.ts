@@ -4,6 +4,7 @@
  */
 
 import { CREDENTIAL_ID_KEY, RESERVED_PREFIXES } from '../kubernetes/reserved-names.ts';
+import { everywhere } from '../tenancy/places.ts';
 import type {
   AuthenticationConfiguration,
   CoreConfiguration,
@@ -37,7 +38,8 @@ export function prefixRules({ authentication, tenancy }: CoreConfiguration): Rul
   const users = sources.map(({ username }) => username);
   const groups = sources.flatMap((source) => source.groups ?? []);
   const severalSources = sources.length + (keystone === undefined ? 0 : 1) > 1;
-  const domains = keystone !== undefined && tenancy.mode === 'shared' ? Object.keys(tenancy.domains) : [];
+  const domains =
+    keystone !== undefined && !tenancy.facts.readsTenantFromName ? Object.keys(tenancy.domains) : [];
   return [
     ...[...users, ...groups].flatMap((prefix) => ownPrefixRules(prefix, severalSources)),
     ...[users, groups].flatMap(overlapRules),
@@ -156,7 +158,7 @@ export function tenantRules({ tenancy, authentication }: CoreConfiguration): Rul
   const ofMap = ['system', 'all', tenancy.systemTenant];
   return [
     ...assignments.flatMap(({ path, tenant, explicit }): Rule[] => {
-      const isAll = tenant === 'all' && tenancy.mode === 'arktos';
+      const isAll = tenant === everywhere(tenancy.facts).tenant;
       return [
         [path, isAll, 'expected another tenant: Arktos reads "all" as every tenant at once'],
         [

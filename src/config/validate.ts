@@ -32,7 +32,7 @@ function authenticationRules({ authentication, tenancy, server }: CoreConfigurat
     ],
     [
       'authentication.anonymous.enabled',
-      authentication.anonymous.enabled && tenancy.mode === 'arktos',
+      authentication.anonymous.enabled && tenancy.facts.readsTenantFromName,
       'expected false: in arktos mode system:anonymous is a user of the system tenant',
     ],
     [
@@ -42,7 +42,7 @@ function authenticationRules({ authentication, tenancy, server }: CoreConfigurat
     ],
     [
       'authentication.tokenReview.tenant',
-      tokenReview !== undefined && tokenReview.tenant === undefined && tenancy.mode === 'shared',
+      tokenReview !== undefined && tokenReview.tenant === undefined && !tenancy.facts.readsTenantFromName,
       'is required in shared mode: the tokens of an ordinary cluster name no tenant',
     ],
   ];

@@ -3,7 +3,6 @@
  * does while it serves is in its `build.ts`, which no command loads that only needs the data.
  */
 import type { z } from 'zod';
-import type { TenancyConfiguration } from '../config/core-configuration.ts';
 import type { FileContent } from '../config/parse.ts';
 import type { Finding, Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
@@ -12,6 +11,7 @@ import type { CustomResource } from '../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Right } from '../kubernetes/right.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
+import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
 /** Where the content of the configuration's files and its secrets are read. */
@@ -23,8 +23,8 @@ export interface Material {
 /** A kind of objects that Stonegate stores at the API server. */
 export interface StoredKind<C> {
   readonly definition: CustomResource;
-  /** The tenancy mode that it is for; all by default. */
-  readonly mode?: TenancyConfiguration['mode'];
+  /** Whether it is for a tenancy mode with these facts; for every mode by default. */
+  isStored?(facts: TenancyFacts): boolean;
   /** The section of the configuration that needs it. */
   readonly section: string;
   isNeeded(configuration: C): boolean;

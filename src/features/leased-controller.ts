@@ -3,7 +3,6 @@
  * controller's name.
  */
 import type { RuntimeDependencies } from '../config/build.ts';
-import type { TenancyConfiguration } from '../config/core-configuration.ts';
 import type { Place } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
 import {
@@ -13,10 +12,10 @@ import {
 } from '../kubernetes/reconcile/controller.ts';
 import { createLease } from '../kubernetes/reconcile/lease.ts';
 import type { Plan } from '../kubernetes/reconcile/plan.ts';
-import { operatorPlace } from './tenancy-mode.ts';
+import { type OperatorTenancy, operatorPlace } from '../tenancy/places.ts';
 
 /** Where leases are: a namespace that exists in every cluster, and in the system tenant of every Arktos. */
-export const leasePlace = (tenancy: Pick<TenancyConfiguration, 'mode' | 'systemTenant'>): Place =>
+export const leasePlace = (tenancy: OperatorTenancy): Place =>
   operatorPlace({ namespace: 'kube-system' }, tenancy);
 
 /**

@@ -12,13 +12,13 @@ const CORE = '/api/v1';
  * @throws StatusError as `servedResources` does
  */
 export async function modeProblem(
-  { mode }: Pick<TenancyConfiguration, 'mode'>,
+  { mode, facts }: Pick<TenancyConfiguration, 'mode' | 'facts'>,
   fetcher: UpstreamFetcher,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const isArktos = (await servedResources(fetcher, CORE, signal)).has('tenants');
-  if (isArktos === (mode === 'arktos')) return undefined;
-  const [server, right] = isArktos
+  const hasTenants = (await servedResources(fetcher, CORE, signal)).has('tenants');
+  if (hasTenants === facts.tenantsAreObjects) return undefined;
+  const [server, right] = hasTenants
     ? [`is Arktos (it has tenants in ${CORE})`, 'Set arktos, the mode for Arktos']
     : [
         `is not Arktos (it has no tenants in ${CORE})`,

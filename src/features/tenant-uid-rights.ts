@@ -3,7 +3,8 @@
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import { rule } from '../kubernetes/right.ts';
+import type { TenancyFacts } from '../tenancy/facts.ts';
 
-export function tenantUIDRules(mode: 'arktos' | 'shared'): readonly PolicyRule[] {
-  return mode === 'arktos' ? [rule('', ['tenants'], ['get', 'list', 'watch'])] : [];
+export function tenantUIDRules({ tenantsAreObjects }: TenancyFacts): readonly PolicyRule[] {
+  return tenantsAreObjects ? [rule('', ['tenants'], ['get', 'list', 'watch'])] : [];
 }

@@ -5,8 +5,9 @@
 import type { PolicyRule } from './kubernetes-object.ts';
 
 /**
- * What a right depends on: a tenancy mode, the kind of impersonation, or a field of the configuration, such as
- * `access.index`, that is present, and neither false nor empty. The chart's templates read it too.
+ * What a right depends on: a fact of the tenancy mode, such as `tenantsAreObjects`, or after `!` that it is
+ * not so; the kind of impersonation; or a field of the configuration, such as `access.index`, that is
+ * present, and neither false nor empty. The chart's templates read it too.
  */
 export type Condition = string;
 

@@ -77,13 +77,13 @@ export function createIdentityRequests(options: IdentityRequestsOptions): Identi
   const { mode, roles, maxHeaderBytes, upstreamRights, subjects, fetcher, bodyRules } = options;
   return {
     subjectOf(identity) {
-      const info = readRequestInfo('GET', '/api/v1/namespaces', mode);
+      const info = readRequestInfo('GET', '/api/v1/namespaces', mode.facts);
       return subjects.subjectOf({ proven: identity, info, ...kubernetesIdentity(identity, mode) });
     },
     async send(identity, { method, target, body, origin }, signal) {
       const tenant = mode.tenantOf(identity);
       const account = accountOf({ tenant });
-      const info = readRequestInfo(method, target, mode);
+      const info = readRequestInfo(method, target, mode.facts);
       const scope = roleScopeOf(info, identity, tenant, mode);
       const named = mode.userOf((await roles?.inScope(identity, scope)) ?? identity, tenant);
       const user = withoutWithheld(named, upstreamRights.withheld);

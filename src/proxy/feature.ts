@@ -110,8 +110,8 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
 }
 
 /**
- * Takes the place of a feature that this configuration does not serve: a request for one of its resources gets
- * the reason.
+ * Takes the place of a feature that this configuration does not serve: a request for one of its resources
+ * gets the reason.
  *
  * @param why continues "selfaccessrules …"
  */

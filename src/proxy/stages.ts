@@ -69,7 +69,7 @@ export function receive(exchange: Exchange, { clock, random, trustedProxies }: S
 /** @throws StatusError RequestMalformed */
 export function parseRequestInfo(received: Received, { mode }: Stages): Identified {
   const { method, target } = received.exchange;
-  return establish(received, { info: readRequestInfo(method, target, mode) });
+  return establish(received, { info: readRequestInfo(method, target, mode.facts) });
 }
 
 /** @throws StatusError as `credentialOf`, `runAuthenticators` and the authenticators do */

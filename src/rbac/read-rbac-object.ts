@@ -36,9 +36,9 @@ interface Head {
 /**
  * Equal values of different objects are stored once: there are far more bindings than roles and groups.
  *
- * @param hasTenants whether each object belongs to a tenant of Arktos
+ * @param inTenants whether each object belongs to a tenant of Arktos
  */
-export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean }) {
+export function createRBACReader({ inTenants }: { readonly inTenants: boolean }) {
   const names = new SharedValues<string>((name) => name);
   const sharedRules = new SharedValues<PolicyRule>(JSON.stringify);
   const sharedSubjects = new SharedValues<StoredSubject>(keyOfSubject);
@@ -100,7 +100,7 @@ export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean 
    * only operators write those of the whole cluster, among them aggregated roles of thousands of rules.
    */
   function isTooLarge(namespace: string, value: unknown): boolean {
-    if (!hasTenants && namespace === '') return false;
+    if (!inTenants && namespace === '') return false;
     return value !== undefined && JSON.stringify(value).length > MAX_CHARACTERS;
   }
 
@@ -108,9 +108,9 @@ export function createRBACReader({ hasTenants }: { readonly hasTenants: boolean 
     if (!isJSONObject(object) || !isJSONObject(object.metadata))
       throw new MalformedObject('an object has no metadata');
     const { metadata } = object;
-    const tenant = hasTenants ? textOf(metadata.tenant) : '';
+    const tenant = inTenants ? textOf(metadata.tenant) : '';
     const name = textOf(metadata.name);
-    if (name === '' || (hasTenants && tenant === ''))
+    if (name === '' || (inTenants && tenant === ''))
       throw new MalformedObject(`an object has no ${name === '' ? 'name' : 'tenant'}`);
     const stored = {
       tenant: names.share(tenant),

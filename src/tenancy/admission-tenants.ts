@@ -8,6 +8,7 @@ import type { TenantName } from '../kubernetes/request-info.ts';
 import { SERVICE_ACCOUNT_PREFIX, TENANT_GROUP_PREFIX } from '../kubernetes/reserved-names.ts';
 import { fieldAt } from '../lib/json-object.ts';
 import { CLUSTER_SCOPED } from './arktos-route.ts';
+import type { TenancyFacts } from './facts.ts';
 import { isTenantName } from './tenant-name.ts';
 
 /** Users and namespaces of the cluster besides those that are known by their names. */
@@ -34,6 +35,14 @@ export interface TenantAdmission {
   reviewPlace(request: AdmissionRequest): { readonly tenant: TenantName | undefined } | undefined;
 }
 
+/** Decides to which tenant an object under admission belongs: by itself, or by its user. */
+export function createTenantAdmission(
+  { facts, systemTenant }: { readonly facts: TenancyFacts; readonly systemTenant: string },
+  system: SystemAccounts,
+): TenantAdmission {
+  return facts.hasTenantsInPaths ? arktosAdmission(systemTenant, system) : sharedAdmission(system);
+}
+
 /** Matches namespaces of the cluster itself and of Stonegate, in shared mode. */
 const SYSTEM_NAMESPACE = /^(?:kube-|stonegate(?:-|$))/;
 /** No Keystone user can be in it, and no client may impersonate it. */
@@ -56,7 +65,7 @@ const NODE_CONTROLLERS: ReadonlyMap<string, readonly AdmissionOperation[]> = new
   [controller('ttl-controller'), ['UPDATE']],
 ]);
 
-export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAdmission {
+function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAdmission {
   const systemUsers = new Set(users);
   const systemNamespaces = new Set(namespaces);
   const isSystemNamespace = (name: string) => SYSTEM_NAMESPACE.test(name) || systemNamespaces.has(name);
@@ -78,7 +87,7 @@ export function sharedAdmission({ users, namespaces }: SystemAccounts): TenantAd
  * A service account's name has no tenant here, and every tenant has a `kube-system`: so a service account
  * counts as a tenant's, except where one of its name does what a controller must do.
  */
-export function arktosAdmission(systemTenant: string, { users }: SystemAccounts): TenantAdmission {
+function arktosAdmission(systemTenant: string, { users }: SystemAccounts): TenantAdmission {
   const systemUsers = new Set(users);
 
   function isTenantsUser(request: AdmissionRequest): boolean {

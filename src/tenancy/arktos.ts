@@ -17,9 +17,11 @@ import {
   tenantRoute,
 } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
+import { TENANCY_FACTS } from './facts.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import type { Identity } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
+import { EVERY_TENANT } from './places.ts';
 import type { GuestRules, TenancyMode } from './tenancy-mode.ts';
 import { assertUsable, DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
 
@@ -31,11 +33,6 @@ export interface ArktosOptions {
   /** Whether users may read the Tenant object of their tenant, reduced; false if absent. */
   readonly showsOwnTenant?: boolean;
 }
-
-/**
- * Arktos takes this name for the union of all tenants, RBAC bindings included: no identity ever gets it.
- */
-const EVERY_TENANT = 'all';
 
 /** @throws Error if `domains` gives two domains one tenant */
 export function createArktosMode({
@@ -51,7 +48,7 @@ export function createArktosMode({
 
   return {
     name: 'arktos',
-    readsTenantFromPath: true,
+    facts: TENANCY_FACTS.arktos,
     hiddenResources: CLUSTER_SCOPED,
     readableResources: showsOwnTenant ? READABLE : new Map(),
     hiddenGroups: CLUSTER_SCOPED_GROUPS,

@@ -8,6 +8,7 @@ import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import { TENANT_GROUP_PREFIX, TENANT_KEY } from '../kubernetes/reserved-names.ts';
 import { createDomainFinder, createTenantResolver } from './domains.ts';
+import { TENANCY_FACTS } from './facts.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import { nameBelow, serviceAccountOf } from './impersonation-target.ts';
 import { selfReviewOf } from './self-review.ts';
@@ -65,7 +66,7 @@ export function createSharedMode({
 
   return {
     name: 'shared',
-    readsTenantFromPath: false,
+    facts: TENANCY_FACTS.shared,
     hiddenResources: new Set(),
     readableResources: new Map(),
     hiddenGroups: new Set(),
@@ -74,7 +75,6 @@ export function createSharedMode({
     watchLists: 'asTheyAre',
     listsAtRevision: true,
     isSystem: () => false,
-    mayBeShared: () => false,
     isWithinTenant: () => true,
     reviewTenant: () => undefined,
     isClusterWide: (info) => !info.isResourceRequest || info.namespace === '',

@@ -1,10 +1,11 @@
 /**
- * A way of expressing tenants to the API server. A mode is this one small object; the rest of the code never
- * asks which mode it is in.
+ * A way of expressing tenants to the API server. A mode is this one small object, with what the configuration
+ * decides, and its facts; the rest of the code never asks which mode it is in.
  */
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { RequestInfo, ResourceRequest, TenantName } from '../kubernetes/request-info.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
+import type { TenancyFacts } from './facts.ts';
 import type { Identity } from './identity.ts';
 import type { ImpersonationTarget } from './impersonation-target.ts';
 
@@ -72,8 +73,7 @@ export interface GuestRules {
 
 export interface TenancyMode {
   readonly name: string;
-  /** Whether paths have a tenant segment to read. */
-  readonly readsTenantFromPath: boolean;
+  readonly facts: TenancyFacts;
   /**
    * The tenant an identity belongs to.
    *
@@ -121,9 +121,9 @@ export interface TenancyMode {
   isClusterWide(info: RequestInfo, tenant: TenantName): boolean;
   /**
    * Whether the tenant's requests may concern a custom resource whose objects all tenants share without a
-   * right to.
+   * right to; absent if the API server has none.
    */
-  mayBeShared(info: ResourceRequest, tenant: TenantName): boolean;
+  mayBeShared?(info: ResourceRequest, tenant: TenantName): boolean;
   /** The cluster-scoped resources that a tenant's discovery does not show, as `group/resource`. */
   readonly hiddenResources: ReadonlySet<string>;
   /** Verbs of those of which a tenant can read one object, its own; the others have none. */

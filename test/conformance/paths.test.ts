@@ -43,7 +43,7 @@ const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:aut
 /** The action of the table that Stonegate takes for the row's request, and the target it sends. */
 async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
   try {
-    const info = readRequestInfo(method, short, { readsTenantFromPath: true });
+    const info = readRequestInfo(method, short, { hasTenantsInPaths: true });
     await runAuthorizers([boundary], {
       exchange: askedExchange(method),
       info,

@@ -298,7 +298,7 @@ t.test(
     const user: RBACUser = { tenant: '', username: 'alice', groups: ['system:authenticated'] };
     await eventually(async () => (await kubernetes.ask(alice, '/api/v1/namespaces/n1')).status === 200);
     for (const [method, target] of NAMED_REQUESTS) {
-      const info = readRequestInfo(method, target, { readsTenantFromPath: false });
+      const info = readRequestInfo(method, target, { hasTenantsInPaths: false });
       if (!info.isResourceRequest) throw new TypeError(target);
       const { status } = await kubernetes.ask(alice, target, { method });
       t.equal(allows(index, user, info), status !== 403, `${method} ${target}: ${status}`);

@@ -87,7 +87,7 @@ const request = fc.record(
 function withInfo(request: AuditedRequest): AuditedRequest {
   try {
     const info = readRequestInfo(request.exchange.method, request.exchange.target, {
-      readsTenantFromPath: false,
+      hasTenantsInPaths: false,
     });
     return { ...request, info };
   } catch {

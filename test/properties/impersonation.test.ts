@@ -117,7 +117,7 @@ async function act(mode: TenancyMode, tenant: TenantName, sent: HeaderField[]): 
         auditID: 'a',
         receivedAt: 0,
         sourceIPs: ['192.0.2.7'],
-        info: readRequestInfo('GET', '/api/v1/pods', { readsTenantFromPath: false }),
+        info: readRequestInfo('GET', '/api/v1/pods', { hasTenantsInPaths: false }),
         identity,
         proven: identity,
         sender: { kind: 'stonegate' },

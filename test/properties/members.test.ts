@@ -23,7 +23,7 @@ t.test('the members of a namespace and their rights agree with the decisions of 
   fc.assert(
     fc.property(rbacObjects, fc.constantFrom('a', 'b', 'c'), (objects, namespace) => {
       const index = indexOf(...objects);
-      const place = { namespace, tenant: NO_TENANT, hasTenants: false, teams };
+      const place = { namespace, tenant: NO_TENANT, namesHaveTenant: false, teams };
       const members = membersIn(index.objectsOf(''), place);
       for (const { key, owner, grants } of members) {
         const { kind, name } = subjectOfKey(key);

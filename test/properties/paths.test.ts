@@ -52,7 +52,7 @@ interface Routed {
 /** @param policies that let users enter other tenants */
 async function routeOf(verb: string, target: string, policies?: Policies): Promise<Routed | undefined> {
   try {
-    const info = readRequestInfo(verb, target, { readsTenantFromPath: true });
+    const info = readRequestInfo(verb, target, { hasTenantsInPaths: true });
     const options = { mode, now: 0, ...(policies && { policies }) };
     const crossing = crossingOf({ info, identity: alice, sender }, tenant, user, options);
     const attributes = { exchange: askedExchange(verb), info, identity: alice, user, tenant, sender };
@@ -124,7 +124,7 @@ t.test('in shared mode no path begins with a tenant', async () => {
   await fc.assert(
     fc.asyncProperty(method, requestTarget, async (verb, target) => {
       try {
-        const info = readRequestInfo(verb, target, { readsTenantFromPath: false });
+        const info = readRequestInfo(verb, target, { hasTenantsInPaths: false });
         return info.addressed === undefined && !/^\/tenants(?:\/|$)/.test(info.rawPath);
       } catch (error) {
         if (error instanceof StatusError) return true;

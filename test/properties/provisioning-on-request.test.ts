@@ -13,10 +13,10 @@ import {
   bindingRules,
   carryOut,
   directoryOf,
-  factsOf,
   type Mode,
   planFor,
   podLimits,
+  tenancyOf,
 } from '../support/provisioning.ts';
 import { enabledKeystone } from '../support/wild-keystone.ts';
 
@@ -42,7 +42,7 @@ async function come({ cluster, state, mode: of, format: namespaceFormat }: Comin
   const { id, name: called } = project;
   const plan = await makeProjectPlan(
     { domain: { id: domain.id, name: domain.name }, project: { id, name: called } },
-    { directory: directoryOf(state), objects: cluster, rules, facts: factsOf(of), readLimits, signal },
+    { directory: directoryOf(state), objects: cluster, rules, tenancy: tenancyOf(of), readLimits, signal },
   );
   const applied = await applyPlan(plan, { objects: cluster, maxDeletedShare: 1, force: true, signal });
   if (applied.failures.length > 0) throw new Error(JSON.stringify(applied.failures));

@@ -13,7 +13,7 @@ import { readAsArktos } from '../support/arktos-reading.ts';
 import { requestTarget } from '../support/request-lines.ts';
 
 const parse = (method: string, target: string) =>
-  readRequestInfo(method, target, { readsTenantFromPath: true });
+  readRequestInfo(method, target, { hasTenantsInPaths: true });
 
 const rewritten = readFileSync(new URL('../conformance/arktos/paths.tsv', import.meta.url), 'utf8')
   .split('\n')
@@ -140,8 +140,8 @@ t.test('every refusal of a request line is a Status', async (t) => {
     fc.string({ unit: 'binary' }).map((text) => `/${text}`),
   );
   fc.assert(
-    fc.property(fc.string(), anything, fc.boolean(), (method, target, readsTenantFromPath) => {
-      unlessRefused(() => readRequestInfo(method, target, { readsTenantFromPath }));
+    fc.property(fc.string(), anything, fc.boolean(), (method, target, hasTenantsInPaths) => {
+      unlessRefused(() => readRequestInfo(method, target, { hasTenantsInPaths }));
     }),
     { numRuns: 3_000 },
   );

@@ -2,6 +2,7 @@
  * Checks the architecture: which layers may import each other, where each package may be imported, and the
  * size and names of files.
  */
+import { globSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { findCycle, layerOf, packageOf, readSources } from './source.ts';
 
@@ -97,6 +98,20 @@ t.test('every layer imports only the layers that it may import', async (t) => {
           .map(({ target }) => `${path} imports ${target}`),
   );
   t.same(offences, []);
+});
+
+/** Comparisons with the name of a tenancy mode, and types that list the names. */
+const OF_MODE =
+  /(?:[=!]==|\bcase) '(?:arktos|shared)'|'(?:arktos|shared)' (?:[=!]==|\|)|\.includes\('(?:arktos|shared)'\)/;
+
+t.test('the name of a tenancy mode is compared only in tenancy/: all others ask for a fact', async (t) => {
+  const paths = globSync(['src/**/*.ts', 'scripts/**/*.ts']).filter(
+    (path) => !path.startsWith('src/tenancy/'),
+  );
+  t.same(
+    paths.filter((path) => OF_MODE.test(readFileSync(path, 'utf8'))),
+    [],
+  );
 });
 
 t.test('src/ contains only main.ts and folders', async (t) => {

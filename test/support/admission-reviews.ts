@@ -6,11 +6,8 @@ import type { Right } from '../../src/features/admission/required-rights.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
 import { publishedKindsOf } from '../../src/kubernetes/published-objects.ts';
-import {
-  arktosAdmission,
-  sharedAdmission,
-  type TenantAdmission,
-} from '../../src/tenancy/admission-tenants.ts';
+import { createTenantAdmission, type TenantAdmission } from '../../src/tenancy/admission-tenants.ts';
+import { TENANCY_FACTS, type TenancyModeName } from '../../src/tenancy/facts.ts';
 
 export const ALICE = { username: 'acme:alice', groups: ['stonegate:tenant:acme', 'system:authenticated'] };
 export const ADMIN = { username: 'admin', groups: ['system:masters', 'system:authenticated'] };
@@ -55,7 +52,7 @@ export function admissionReview(request: AdmissionRequest, version = 'v1'): obje
 }
 
 interface DecisionOptions {
-  readonly mode?: 'arktos' | 'shared';
+  readonly mode?: TenancyModeName;
   readonly rule?: Partial<PodSecurityRule>;
   readonly exceptions?: Readonly<Record<string, Partial<Omit<PodSecurityRule, 'version'>>>>;
   readonly systemKinds?: readonly string[];
@@ -69,18 +66,19 @@ interface DecisionOptions {
 function tenantsOf({ mode = 'arktos', ...options }: DecisionOptions): TenantAdmission {
   const users = options.systemUsers ?? ['stonegate', 'stonegate-provisioner'];
   const accounts = { users, namespaces: options.systemNamespaces ?? [] };
-  return mode === 'arktos' ? arktosAdmission('system', accounts) : sharedAdmission(accounts);
+  return createTenantAdmission({ facts: TENANCY_FACTS[mode], systemTenant: 'system' }, accounts);
 }
 
 /** The decision function with the defaults of the configuration, and with publishing. */
 export function decisionOf(options: DecisionOptions = {}): (request: AdmissionRequest) => ReviewDecision {
   const { mode = 'arktos', systemKinds = [], nodeLabels = [] } = options;
+  const facts = TENANCY_FACTS[mode];
   return createReviewDecision({
     tenants: tenantsOf(options),
     systemKinds,
     nodeLabels,
-    podSecurity: podSecurityRuleOf({ tenants: options.exceptions ?? {}, ...options.rule }, mode),
-    isArktos: mode === 'arktos',
+    podSecurity: podSecurityRuleOf({ tenants: options.exceptions ?? {}, ...options.rule }, facts),
+    facts,
     policyProblem: options.policyProblem ?? (() => undefined),
     publishedKinds: new Set(
       publishedKindsOf(options.publishing ?? { kinds: [], clusterScoped: [] }).map(

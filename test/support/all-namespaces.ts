@@ -112,7 +112,7 @@ export function allNamespacesSite({
 
   function answerOf(request: Asked): UpstreamResponse {
     asked.push(request);
-    const info = readRequestInfo('GET', request.target, mode);
+    const info = readRequestInfo('GET', request.target, mode.facts);
     if (!info.isResourceRequest) throw new Error(`no list: ${request.target}`);
     const fault = faults.get(info.namespace);
     if (fault instanceof Error) throw fault;

@@ -17,6 +17,7 @@ import type { ObservedRequest } from '../../src/observability/request-observer.t
 import type { ServingStages } from '../../src/proxy/delivery.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
+import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
@@ -48,7 +49,7 @@ const acme = tenantName('acme');
 /** Forwards everything unchanged. */
 export const openMode: TenancyMode = {
   name: 'open',
-  readsTenantFromPath: false,
+  facts: TENANCY_FACTS.shared,
   tenantOf: () => acme,
   userOf: () => ({
     username: 'acme:alice',
@@ -62,7 +63,6 @@ export const openMode: TenancyMode = {
   reviewTenant: () => undefined,
   isSystem: () => false,
   isClusterWide: () => false,
-  mayBeShared: () => false,
   isWithinTenant: () => true,
   hiddenResources: new Set(),
   readableResources: new Map(),

@@ -20,7 +20,7 @@ export interface InspectedOptions {
 
 export function inspectedRequest(options: InspectedOptions): InspectedRequest & { readonly asked: Asked[] } {
   const { method = 'POST', path, username = 'acme:mia', tenant = 'acme' } = options;
-  const info = readRequestInfo(method, path, { readsTenantFromPath: true });
+  const info = readRequestInfo(method, path, { hasTenantsInPaths: true });
   if (!info.isResourceRequest) throw new TypeError(`${path} is no resource's`);
   const asked: Asked[] = [];
   return {

@@ -14,6 +14,7 @@ import {
 } from '../../src/kubernetes/published-objects.ts';
 import { applyPlan } from '../../src/kubernetes/reconcile/apply.ts';
 import { createRulesCheck } from '../../src/rbac/granted-rules.ts';
+import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 import { createMemoryObjects } from './memory-objects.ts';
 
 export type Mode = 'arktos' | 'shared';
@@ -48,7 +49,7 @@ export function publishingSite({ mode = 'arktos', configuration }: SiteOptions =
   const system: Place = mode === 'arktos' ? { tenant: 'system' } : {};
   const home = { ...system, namespace: 'shared' };
   const rules: PublishingRules = {
-    mode,
+    facts: TENANCY_FACTS[mode],
     checkRules: createRulesCheck([]),
     mayPublishName: (_kind, name) => name.startsWith('shared') || name.endsWith('.example.com'),
     namespaces: configuration?.namespaces ?? ['shared'],

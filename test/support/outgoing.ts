@@ -18,7 +18,7 @@ export function outgoingOf(
   options: ExchangeOptions | FakeExchange,
 ): Outgoing {
   const exchange = 'response' in options ? options : fakeExchange(options);
-  const info = readRequestInfo(exchange.method, exchange.target, mode);
+  const info = readRequestInfo(exchange.method, exchange.target, mode.facts);
   const tenant = mode.tenantOf(identity);
   const user = mode.userOf(identity, tenant);
   const route = mode.route(info, exchange.method, tenant, user);

@@ -1,7 +1,7 @@
 /** Small Keystones and the plans that result from them, for tests of provisioning. */
 
 import { bindingsSchema } from '../../src/features/bindings/bindings-configuration.ts';
-import type { KeystoneState, TenancyFacts } from '../../src/features/bindings/desired-state.ts';
+import type { KeystoneState, ProvisioningTenancy } from '../../src/features/bindings/desired-state.ts';
 import type { BindingsConfiguration } from '../../src/features/bindings/feature.ts';
 import { makeProvisioningPlan } from '../../src/features/bindings/plan.ts';
 import type { ReadProjectLimits } from '../../src/features/bindings/project-quota.ts';
@@ -41,10 +41,10 @@ export function bindingRules(configured: object = {}): BindingsConfiguration {
   return bindingsSchema.parse(configured);
 }
 
-export function factsOf(mode: Mode): TenancyFacts {
+export function tenancyOf(mode: Mode): ProvisioningTenancy {
   return {
     labelsNamespaces: false,
-    tenants: mode === 'arktos',
+    hasTenantsInPaths: mode === 'arktos',
     tenantOf: ({ name }) =>
       /^[a-z0-9-]+$/.test(name) && name !== 'system'
         ? { tenant: name }
@@ -95,7 +95,7 @@ export async function planFor(
       directory: directoryOf(keystone),
       objects: cluster,
       rules: { ...rules, subjects: keystone.holders.kind },
-      facts: factsOf(mode),
+      tenancy: tenancyOf(mode),
       readLimits,
       signal: new AbortController().signal,
     },

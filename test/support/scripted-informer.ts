@@ -43,7 +43,7 @@ export function scriptedAPI() {
     },
     stream: (request, signal) => scripted.upstream.stream(request, signal),
   };
-  const reader = createRBACReader({ hasTenants: false });
+  const reader = createRBACReader({ inTenants: false });
   const informer = new Informer({
     name: 'rbac-index',
     path: '/api/v1/namespaces',

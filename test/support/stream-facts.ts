@@ -29,7 +29,7 @@ export function streamFacts({
   readonly expiresAt?: number;
   readonly receivedAt?: number;
 } = {}): StreamFacts {
-  const info = readRequestInfo('GET', TARGETS[kind], { readsTenantFromPath: false });
+  const info = readRequestInfo('GET', TARGETS[kind], { hasTenantsInPaths: false });
   if (!info.isResourceRequest || !isTenantName(tenant)) throw new TypeError('no long-running request');
   return {
     info,

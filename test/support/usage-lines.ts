@@ -28,5 +28,5 @@ export function writingMeter(
 }
 
 export function infoOf(method: string, target: string) {
-  return readRequestInfo(method, target, { readsTenantFromPath: true });
+  return readRequestInfo(method, target, { hasTenantsInPaths: true });
 }

@@ -53,7 +53,7 @@ export const admissionManifests = createCommand(
       throw new UsageError('--user expects a name without control characters, and goes with --url');
     const { configuration, problems } = await readAdmission(config, sources);
     if (configuration === undefined || problems.length > 0) throw configurationError(config, problems);
-    if (url === undefined && configuration.tenancy.mode === 'arktos')
+    if (url === undefined && !configuration.tenancy.facts.runsInCluster)
       throw new UsageError(
         '--url is required in arktos mode: the webhook runs outside the cluster or as static pods',
       );

@@ -12,7 +12,7 @@ import { enabledPolicies } from '../../features/cross-tenant/enabled-policies.ts
 import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/policy-checks.ts';
 import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { modeProblem } from '../../features/served-mode.ts';
-import { KINDS, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import { KINDS, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
@@ -23,6 +23,7 @@ import {
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
+import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import { DEFINITIONS, type StonegateBuild, type StonegateConfiguration } from '../configuration.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
@@ -82,8 +83,8 @@ async function ownRights(
     return problem === undefined ? [] : [error('tenancy.mode', problem)];
   });
   if (ofMode.some(({ isError }) => isError)) return ofMode;
-  const isShared = configuration.tenancy.mode === 'shared';
-  if (!(await mayImpersonateUsers(fetcher, isShared, signal)))
+  const { mayConstrainImpersonation, throttlesWebhooks } = configuration.tenancy.facts;
+  if (!(await mayImpersonateUsers(fetcher, mayConstrainImpersonation, signal)))
     return [
       error(
         CREDENTIAL,
@@ -99,7 +100,7 @@ async function ownRights(
     ...extras,
     ...(await missingOwnRights(configuration, fetcher)),
     ...(await definitionWarnings(configuration, fetcher)),
-    ...(isShared ? await unjudgedWarnings(configuration, fetcher) : []),
+    ...(throttlesWebhooks ? [] : await unjudgedWarnings(configuration, fetcher)),
   ];
 }
 
@@ -180,8 +181,7 @@ async function checkProvisioner(
   configuration: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const { tenancy } = configuration;
-  const hasTenants = configuration.tenancy.mode === 'arktos';
+  const systemTenant = operatorTenant(configuration.tenancy);
   const objects = createObjects(fetcher, STONEGATE_ACCOUNT);
   try {
     return await withinLimit(
@@ -190,13 +190,13 @@ async function checkProvisioner(
         ...(await whenAsked(PROVISIONER, 'what quotas, members and tokens need', () =>
           missingObjects(configuration, objects),
         )),
-        ...(hasTenants
-          ? await whenAsked(PROVISIONER, 'role bindings', async () =>
-              (await systemBindingWarnings(objects, tenancy.systemTenant, signal)).map((line) =>
+        ...(systemTenant === undefined
+          ? []
+          : await whenAsked(PROVISIONER, 'role bindings', async () =>
+              (await systemBindingWarnings(objects, systemTenant, signal)).map((line) =>
                 warning(SERVER, line),
               ),
-            )
-          : []),
+            )),
       ])(),
     );
   } catch (thrown) {
@@ -214,7 +214,7 @@ async function missingObjects(
   { tokens, members, quota, tenancy }: StonegateConfiguration,
   objects: Objects,
 ): Promise<CheckResult[]> {
-  const place = tenancy.mode === 'arktos' ? { tenant: tenancy.systemTenant } : {};
+  const place = placeOf({ tenant: operatorTenant(tenancy) });
   const found: CheckResult[] = [];
   for (const [field, section] of Object.entries({ tokens, members }))
     if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
@@ -223,19 +223,19 @@ async function missingObjects(
   return members ? [...found, ...(await missingRoles(tenancy, objects))] : found;
 }
 
-/** Looks for the roles that members are given: on Arktos each tenant has its own. */
-async function missingRoles({ mode, systemTenant }: StonegateConfiguration['tenancy'], objects: Objects) {
-  const isArktos = mode === 'arktos';
-  const everywhere = isArktos ? { tenant: 'all' } : {};
+/** Looks for the roles that members are given: of each tenant, if tenants have their own. */
+async function missingRoles(tenancy: StonegateConfiguration['tenancy'], objects: Objects) {
+  const { hasTenantsInPaths } = tenancy.facts;
+  const systemTenant = operatorTenant(tenancy);
   const pathOf = ({ metadata: { tenant = '', name } }: StoredObject) => `${tenant}/${name}`;
-  const made = new Set(await objects.list(KINDS.ClusterRole, everywhere, '', signal, pathOf));
-  const tenants = isArktos
+  const made = new Set(await objects.list(KINDS.ClusterRole, everywhere(tenancy.facts), '', signal, pathOf));
+  const tenants = hasTenantsInPaths
     ? await objects.list(KINDS.Tenant, {}, '', signal, ({ metadata }) => metadata.name)
     : [''];
   return GIVEN_BY_MANAGE.flatMap((role) => {
     const lacking = tenants.filter((tenant) => tenant !== systemTenant && !made.has(`${tenant}/${role}`));
     if (lacking.length === 0) return [];
-    const [place, who] = isArktos
+    const [place, who] = hasTenantsInPaths
       ? [` in ${someOf(lacking)}`, ' as an administrator of the tenant']
       : ['', ''];
     return [

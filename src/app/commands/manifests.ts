@@ -23,6 +23,7 @@ import { CREDENTIAL_ID_KEY, labelProblem } from '../../kubernetes/reserved-names
 import { reasonOf } from '../../lib/file-errors.ts';
 import { certificateBlocks } from '../../lib/transport-security.ts';
 import { isPrintable } from '../../lib/untrusted-text.ts';
+import { TENANCY_MODE_NAMES, type TenancyFacts, type TenancyModeName } from '../../tenancy/facts.ts';
 import {
   DEFINITIONS,
   defaultConfiguration,
@@ -32,8 +33,6 @@ import {
 import { admissionManifests } from './admission-manifests.ts';
 import { provisionerManifests } from './provisioner-manifests.ts';
 import { configMapManifests, rbacManifests } from './rbac-manifests.ts';
-
-type Mode = StonegateConfiguration['tenancy']['mode'];
 
 const USAGE = `Usage: stonegate manifests rbac (--config FILE | --mode arktos|shared)
            [--service-account NAMESPACE/NAME | --user NAME]
@@ -72,7 +71,7 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 
 const OPTIONS = {
   config: { type: 'string' },
-  mode: { type: 'string', choices: ['arktos', 'shared'] },
+  mode: { type: 'string', choices: TENANCY_MODE_NAMES },
   'service-account': { type: 'string' },
   user: { type: 'string' },
   constrained: { type: 'boolean' },
@@ -111,8 +110,8 @@ const rbacAndDefinitions = createCommand(
       const { user, provisioner, constrained, name, 'service-account': serviceAccount } = values;
       if ([user, provisioner, constrained, name, serviceAccount].some((value) => value !== undefined))
         throw new UsageError(`manifests ${what} takes only --config or --mode`);
-      const { mode } = (await needsOfOptions(values, sources, 'arktos')).configuration.tenancy;
-      io.stdout(what === 'crds' ? definitionsText(mode) : rolesText(mode));
+      const { facts } = (await needsOfOptions(values, sources, 'arktos')).configuration.tenancy;
+      io.stdout(what === 'crds' ? definitionsText(facts) : rolesText(facts));
       return;
     }
     if (what !== 'rbac')
@@ -123,7 +122,7 @@ const rbacAndDefinitions = createCommand(
     const { configuration, extraKeys } = needs;
     const suffix = suffixOf(values.name);
     const { constrained = false, provisioner = false } = values;
-    if (constrained && (provisioner || configuration.tenancy.mode !== 'shared'))
+    if (constrained && (provisioner || !configuration.tenancy.facts.mayConstrainImpersonation))
       throw new UsageError('--constrained goes with tenancy mode shared, and not with --provisioner');
     const name = provisioner ? 'stonegate-provisioner' : 'stonegate';
     const subject = subjectOf(values) ?? (await subjectOfCredential(needs, name, sources, note));
@@ -149,30 +148,30 @@ function suffixOf(name: string | undefined): string {
 async function needsOfOptions(
   { config, mode }: OptionValues<typeof OPTIONS>,
   sources: LoadSources,
-  otherwise?: Mode,
+  otherwise?: TenancyModeName,
 ): Promise<Needs> {
   if (config !== undefined && mode === undefined) return needsOfFile(config, sources);
-  const chosen = mode ?? otherwise;
+  const chosen = TENANCY_MODE_NAMES.find((name) => name === (mode ?? otherwise));
   if (config !== undefined || chosen === undefined)
     throw new UsageError('expected either --config or --mode');
-  return needsOfMode(chosen === 'shared' ? chosen : 'arktos');
+  return needsOfMode(chosen);
 }
 
-function definitionsText(mode: Mode): string {
-  const where = mode === 'arktos' ? ', for the system tenant: apply as an administrator of it' : '';
+function definitionsText(facts: TenancyFacts): string {
+  const where = facts.operatorIsATenant ? ', for the system tenant: apply as an administrator of it' : '';
   const definitions = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds)
-    .filter((kind) => kind.mode === undefined || kind.mode === mode)
+    .filter(({ isStored }) => isStored?.(facts) ?? true)
     .map(({ definition }) => manifest(definitionOf(definition)));
   return `# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`;
 }
 
-function rolesText(mode: Mode): string {
-  const where = mode === 'arktos' ? ', for each tenant: apply as an administrator of it' : '';
-  const roles = ownClusterRoles(mode).map(manifest);
+function rolesText(facts: TenancyFacts): string {
+  const where = facts.hasTenantsInPaths ? ', for each tenant: apply as an administrator of it' : '';
+  const roles = ownClusterRoles(facts).map(manifest);
   return `# Roles of Stonegate, as "stonegate sync" creates them${where}.\n${manifestText(roles)}`;
 }
 
-function needsOfMode(mode: Mode): Needs {
+function needsOfMode(mode: TenancyModeName): Needs {
   const authentication = { keystone: { url: 'https://keystone.example.com/v3' } };
   const configuration = defaultConfiguration({ tenancy: { mode }, authentication });
   const credentials = { stonegate: undefined, 'stonegate-provisioner': undefined };
@@ -226,9 +225,9 @@ async function subjectOfCredential(
 ): Promise<Subject> {
   const credential = credentials[name];
   if (credential === undefined || !('certFile' in credential))
-    return tenancy.mode === 'arktos'
-      ? { kind: 'User', name }
-      : { kind: 'ServiceAccount', namespace: 'stonegate', name };
+    return tenancy.facts.runsInCluster
+      ? { kind: 'ServiceAccount', namespace: 'stonegate', name }
+      : { kind: 'User', name };
   const { certFile } = credential;
   const field = `${name === 'stonegate' ? 'upstream' : 'bindings'}.credential.certFile`;
   let content: Buffer;

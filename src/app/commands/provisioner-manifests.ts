@@ -25,14 +25,14 @@ export function provisionerManifests(
   subject: Subject,
   suffix: string,
 ): string {
-  const { mode } = configuration.tenancy;
+  const { mode, facts } = configuration.tenancy;
   const rules = provisionerRules(configuration);
   const held = configuration.bindings.createRoles
     ? `# It holds what it grants: the rules of stonegate:manage and the like. Where an administrator keeps these roles
 # (bindings.createRoles: false) it may only bind them.`
     : `# It may bind the roles that the configuration names, and create none${rules.some(createsClusterRoles) ? ' but those of policies, whose rules it holds' : ''}.`;
   return `# What Stonegate needs at the API server for provisioning (tenancy mode: ${mode}).
-${subjectNotes(subject, mode, 'bindings')}
+${subjectNotes(subject, facts, 'bindings')}
 ${held}
 # The holder of this credential can grant itself these rights in every namespace: keep it as you keep an administrator's.
 ${manifestText([

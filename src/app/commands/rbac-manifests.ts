@@ -30,9 +30,13 @@ const WHILE_IMPERSONATING = (...verbs: readonly string[]) =>
 /** https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/ */
 export const RIGHTS: readonly Right[] = [
   // Arktos' service accounts belong to the system tenant; users of other tenants may not impersonate them.
-  { when: ['arktos'], comment: FORWARD, rule: rule('', ['users', 'groups'], ['impersonate']) },
   {
-    when: ['shared', 'unconstrained'],
+    when: ['readsTenantFromName', 'unconstrained'],
+    comment: FORWARD,
+    rule: rule('', ['users', 'groups'], ['impersonate']),
+  },
+  {
+    when: ['!readsTenantFromName', 'unconstrained'],
     comment: FORWARD,
     rule: rule('', ['users', 'groups', 'serviceaccounts'], ['impersonate']),
   },
@@ -77,10 +81,10 @@ account, a node or a member of system:masters: requests that impersonate a servi
   ...DEFINITIONS.flatMap(({ rights = [] }) => rights),
 ];
 
-/** The extra keys that are always impersonated, and those of a condition. */
+/** The extra keys that are always impersonated, and those of a condition: `tenant` where no name has it. */
 export const OWN_EXTRA_KEYS = {
   keystone: Object.values(KEYSTONE_EXTRA),
-  shared: [TENANT_KEY],
+  tenant: [TENANT_KEY],
   always: [ORIGINAL_USER_KEY],
 };
 
@@ -96,11 +100,17 @@ export function impersonatorRights(
   configuration: StonegateConfiguration,
   { constrained = false, extraKeys = [] }: ImpersonationOptions = {},
 ): Right[] {
-  const { tenancy, authentication } = configuration;
-  const given = new Set<Condition>([tenancy.mode, constrained ? 'constrained' : 'unconstrained']);
+  const {
+    tenancy: { facts },
+    authentication,
+  } = configuration;
+  const given = new Set<Condition>([
+    ...Object.entries(facts).map(([name, value]) => (value ? name : `!${name}`)),
+    constrained ? 'constrained' : 'unconstrained',
+  ]);
   const keys = [
     ...(authentication.keystone ? OWN_EXTRA_KEYS.keystone : []),
-    ...(tenancy.mode === 'shared' ? OWN_EXTRA_KEYS.shared : []),
+    ...(facts.readsTenantFromName ? [] : OWN_EXTRA_KEYS.tenant),
     ...OWN_EXTRA_KEYS.always,
     ...extraKeys,
     ...optionalExtraKeysOf(authentication),
@@ -131,13 +141,13 @@ export function rbacManifests(
   subject: Subject,
   { suffix, ...options }: ImpersonationOptions & { readonly suffix: string },
 ): string {
-  const { mode } = configuration.tenancy;
+  const { mode, facts } = configuration.tenancy;
   const warning = options.constrained
     ? 'A holder of this credential can act as any user but service accounts, nodes and members of system:masters.'
     : "A holder of this credential can act as any user: keep it as you keep an administrator's.";
   const rights = impersonatorRights(configuration, options);
   return `# What Stonegate needs at the API server (tenancy mode: ${mode}).
-${subjectNotes(subject, mode, 'upstream')}
+${subjectNotes(subject, facts, 'upstream')}
 # ${warning}
 ${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-impersonator${suffix}`, rights, subject)])}`;
 }

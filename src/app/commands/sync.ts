@@ -8,8 +8,10 @@ import { createProvisioning } from '../../features/bindings/build.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
 import { readQuota } from '../../features/keystone-limits/build.ts';
-import { createTenancyMode, tenancySettings } from '../../features/tenancy-mode.ts';
+import { tenancySettings } from '../../features/tenancy-settings.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import { createTenancyMode } from '../../tenancy/create-tenancy-mode.ts';
+import { operatorTenant } from '../../tenancy/places.ts';
 import { loadedStonegate } from '../configuration.ts';
 import { createKeystone } from '../keystone.ts';
 import { createProvisioningUpstream } from '../upstream.ts';
@@ -71,9 +73,10 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
       },
     );
     const { signal } = new AbortController();
+    const systemTenant = operatorTenant(tenancy);
     const warnings = [
       ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
-      ...(mode.readsTenantFromPath ? await systemBindingWarnings(objects, tenancy.systemTenant, signal) : []),
+      ...(systemTenant === undefined ? [] : await systemBindingWarnings(objects, systemTenant, signal)),
     ];
     for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));
     const { 'dry-run': dryRun = false, force = false } = values;

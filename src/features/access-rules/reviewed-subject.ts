@@ -90,11 +90,11 @@ function ownTenant({ username, groups }: NamedSubject, caller: Outgoing, mode: T
   const target = mode.impersonationTarget(username, tenant);
   // Without the tenant's prefix it would be another user's name.
   if (target.username !== username || target.serviceAccount !== undefined) throw refusal();
-  const hasTenants = mode.reviewTenant(tenant) !== undefined;
+  const isInTenant = mode.reviewTenant(tenant) !== undefined;
   const known = new Set([AUTHENTICATED, ...target.groups, ...caller.user.groups]);
   for (const group of groups) {
     // Any other group in a cluster without tenants may be another tenant's.
-    const isAllowed = known.has(group) || (hasTenants && !group.startsWith('system:'));
+    const isAllowed = known.has(group) || (isInTenant && !group.startsWith('system:'));
     if (!isAllowed) throw refusal();
   }
   return tenant;

@@ -10,7 +10,7 @@ import type { BodyRule } from '../../proxy/body-rule.ts';
 import { bodyForbidden } from '../../proxy/body-rule.ts';
 
 export interface AccessReviewsOptions {
-  /** Whether the tenant's users may act in no other tenant, and the API server knows tenants at all. */
+  /** Whether the tenant's users may act in no other tenant. */
   readonly isConfined: (tenant: TenantName) => boolean;
 }
 

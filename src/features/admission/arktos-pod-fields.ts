@@ -55,12 +55,12 @@ export function arktosFieldViolations(
 /**
  * Refuses PersistentVolumes that are files or devices of a node.
  *
- * @param isArktos whether the VM runtime of Arktos may be there
+ * @param hasDevices whether Arktos' VM runtime may be there, which gives devices to VMs
  */
 export function persistentVolumeViolations(
   volume: unknown,
   level: PodSecurityLevel,
-  isArktos: boolean,
+  hasDevices: boolean,
 ): Violation[] {
   if (level === 'privileged') return [];
   const violations: Violation[] = [];
@@ -70,7 +70,7 @@ export function persistentVolumeViolations(
       const why = 'tenants may not use files of a node';
       violations.push(violation('persistentVolumes', spec.pathOf(source), spec.value(source), why));
     }
-  return isArktos ? [...violations, ...deviceViolations(spec)] : violations;
+  return hasDevices ? [...violations, ...deviceViolations(spec)] : violations;
 }
 
 /** @param volume of a pod, or the spec of a PersistentVolume */

@@ -10,10 +10,10 @@ import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { createReviewLimits, type ReviewLimits } from '../../limits/review-limits.ts';
 import type { Feature } from '../../proxy/feature.ts';
+import { createTenantAdmission } from '../../tenancy/admission-tenants.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import type { PolicyProblemOf } from '../cross-tenant/feature.ts';
-import { createTenantAdmission } from '../tenancy-mode.ts';
 import { createAccessReviewsRule } from './access-reviews.ts';
 import { createAdmissionReviewer } from './admission-reviewer.ts';
 import { createAdmissionWebhook, type ReviewRule } from './admission-webhook.ts';
@@ -28,21 +28,23 @@ import { watchListAdmission } from './watch-list.ts';
 
 /** The proxy refuses these requests, because the API server of the tenancy mode would not. */
 export function createAdmission({ mode, reviewer }: Pick<ProxyParts, 'mode' | 'reviewer'>): Feature {
-  const isConfined = (tenant: TenantName) =>
-    mode.reviewTenant(tenant) !== undefined && !mode.isSystem(tenant);
+  const { hasTenantsInPaths, comparesBoundRoles } = mode.facts;
+  const isConfined = (tenant: TenantName) => !mode.isSystem(tenant);
+  const roleBindings = createRoleBindingsRule({
+    isConfined,
+    review({ user, sender, tenant, account, signal }, right) {
+      const home = mode.reviewTenant(tenant);
+      const resourceAttributes = { ...right, ...(home !== undefined && { tenant: home }) };
+      return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
+    },
+  });
   return {
     admission: mode.watchLists === 'refused' ? [watchListAdmission] : [],
     bodyRules: [
-      createAccessReviewsRule({ isConfined }),
-      ...(mode.readsTenantFromPath ? [createDefinitionScopeRule(mode), scaleTenantRule] : []),
-      createRoleBindingsRule({
-        isConfined,
-        review({ user, sender, tenant, account, signal }, right) {
-          const home = mode.reviewTenant(tenant);
-          const resourceAttributes = { ...right, ...(home !== undefined && { tenant: home }) };
-          return reviewOf(reviewer, { user, sender, home, account }, { resourceAttributes }, signal);
-        },
-      }),
+      ...(hasTenantsInPaths
+        ? [createAccessReviewsRule({ isConfined }), createDefinitionScopeRule(mode), scaleTenantRule]
+        : []),
+      ...(comparesBoundRoles ? [] : [roleBindings]),
     ],
   };
 }
@@ -70,8 +72,8 @@ export function createConfiguredAdmission(
   const decide = createReviewDecision({
     ...settings,
     tenants,
-    podSecurity: podSecurityRuleOf(settings.podSecurity, tenancy.mode),
-    isArktos: tenancy.mode === 'arktos',
+    podSecurity: podSecurityRuleOf(settings.podSecurity, tenancy.facts),
+    facts: tenancy.facts,
     policyProblem: policyProblemOf({ ...tenancy, grantable, clock: runtime.clock }),
     publishedKinds: new Set(
       publishedKindsOf(publishing).map(({ group, resource }) => `${group}/${resource}`),

@@ -6,6 +6,7 @@ import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
 import { rule } from '../../kubernetes/right.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { defineFeature } from '../define-feature.ts';
 import { ADMISSION_LISTENER } from '../listener-settings.ts';
 import type { PublishingConfiguration } from '../publishing/feature.ts';
@@ -28,7 +29,7 @@ export const admission = defineFeature({
       .describe('A webhook that refuses what tenants may not create. Off without it.'),
   },
   keptFields: ['admission.bind'],
-  rules: ({ admission, tenancy: { mode } }: AdmissionReads) => podSecurityRules(admission, mode),
+  rules: ({ admission, tenancy: { facts } }: AdmissionReads) => podSecurityRules(admission, facts),
   admissionRules: () => [rule('authorization.k8s.io', ['subjectaccessreviews'], ['create'])],
   registrations: ({ admission, tenancy, publishing }: AdmissionReads, caBundle, place) =>
     admission === undefined
@@ -48,14 +49,14 @@ export { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from
 export { describe, type Judged, type Reviewed, unreviewed } from './admission-reviewer.ts';
 export type { ReviewRule } from './admission-webhook.ts';
 
-/** Arktos' API server is one of Kubernetes 1.15. */
-const ARKTOS_MINOR = 15;
-
 /** The version of the Pod Security Standards fits the API server. */
-function podSecurityRules(admission: AdmissionConfiguration | undefined, mode: 'arktos' | 'shared'): Rule[] {
+function podSecurityRules(
+  admission: AdmissionConfiguration | undefined,
+  { kubernetesMinor }: TenancyFacts,
+): Rule[] {
   if (admission === undefined) return [];
   const { level, version, tenants } = admission.podSecurity;
-  const newest = mode === 'arktos' ? ARKTOS_MINOR : NEWEST_POD_SECURITY_MINOR;
+  const newest = kubernetesMinor ?? NEWEST_POD_SECURITY_MINOR;
   const levels = [level, ...Object.values(tenants).map((rule) => rule.level)];
   return [
     [
@@ -65,7 +66,7 @@ function podSecurityRules(admission: AdmissionConfiguration | undefined, mode: '
     ],
     [
       'admission.podSecurity.version',
-      mode === 'shared' &&
+      kubernetesMinor === undefined &&
         version === undefined &&
         levels.some((one) => one !== undefined && one !== 'privileged'),
       "is required with a level: the API server's version, or an older one",

@@ -10,6 +10,7 @@ import { isEqual } from '../../lib/json-equal.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { type ObjectReader, readerOf } from './object-reader.ts';
 import { keyPath, type Violation, violation } from './violation.ts';
 
@@ -24,7 +25,7 @@ const IN_NO_TENANT: readonly string[] = ['apps/daemonsets', 'extensions/daemonse
 /** @param configured further kinds of the system, as kubectl names them: `ingresses.networking.k8s.io` */
 export function createSystemKinds(
   configured: readonly string[],
-  isArktos: boolean,
+  facts: Pick<TenancyFacts, 'hasTenantsInPaths'>,
 ): (request: AdmissionRequest, reviewed: Reviewed) => Violation[] {
   const inNoTenant = new Set([
     ...IN_NO_TENANT,
@@ -43,8 +44,8 @@ export function createSystemKinds(
       (inNoTenant.has(key) && (operation === 'CREATE' ? isTenants : operation === 'UPDATE' && byTenant));
     if (!isRefused) return [];
     const name = group === '' ? resource : `${resource}.${group}`;
-    // Arktos judges other objects by their tenant, no matter which user sends the request.
-    const isByUser = !isArktos || OF_NO_TENANT.has(key);
+    // Objects in tenants are judged by their tenant, no matter which user sends the request.
+    const isByUser = !facts.hasTenantsInPaths || OF_NO_TENANT.has(key);
     const remedy = isByUser ? '; its operator can name its users in admission.systemUsers' : '';
     return [violation('systemKinds', 'kind', name, `${name} are only for the system${remedy}`)];
   };

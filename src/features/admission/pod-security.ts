@@ -5,6 +5,7 @@
  * https://kubernetes.io/docs/concepts/security/pod-security-admission/
  */
 import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import type { AdmissionConfiguration, PodSecurityConfiguration } from './admission-configuration.ts';
 import { ObjectReader } from './object-reader.ts';
 import type { PodPart } from './pod-part.ts';
@@ -15,11 +16,8 @@ import { type Violation, violation } from './violation.ts';
 export type PodSecurityRule = Required<PodSecurityConfiguration>;
 export type PodSecurityLevel = PodSecurityRule['level'];
 
-/** Shared mode has the API server's own PodSecurity admission, so that no level means no rule. */
-const DEFAULTS: Readonly<Record<'arktos' | 'shared', PodSecurityRule>> = {
-  arktos: { level: 'baseline', version: 'v1.15', mode: 'enforce' },
-  shared: { level: 'privileged', version: `v1.${NEWEST_POD_SECURITY_MINOR}`, mode: 'enforce' },
-};
+/** The first version with PodSecurity admission of its own, so that no level means no rule. */
+const POD_SECURITY_MINOR = 23;
 
 /**
  * @returns the rule of a tenant. For an unknown one (a service account in shared mode) the strictest that is
@@ -28,9 +26,14 @@ const DEFAULTS: Readonly<Record<'arktos' | 'shared', PodSecurityRule>> = {
  */
 export function podSecurityRuleOf(
   { tenants, ...given }: AdmissionConfiguration['podSecurity'],
-  tenancyMode: keyof typeof DEFAULTS,
+  { kubernetesMinor: minor = NEWEST_POD_SECURITY_MINOR }: TenancyFacts,
 ): (tenant: string | undefined) => PodSecurityRule {
-  const general = { ...DEFAULTS[tenancyMode], ...given };
+  const general: PodSecurityRule = {
+    level: minor < POD_SECURITY_MINOR ? 'baseline' : 'privileged',
+    version: `v1.${minor}`,
+    mode: 'enforce',
+    ...given,
+  };
   const exceptions = new Map(
     Object.entries(tenants).map(([tenant, changes]) => [tenant, { ...general, ...changes }]),
   );

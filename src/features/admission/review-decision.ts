@@ -5,6 +5,7 @@
  */
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { arktosFieldViolations, persistentVolumeViolations } from './arktos-pod-fields.ts';
 import { isCrossTenantPolicy, judgePolicy, type PolicyProblem } from './cross-tenant-policies.ts';
 import { definitionScopeViolations, isDefinition } from './definition-scope.ts';
@@ -23,8 +24,7 @@ export interface ReviewDecisionOptions {
   /** Labels of nodes that tenants may select by. */
   readonly nodeLabels: readonly string[];
   readonly podSecurity: (tenant: string | undefined) => PodSecurityRule;
-  /** Arktos: pods have more fields, and bindings are not compared with the roles of the tenant. */
-  readonly isArktos: boolean;
+  readonly facts: TenancyFacts;
   /** Kinds whose objects are published to tenants, as `group/resource`. */
   readonly publishedKinds: ReadonlySet<string>;
   /** Validates a CrossTenantPolicy by the evaluation with which policies count. */
@@ -44,17 +44,18 @@ const POD_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'ephemeralcontainers'
 export function createReviewDecision(
   options: ReviewDecisionOptions,
 ): (request: AdmissionRequest) => ReviewDecision {
-  const { tenants, publishedKinds, isArktos, policyProblem } = options;
-  const systemKinds = createSystemKinds(options.systemKinds, isArktos);
+  const { tenants, publishedKinds, facts, policyProblem } = options;
+  const systemKinds = createSystemKinds(options.systemKinds, facts);
 
   /** The user must hold rights to write these objects, since they grant rights or publish. */
   function judgeAccess(request: AdmissionRequest, reviewed: ReturnType<typeof tenants.reviewedTenant>) {
     if (isCrossTenantPolicy(request)) return judgePolicy(request, reviewed, policyProblem);
     const { group, resource } = request;
-    const binds = isArktos && reviewed.byTenant && isBinding(group, resource);
+    const binds = !facts.comparesBoundRoles && reviewed.byTenant && isBinding(group, resource);
     const { violations, required } = binds ? requiredToBind(request) : NO_OBJECTION;
-    // Arktos' tenants publish nothing: only objects of the system tenant are copied.
-    const publishes = publishedKinds.has(`${group}/${resource}`) && !(isArktos && reviewed.isTenants);
+    // Only objects of the operator's tenant are copied, if there is one.
+    const publishes =
+      publishedKinds.has(`${group}/${resource}`) && !(facts.operatorIsATenant && reviewed.isTenants);
     return { violations, required: [...required, ...(publishes ? requiredToPublish(request) : [])] };
   }
 
@@ -64,7 +65,7 @@ export function createReviewDecision(
     const access = judgeAccess(request, reviewed);
     const violations = [
       ...systemKinds(request, reviewed),
-      ...(byTenant && !(isArktos && storesPrintedRole(request))
+      ...(byTenant && !(facts.hasTenantsInPaths && storesPrintedRole(request))
         ? ownObjectViolations(request, tenants.isSystemNamespace, publishedKinds)
         : []),
       ...access.violations,
@@ -80,7 +81,7 @@ export function createReviewDecision(
 function judgeContent(
   { group, resource, subresource, object, oldObject }: AdmissionRequest,
   tenant: string | undefined,
-  { nodeLabels, podSecurity, isArktos }: ReviewDecisionOptions,
+  { nodeLabels, podSecurity, facts: { podsHaveArktosFields } }: ReviewDecisionOptions,
 ): Pick<ReviewDecision, 'violations' | 'warnings'> {
   const refused = (violations: readonly Violation[]) => ({ violations, warnings: [] });
   const found = (evaluate: (one: unknown) => Violation[]) => newViolations(evaluate, object, oldObject);
@@ -92,7 +93,7 @@ function judgeContent(
     return rule.mode === 'warn' ? { violations: [], warnings: violations } : refused(violations);
   };
   if (group === '' && resource === 'persistentvolumes')
-    return byRule((volume) => persistentVolumeViolations(volume, rule.level, isArktos));
+    return byRule((volume) => persistentVolumeViolations(volume, rule.level, podsHaveArktosFields));
   const part = podPartOf(group, resource, object);
   if (part === undefined || !POD_SUBRESOURCES.has(subresource)) return refused([]);
   const before = podPartOf(group, resource, oldObject);
@@ -105,7 +106,7 @@ function judgeContent(
   const security = byRule((one) =>
     inPod(one, (pod) => [
       ...podSecurityViolations(pod, rule),
-      ...(isArktos ? arktosFieldViolations(pod, rule.level) : []),
+      ...(podsHaveArktosFields ? arktosFieldViolations(pod, rule.level) : []),
     ]),
   );
   const selection = found((one) => inPod(one, (pod) => nodeSelectionViolations(pod, nodeLabels)));

@@ -13,14 +13,15 @@ import type { Controller, Reconciler } from '../../kubernetes/reconcile/controll
 import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
+import { createTenancyMode } from '../../tenancy/create-tenancy-mode.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { DomainReference, UserReference } from '../../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild, Keystone } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
-import { createTenancyMode, type TenancySettings } from '../tenancy-mode.ts';
+import type { TenancySettings } from '../tenancy-settings.ts';
 import type { BindingsConfiguration } from './bindings-configuration.ts';
-import type { TenancyFacts } from './desired-state.ts';
+import type { ProvisioningTenancy } from './desired-state.ts';
 import type { BindingsParts } from './feature.ts';
 import { RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
@@ -58,9 +59,9 @@ export function createProvisioning(
   { directory, fetcher, mode, readLimits, account }: ProvisioningOptions,
 ): ClusterProvisioning {
   const objects = createObjects(fetcher, account);
-  const facts = tenancyFacts(mode, hasQuotas);
   const { systemTenant } = tenancy;
-  const sources = { directory, objects, rules, facts, readLimits };
+  const provisioned = provisioningTenancy(mode, hasQuotas);
+  const sources = { directory, objects, rules, tenancy: provisioned, readLimits };
   return {
     plan: (signal) => makeProvisioningPlan({ ...sources, signal }, systemTenant),
     planFor: (scope, signal) => makeProjectPlan(scope, { ...sources, signal }),
@@ -176,10 +177,11 @@ export function accountOf(mode: TenancyMode, domain: DomainReference): Account {
  *
  * @param hasQuotas whether tenants have quotas
  */
-export function tenancyFacts(mode: TenancyMode, hasQuotas: boolean): TenancyFacts {
+export function provisioningTenancy(mode: TenancyMode, hasQuotas: boolean): ProvisioningTenancy {
+  const { hasTenantsInPaths, labelsNamespaces } = mode.facts;
   return {
-    tenants: mode.readsTenantFromPath,
-    labelsNamespaces: hasQuotas && !mode.readsTenantFromPath,
+    hasTenantsInPaths,
+    labelsNamespaces: hasQuotas && labelsNamespaces,
     tenantOf: (domain) =>
       orRefusal(() => {
         const tenant = tenantIn(mode, domain);

@@ -25,8 +25,7 @@ import { ownClusterRoles } from './rights.ts';
 export interface DesiredObjectRules {
   readonly createRoles: boolean;
   readonly storageClusterID: string;
-  /** Whether the API server has tenants. */
-  readonly tenants: boolean;
+  readonly hasTenantsInPaths: boolean;
 }
 
 /** @param limits undefined if no quotas are provisioned, or the limits are not known */
@@ -35,7 +34,9 @@ export function desiredObjects(
   rules: DesiredObjectRules,
   limits: ProjectLimits | undefined,
 ): Desired[] {
-  const places: Place[] = rules.tenants ? tenants.map(({ desired }) => ({ tenant: desired.tenant })) : [{}];
+  const places: Place[] = rules.hasTenantsInPaths
+    ? tenants.map(({ desired }) => ({ tenant: desired.tenant }))
+    : [{}];
   return [
     ...tenants.filter(({ owned }) => owned).map((tenant) => tenantObject(tenant, rules)),
     ...projects.map(namespaceObject),
@@ -84,10 +85,8 @@ function quotaObject(
   return desiredObject(object, placeOf({ tenant, namespace }), titleOf('project', project));
 }
 
-function clusterRoles(place: Place, { tenants }: DesiredObjectRules): Desired[] {
-  return ownClusterRoles(tenants ? 'arktos' : 'shared').map((role) =>
-    desiredObject(role, place, "one of Stonegate's roles"),
-  );
+function clusterRoles(place: Place, rules: DesiredObjectRules): Desired[] {
+  return ownClusterRoles(rules).map((role) => desiredObject(role, place, "one of Stonegate's roles"));
 }
 
 function tenantBindings(

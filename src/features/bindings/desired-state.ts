@@ -29,10 +29,9 @@ export interface KeystoneState {
 }
 
 /** What the tenancy mode decides. */
-export interface TenancyFacts {
-  /** Whether the API server has tenants. */
-  readonly tenants: boolean;
-  /** Whether a namespace is labelled with its tenant: quotas need it where the API server has no tenants. */
+export interface ProvisioningTenancy {
+  readonly hasTenantsInPaths: boolean;
+  /** Whether a namespace is labelled with its tenant, which quotas need. */
   readonly labelsNamespaces: boolean;
   readonly tenantOf: (domain: DomainReference) => { readonly tenant: string } | { readonly refused: string };
   readonly userNameOf: UserNaming;
@@ -75,9 +74,9 @@ interface Home {
 export function computeDesiredState(
   state: KeystoneState,
   rules: BindingsConfiguration,
-  facts: TenancyFacts,
+  tenancy: ProvisioningTenancy,
 ): DesiredState {
-  const grantsIn = createGrants(state.holders, rules, facts.userNameOf);
+  const grantsIn = createGrants(state.holders, rules, tenancy.userNameOf);
   const refusals: Refusal[] = [];
   const untouched = { projectIDs: new Set<string>(), domainIDs: new Set<string>() };
   const homes = new Map<string, Home>();
@@ -90,7 +89,7 @@ export function computeDesiredState(
   }
 
   function takeDomain(domain: KeystoneDomain): void {
-    const place = isSafeID(domain.id) ? facts.tenantOf(domain) : { refused: NO_ID };
+    const place = isSafeID(domain.id) ? tenancy.tenantOf(domain) : { refused: NO_ID };
     const isIgnored = ownValue(rules.domains, domain.id)?.ignore === true;
     if ('refused' in place && !isIgnored)
       refusals.push({ subject: titleOf('domain', domain), reason: place.refused });
@@ -100,7 +99,7 @@ export function computeDesiredState(
     }
     if (!domain.enabled) return;
     const grants = granted({ kind: 'domain', domain });
-    const inTenant = ({ target }: Grant) => facts.tenants && 'clusterRole' in target;
+    const inTenant = ({ target }: Grant) => tenancy.hasTenantsInPaths && 'clusterRole' in target;
     homes.set(domain.id, {
       domain,
       tenant: place.tenant,
@@ -125,8 +124,8 @@ export function computeDesiredState(
     const grants = [...granted({ kind: 'project', project: { id, name, domain } }), ...inNamespaces];
     projects.push({
       project,
-      ...(facts.tenants && { tenant }),
-      ...(facts.labelsNamespaces && { tenantLabel: tenant }),
+      ...(tenancy.hasTenantsInPaths && { tenant }),
+      ...(tenancy.labelsNamespaces && { tenantLabel: tenant }),
       wanted: namespaceOf(project, rules),
       bindings: grants.map((grant) => bindingOf('RoleBinding', grant, project)),
     });
@@ -134,7 +133,7 @@ export function computeDesiredState(
 
   for (const domain of state.domains) takeDomain(domain);
   for (const project of state.projects) takeProject(project);
-  const tenants = facts.tenants
+  const tenants = tenancy.hasTenantsInPaths
     ? [...homes.values()].map(({ tenant, domain, inTenant }) => ({ tenant, domain, bindings: inTenant }))
     : [];
   return { tenants, projects, refusals, untouched };

@@ -5,7 +5,7 @@ import type { CoreConfiguration, CredentialFiles } from '../../config/core-confi
 import type { Rule } from '../../config/problem.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
-import { type TenancyReads, tenancySettings } from '../tenancy-mode.ts';
+import { type TenancyReads, tenancySettings } from '../tenancy-settings.ts';
 import { type BindingsConfiguration, bindingsSchema } from './bindings-configuration.ts';
 import { USERS_WARNING } from './grants.ts';
 import { provisioningRules } from './rights.ts';
@@ -43,9 +43,9 @@ export const bindings = defineFeature({
   warnings: ({ bindings: { provision, subjects } }: BindingsReads) => [
     ['bindings.subjects', provision !== 'none' && subjects === 'users', USERS_WARNING],
   ],
-  provisionerRules: ({ bindings, tenancy: { mode }, quota }: BindingsReads) =>
+  provisionerRules: ({ bindings, tenancy: { facts }, quota }: BindingsReads) =>
     provisioningRules({
-      mode,
+      facts,
       createRoles: bindings.createRoles,
       targets: roleTargets(bindings),
       projectQuotas: quota?.keystoneLimits !== undefined,
@@ -68,7 +68,7 @@ export const bindings = defineFeature({
 
 export type BindingsParts = ReturnType<typeof bindings.reads>;
 export type { BindingsConfiguration } from './bindings-configuration.ts';
-export type { TenancyFacts } from './desired-state.ts';
+export type { ProvisioningTenancy } from './desired-state.ts';
 export type { ProjectNamespace } from './namespace-name.ts';
 export type { ProjectSynchronizer, ProjectSynchronizerOf } from './project-sync.ts';
 
@@ -108,9 +108,12 @@ function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
 }
 
 /** Two projects in one namespace are refused in shared mode; in arktos mode they may be of two tenants. */
-function namespaceRules({ projects }: BindingsConfiguration, { mode }: CoreConfiguration['tenancy']): Rule[] {
+function namespaceRules(
+  { projects }: BindingsConfiguration,
+  { facts }: CoreConfiguration['tenancy'],
+): Rule[] {
   const namespaces = Object.entries(projects).flatMap(([id, { namespace }]) =>
-    namespace === undefined || mode === 'arktos' ? [] : [{ id, namespace }],
+    namespace === undefined || facts.hasTenantsInPaths ? [] : [{ id, namespace }],
   );
   return namespaces.map(({ id, namespace }, at) => [
     ['bindings', 'projects', id, 'namespace'],

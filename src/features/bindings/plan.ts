@@ -14,7 +14,7 @@ import { BASIC_USER_ROLE } from '../../rbac/cluster-roles.ts';
 import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import type { BindingsConfiguration } from './bindings-configuration.ts';
 import { type DesiredObjectRules, desiredObjects } from './desired-objects.ts';
-import { computeDesiredState, type DesiredState, type TenancyFacts } from './desired-state.ts';
+import { computeDesiredState, type DesiredState, type ProvisioningTenancy } from './desired-state.ts';
 import type { Holders } from './grants.ts';
 import { isManaged, labelValue, ownerLabels, type StoredBinding } from './managed-object.ts';
 import type { ProjectLimits, ReadProjectLimits } from './project-quota.ts';
@@ -25,7 +25,7 @@ export interface PlanSources {
   readonly directory: KeystoneDirectory;
   readonly objects: Objects;
   readonly rules: BindingsConfiguration;
-  readonly facts: TenancyFacts;
+  readonly tenancy: ProvisioningTenancy;
   /** Undefined: no quotas are provisioned. */
   readonly readLimits?: ReadProjectLimits | undefined;
   readonly signal: AbortSignal;
@@ -36,19 +36,19 @@ export interface PlanSources {
  * @throws StatusError if either side cannot be read completely
  */
 export async function makeProvisioningPlan(sources: PlanSources, systemTenant: string): Promise<Plan> {
-  const { directory, rules, facts, readLimits } = sources;
-  const desired = computeDesiredState(await readKeystone(directory, rules), rules, facts);
+  const { directory, rules, tenancy, readLimits } = sources;
+  const desired = computeDesiredState(await readKeystone(directory, rules), rules, tenancy);
   const limits = await readLimits?.();
-  const { tenants } = facts;
+  const { hasTenantsInPaths } = tenancy;
   const wanted = desired.tenants.map(({ tenant }) => tenant);
   const cluster = await readCluster({
     ...sources,
-    tenants,
+    hasTenantsInPaths,
     systemTenant,
     wanted,
     hasQuotas: limits !== undefined,
   });
-  return computePlan(desired, cluster, { ...rules, tenants }, limits);
+  return computePlan(desired, cluster, { ...rules, hasTenantsInPaths }, limits);
 }
 
 /** The scope of a user's token: a project of a domain, or the domain. Neither is disabled. */
@@ -59,16 +59,21 @@ export interface ProvisioningScope {
 
 /** @throws StatusError if either side cannot be read completely */
 export async function makeProjectPlan(scope: ProvisioningScope, sources: PlanSources): Promise<Plan> {
-  const { rules, facts, readLimits } = sources;
+  const { rules, tenancy, readLimits } = sources;
   const limits = await readLimits?.();
   const domain = { ...scope.domain, enabled: true };
   const project = scope.project && { ...scope.project, domainID: domain.id, enabled: true };
   const holders = await readHolders(scope, sources);
   const state = { domains: [domain], projects: project === undefined ? [] : [project], holders };
-  const desired = computeDesiredState(state, rules, facts);
-  const { tenants } = facts;
-  const part = await readPart(desired, { ...sources, ...rules, tenants, hasQuotas: limits !== undefined });
-  return computePlan(desired, part, { ...rules, tenants }, limits);
+  const desired = computeDesiredState(state, rules, tenancy);
+  const { hasTenantsInPaths } = tenancy;
+  const part = await readPart(desired, {
+    ...sources,
+    ...rules,
+    hasTenantsInPaths,
+    hasQuotas: limits !== undefined,
+  });
+  return computePlan(desired, part, { ...rules, hasTenantsInPaths }, limits);
 }
 
 async function readHolders(

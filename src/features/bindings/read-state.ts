@@ -56,8 +56,7 @@ const asRead = (object: StoredObject) => object;
 
 interface ReadOptions {
   readonly objects: Objects;
-  /** Whether the API server knows tenants. */
-  readonly tenants: boolean;
+  readonly hasTenantsInPaths: boolean;
   /** Whether the quotas of projects are provisioned. */
   readonly hasQuotas: boolean;
   readonly signal: AbortSignal;
@@ -72,11 +71,11 @@ export interface ReadClusterOptions extends ReadOptions {
 
 /** @throws StatusError as `Objects.list` does */
 export async function readCluster(options: ReadClusterOptions): Promise<ClusterState> {
-  const { objects, tenants: hasTenants, systemTenant, wanted, signal } = options;
-  const listed = hasTenants ? await objects.list(KINDS.Tenant, {}, ALL, signal, asRead) : [];
+  const { objects, hasTenantsInPaths, systemTenant, wanted, signal } = options;
+  const listed = hasTenantsInPaths ? await objects.list(KINDS.Tenant, {}, ALL, signal, asRead) : [];
   const tenants = listed.filter(({ metadata }) => metadata.name !== systemTenant);
   const names = new Set([...tenants.map(({ metadata }) => metadata.name), ...wanted]);
-  const places = hasTenants ? [...names].map((tenant) => ({ tenant })) : [{}];
+  const places = hasTenantsInPaths ? [...names].map((tenant) => ({ tenant })) : [{}];
   return {
     tenants,
     places: await mapWithConcurrency(places, CONCURRENCY, (place) => readPlace(place, options)),
@@ -85,7 +84,7 @@ export async function readCluster(options: ReadClusterOptions): Promise<ClusterS
 
 async function readPlace(
   place: Pick<Place, 'tenant'>,
-  { objects, tenants, hasQuotas, signal }: ReadOptions,
+  { objects, hasTenantsInPaths, hasQuotas, signal }: ReadOptions,
 ): Promise<PlaceState> {
   const [namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings] = await Promise.all([
     objects.list(KINDS.Namespace, place, ALL, signal, asRead),
@@ -93,7 +92,7 @@ async function readPlace(
     hasQuotas ? objects.list(KINDS.ResourceQuota, place, ownerSelector({}), signal, asRead) : [],
     objects.list(KINDS.RoleBinding, place, ALL, signal, storedBinding),
     // Without tenants no ClusterRoleBinding is ever provisioned.
-    tenants ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
+    hasTenantsInPaths ? objects.list(KINDS.ClusterRoleBinding, place, ALL, signal, storedBinding) : [],
   ]);
   return { ...place, namespaces, clusterRoles, quotas, roleBindings, clusterRoleBindings };
 }
@@ -106,10 +105,10 @@ export interface ReadPartOptions extends ReadOptions {
 /** Reads what concerns one domain, and one of its projects. @throws StatusError as `Objects.list` does */
 export async function readPart(
   { tenants: [desiredTenant], projects: [desiredProject] }: DesiredState,
-  { objects, tenants: hasTenants, hasQuotas, createRoles, signal }: ReadPartOptions,
+  { objects, hasTenantsInPaths, hasQuotas, createRoles, signal }: ReadPartOptions,
 ): Promise<ClusterState> {
   // A domain without a tenant, or an ignored one.
-  if (hasTenants && desiredTenant === undefined) return { tenants: [], places: [] };
+  if (hasTenantsInPaths && desiredTenant === undefined) return { tenants: [], places: [] };
   const place = placeOf({ tenant: desiredTenant?.tenant });
 
   /** The namespaces of the project, and the one that it would get, even if another project owns it. */

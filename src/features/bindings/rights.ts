@@ -7,11 +7,12 @@
 import type { ClusterRole, PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import type { RoleTarget } from './bindings-configuration.ts';
 import { managedLabels } from './managed-object.ts';
 
 export interface ProvisioningNeeds {
-  readonly mode: 'arktos' | 'shared';
+  readonly facts: TenancyFacts;
   /** Whether Stonegate's own roles are created, or only bound. */
   readonly createRoles: boolean;
   /** The roles that Keystone roles are bound to. */
@@ -23,23 +24,23 @@ export interface ProvisioningNeeds {
 const RBAC = 'rbac.authorization.k8s.io';
 
 export function provisioningRules({
-  mode,
+  facts,
   createRoles,
   targets,
   projectQuotas,
 }: ProvisioningNeeds): PolicyRule[] {
-  const arktos = mode === 'arktos';
-  const bindings = ['rolebindings', ...(arktos ? ['clusterrolebindings'] : [])];
-  const own = createRoles ? ownRoles(mode) : NONE;
+  const { hasTenantsInPaths, comparesBoundRoles } = facts;
+  const bindings = ['rolebindings', ...(hasTenantsInPaths ? ['clusterrolebindings'] : [])];
+  const own = createRoles ? ownRoles(facts) : NONE;
   const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
   const bound = [
     ...clusterRoles.filter((name) => !own.has(name)),
     // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
-    ...(arktos ? own.keys() : []),
+    ...(comparesBoundRoles ? [] : own.keys()),
   ];
   const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
   return [
-    rule('', [...(arktos ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
+    rule('', [...(hasTenantsInPaths ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
     ...(projectQuotas === true ? [rule('', ['resourcequotas'], ['get', 'list', 'create', 'update'])] : []),
     rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
     rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
@@ -53,18 +54,20 @@ export function provisioningRules({
 
 const NONE: typeof CLUSTER_ROLES = new Map();
 
+type OwnRoleFacts = Pick<TenancyFacts, 'hasTenantsInPaths'>;
+
 /**
  * All users of an ordinary cluster may create self reviews already, so the basic-user role is not created
  * there.
  */
-function ownRoles(mode: ProvisioningNeeds['mode']): typeof CLUSTER_ROLES {
-  if (mode === 'arktos') return TENANT_CLUSTER_ROLES;
+function ownRoles({ hasTenantsInPaths }: OwnRoleFacts): typeof CLUSTER_ROLES {
+  if (hasTenantsInPaths) return TENANT_CLUSTER_ROLES;
   return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
 }
 
 /** The objects, of a cluster or of a tenant. */
-export function ownClusterRoles(mode: ProvisioningNeeds['mode']): ClusterRole[] {
-  return [...ownRoles(mode)].map(([name, rules]) => ({
+export function ownClusterRoles(facts: OwnRoleFacts): ClusterRole[] {
+  return [...ownRoles(facts)].map(([name, rules]) => ({
     apiVersion: `${RBAC}/v1`,
     kind: 'ClusterRole',
     metadata: { name, ...managedLabels({}) },

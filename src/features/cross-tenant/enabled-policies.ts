@@ -1,5 +1,6 @@
 /**
- * Which forms of cross-tenant policies a configuration has: in shared mode none, a RoleBinding does the same.
+ * Which forms of cross-tenant policies a configuration has: none where no path names another tenant, since a
+ * RoleBinding does the same there.
  */
 
 import type { TenancyConfiguration } from '../../config/core-configuration.ts';
@@ -25,12 +26,12 @@ export function enabledPolicies({
   readonly authorization: AuthorizationConfiguration;
   readonly tenancy: TenancyConfiguration;
 }): EnabledPolicies {
-  const isArktos = tenancy.mode === 'arktos';
+  const { hasTenantsInPaths } = tenancy.facts;
   return {
-    abac: isArktos && authorization.abacPolicyFile !== undefined,
-    crossTenantPolicies: isArktos && authorization.crossTenantPolicies,
-    administrations: isArktos && authorization.administrations.length > 0,
-    tenantAdministrations: isArktos && authorization.tenantAdministrations,
+    abac: hasTenantsInPaths && authorization.abacPolicyFile !== undefined,
+    crossTenantPolicies: hasTenantsInPaths && authorization.crossTenantPolicies,
+    administrations: hasTenantsInPaths && authorization.administrations.length > 0,
+    tenantAdministrations: hasTenantsInPaths && authorization.tenantAdministrations,
   };
 }
 

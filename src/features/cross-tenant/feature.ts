@@ -4,6 +4,7 @@
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
@@ -38,14 +39,14 @@ export const crossTenant = defineFeature({
   storedKinds: [
     {
       definition: CROSS_TENANT_POLICIES,
-      mode: 'arktos',
+      isStored: storesPolicies,
       section: 'authorization',
       isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).crossTenantPolicies,
       consequence: 'none grants anything',
     },
     {
       definition: TENANT_ADMINISTRATIONS,
-      mode: 'arktos',
+      isStored: storesPolicies,
       section: 'authorization',
       isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).tenantAdministrations,
       consequence: 'none grants anything',
@@ -66,10 +67,9 @@ export const crossTenant = defineFeature({
     return {
       sources: hasPolicies(enabled) ? { server: upstream.server, systemTenant, enabled } : undefined,
       policies: { abacFile, authorization, access: { grantable }, tenancy },
-      controller:
-        tenancy.mode === 'arktos'
-          ? { systemTenant, grantable, forms, leases: leasePlace(tenancy) }
-          : undefined,
+      controller: tenancy.facts.hasTenantsInPaths
+        ? { systemTenant, grantable, forms, leases: leasePlace(tenancy) }
+        : undefined,
     };
   },
 });
@@ -79,9 +79,14 @@ export type { AuthorizationConfiguration } from './authorization-configuration.t
 export type { ConfiguredPolicies } from './build.ts';
 export type { PolicyProblemOf } from './cross-tenant-policies.ts';
 
+/** Users enter other tenants by paths. */
+function storesPolicies({ hasTenantsInPaths }: TenancyFacts): boolean {
+  return hasTenantsInPaths;
+}
+
 /** Policies are of one mode only, and their roles need the provisioning credential. */
 function policyRules({ authorization, bindings, tenancy }: CrossTenantReads): Rule[] {
-  const isShared = tenancy.mode === 'shared';
+  const mayEnterTenants = tenancy.facts.hasTenantsInPaths;
   const policies = Object.entries({
     abacPolicyFile: authorization.abacPolicyFile !== undefined,
     crossTenantPolicies: authorization.crossTenantPolicies,
@@ -92,10 +97,10 @@ function policyRules({ authorization, bindings, tenancy }: CrossTenantReads): Ru
     ...policies.map(
       (path): Rule => [
         path,
-        isShared,
+        !mayEnterTenants,
         'has no effect in shared mode, in which a RoleBinding lets users of another tenant in',
       ],
     ),
-    needsProvisioner({ bindings }, !isShared && policies[0], 'write the roles of guests'),
+    needsProvisioner({ bindings }, mayEnterTenants && policies[0], 'write the roles of guests'),
   ];
 }

@@ -24,7 +24,7 @@ const NONE: EnabledPolicies = {
 
 export const POLICY_READ_RIGHTS: readonly Right[] = Object.entries(FIELDS).flatMap(([form, field]) =>
   resourcesOfPolicies({ ...NONE, [form]: true }).map(({ group, resource }, at) => ({
-    when: ['arktos', `authorization.${field}`],
+    when: ['hasTenantsInPaths', `authorization.${field}`],
     ...(at === 0 && { comment: 'Who may enter which tenants.' }),
     consequence: 'policies grant nothing, or get no roles',
     rule: rule(group, [resource], ['list', 'watch']),

@@ -43,10 +43,7 @@ export interface DiscoveryDocumentsOptions {
   readonly fetcher: UpstreamFetcher;
   /** Must keep responses with status 200 only. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  readonly mode: Pick<
-    TenancyMode,
-    'hiddenResources' | 'readableResources' | 'hiddenGroups' | 'readsTenantFromPath'
-  >;
+  readonly mode: Pick<TenancyMode, 'facts' | 'hiddenResources' | 'readableResources' | 'hiddenGroups'>;
   readonly system: SystemDiscovery;
 }
 
@@ -124,7 +121,7 @@ export class DiscoveryDocuments {
 
   /** The tenant as requests name it. */
   #named(tenant: TenantName): TenantName | undefined {
-    return this.#options.mode.readsTenantFromPath ? tenant : undefined;
+    return this.#options.mode.facts.hasTenantsInPaths ? tenant : undefined;
   }
 
   /** @param reusable whether a document that was fetched before may be returned */

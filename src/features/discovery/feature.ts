@@ -1,6 +1,6 @@
 /**
- * The feature `discovery`: the documents of each tenant, and those of the system tenant, cached and fetched as
- * Stonegate.
+ * The feature `discovery`: the documents of each tenant, and those of the system tenant, cached and fetched
+ * as Stonegate.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { defineFeature } from '../define-feature.ts';

@@ -6,14 +6,14 @@ import { DISCOVERY_URLS } from '../../tenancy/discovery-paths.ts';
 
 export const DISCOVERY_RIGHTS: readonly Right[] = [
   {
-    when: ['arktos'],
+    when: ['operatorIsATenant'],
     comment:
       "Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.",
     consequence: "tenants' discovery also shows groups that they cannot use",
     rule: rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list']),
   },
   {
-    when: ['arktos'],
+    when: ['hasTenantsInPaths'],
     comment: 'Discovery, which the API server shows to no tenant, and health.',
     consequence: 'discovery and health fail',
     rule: {
@@ -22,7 +22,7 @@ export const DISCOVERY_RIGHTS: readonly Right[] = [
     },
   },
   {
-    when: ['shared'],
+    when: ['!hasTenantsInPaths'],
     comment: 'Whether the API server is there.',
     consequence: 'it is not known whether the API server is there',
     rule: { nonResourceURLs: ['/version'], verbs: ['get'] },

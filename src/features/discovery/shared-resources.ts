@@ -29,7 +29,7 @@ export interface SharedResources {
 
 export interface SharedDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
-  readonly mode: Pick<TenancyMode, 'readsTenantFromPath'>;
+  readonly mode: Pick<TenancyMode, 'facts'>;
   readonly system: SystemDiscovery;
 }
 
@@ -51,7 +51,7 @@ export class SharedDiscovery {
     signal: AbortSignal,
   ): Promise<SharedResources | undefined> {
     const { mode, system } = this.#options;
-    if (groupVersion === undefined || !mode.readsTenantFromPath) return NOTHING_SHARED;
+    if (groupVersion === undefined || !mode.facts.operatorIsATenant) return NOTHING_SHARED;
     const { group, version } = groupVersion;
     const definitions = await system.definitions(signal);
     if (definitions === undefined) return undefined;

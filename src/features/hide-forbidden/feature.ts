@@ -1,6 +1,6 @@
 /**
- * The feature `hide-forbidden`: a user who may not learn of an object gets the response for a missing one. See
- * docs/access.md.
+ * The feature `hide-forbidden`: a user who may not learn of an object gets the response for a missing one.
+ * See docs/access.md.
  */
 import { isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import type { AuthorizationConfiguration } from '../cross-tenant/feature.ts';

@@ -2,9 +2,9 @@
  * The feature `invitations`: to namespaces and to teams. See docs/members.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import type { MembersConfiguration } from '../members/feature.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
 import { STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 
 interface InvitationsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {

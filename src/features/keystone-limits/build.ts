@@ -7,9 +7,9 @@ import { ComponentType, type Handle } from '../../config/component.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
 import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
-import type { TenancyFacts } from '../bindings/feature.ts';
+import type { ProvisioningTenancy } from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
-import type { TenancySettings } from '../tenancy-mode.ts';
+import type { TenancySettings } from '../tenancy-settings.ts';
 import type { KeystoneLimitsParts } from './feature.ts';
 import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
@@ -47,7 +47,7 @@ const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota>("quotas from Keystone's 
  */
 export function createServedKeystoneQuota(
   { parts, scope, keystone, runtime }: FeatureBuild<KeystoneLimitsParts>,
-  tenantOf: (settings: TenancySettings) => TenancyFacts['tenantOf'],
+  tenantOf: (settings: TenancySettings) => ProvisioningTenancy['tenantOf'],
 ): Handle<KeystoneQuota> | undefined {
   const directory = keystone?.client.directory;
   if (parts.limits === undefined || keystone === undefined || directory === undefined) return undefined;

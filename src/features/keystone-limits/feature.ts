@@ -3,7 +3,7 @@
  * for the quota controller. See docs/quota.md.
  */
 import { defineFeature } from '../define-feature.ts';
-import { type TenancyReads, tenancySettings } from '../tenancy-mode.ts';
+import { type TenancyReads, tenancySettings } from '../tenancy-settings.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
 
 interface KeystoneLimitsReads extends TenancyReads {

@@ -29,8 +29,8 @@ export const members = defineFeature({
     needsProvisioner(configuration, configuration.members && 'members', 'write teams and invitations'),
   ],
   // One rule for the objects of all three features that the section is for.
-  provisionerRules: ({ members, tenancy: { mode } }: MembersReads) =>
-    members === undefined ? [] : membersRules(mode),
+  provisionerRules: ({ members, tenancy: { facts } }: MembersReads) =>
+    members === undefined ? [] : membersRules(facts),
   reads: ({ members }: MembersReads) => ({ search: members && { inviteAnyone: members.inviteAnyone } }),
 });
 

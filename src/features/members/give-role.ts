@@ -9,7 +9,7 @@ import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { invalidObject } from '../../proxy/own-body.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { assertMayHaveMembers } from '../tenancy-mode.ts';
+import { assertMayHaveMembers } from '../may-have-members.ts';
 import { addBinding, type BindingWriter } from './change-members.ts';
 import { clusterRoleOf, type FoundMember, isLevel } from './members.ts';
 

@@ -38,7 +38,7 @@ import {
 import { noteOn, shownMember } from './shown-member.ts';
 
 export interface MembersOptions extends RoleGivingOptions {
-  readonly mode: Pick<TenancyMode, 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
+  readonly mode: Pick<TenancyMode, 'facts' | 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
   readonly requests: IdentityRequests;
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
@@ -117,8 +117,8 @@ export function createMembersService(options: MembersOptions) {
     const isVisible = isAllowedIn(options.access.index, user, visible, namespace, 'visible');
     if (!isVisible || !objects.namespaces.has(namespace))
       throw ownObjectNotFound(namespace, { name: 'namespaces', apiVersion: 'v1' });
-    const hasTenants = user.tenant !== '' && !filter.viewer.isSystem;
-    const place: MembersPlace = { namespace, tenant, hasTenants, teams: options.teams };
+    const namesHaveTenant = options.mode.facts.readsTenantFromName && !filter.viewer.isSystem;
+    const place: MembersPlace = { namespace, tenant, namesHaveTenant, teams: options.teams };
     const all = membersIn(objects, place);
     const shown = all.filter(({ key, grants }) =>
       grants.some(({ binding }) => filter.shows({ key, binding })),

@@ -50,7 +50,7 @@ export interface MembersPlace {
   readonly namespace: string;
   readonly tenant: TenantName;
   /** Whether the API server has tenants: then a binding does not count for another tenant's user. */
-  readonly hasTenants: boolean;
+  readonly namesHaveTenant: boolean;
   readonly teams: TeamDirectory;
 }
 
@@ -106,7 +106,7 @@ export function memberOf(
 
 function grantsIn(
   objects: TenantObjects,
-  { namespace, tenant, hasTenants }: MembersPlace,
+  { namespace, tenant, namesHaveTenant }: MembersPlace,
   count: CountGrants,
 ) {
   const grants = new Map<SubjectKey, MemberGrant[]>();
@@ -122,7 +122,7 @@ function grantsIn(
       count(binding.subjects.length);
       for (const key of keysOfBinding(binding)) {
         if (place === '' && isClusterComponent(key)) continue;
-        if (hasTenants && isOfOtherTenant(key, tenant)) continue;
+        if (namesHaveTenant && isOfOtherTenant(key, tenant)) continue;
         const known = grants.get(key);
         if (known === undefined) grants.set(key, [{ binding, role }]);
         else known.push({ binding, role });

@@ -5,10 +5,11 @@
 import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { rule } from '../../kubernetes/right.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { tenantUIDRules } from '../tenant-uid-rights.ts';
 
-export const membersRules = (mode: 'arktos' | 'shared'): readonly PolicyRule[] => [
+export const membersRules = (facts: TenancyFacts): readonly PolicyRule[] => [
   rule(TENANCY_GROUP, ['invitations', 'teams'], ['get', 'list', 'watch', 'create', 'update', 'delete']),
   rule(TENANCY_GROUP, ['invitations/status'], ['patch']),
-  ...tenantUIDRules(mode),
+  ...tenantUIDRules(facts),
 ];

@@ -58,7 +58,7 @@ export interface FormContext {
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
   /** Whether tables have a column for the tenant, as in Arktos. */
-  readonly hasTenants: boolean;
+  readonly showsTenant: boolean;
 }
 
 export function listText(
@@ -75,7 +75,7 @@ export function listText(
     case 'metadata':
       return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/${form.version}","metadata":${meta},"items":${items === '' ? 'null' : `[${items}]`}}\n`;
     case 'table':
-      return `${tableText(form.version, meta, columnDefinitions(context.hasTenants), items)}\n`;
+      return `${tableText(form.version, meta, columnDefinitions(context.showsTenant), items)}\n`;
   }
 }
 
@@ -99,10 +99,10 @@ type TableForm = Extract<ResponseForm, { kind: 'table' }>;
 function rowText(
   namespace: StoredNamespace,
   { version, include }: TableForm,
-  { now, hasTenants }: FormContext,
+  { now, showsTenant }: FormContext,
 ): string {
   const { name, phase, creationTimestamp, tenant } = namespace;
-  const cells = [name, phase, ageAt(now, creationTimestamp), ...(hasTenants ? [tenant] : [])];
+  const cells = [name, phase, ageAt(now, creationTimestamp), ...(showsTenant ? [tenant] : [])];
   const object =
     include === 'None'
       ? 'null'
@@ -137,7 +137,7 @@ function eventObject(
   isFirst: boolean,
   context: FormContext,
 ): string {
-  const { form, hasTenants } = context;
+  const { form, showsTenant } = context;
   switch (form.kind) {
     case 'objects':
       return textsOf(namespace).object;
@@ -145,7 +145,7 @@ function eventObject(
       return partialText(namespace, form.version);
     case 'table': {
       const meta = goJSON({ resourceVersion });
-      const columns = isFirst ? columnDefinitions(hasTenants) : 'null';
+      const columns = isFirst ? columnDefinitions(showsTenant) : 'null';
       return tableText(form.version, meta, columns, rowText(namespace, form, context));
     }
   }

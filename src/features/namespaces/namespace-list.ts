@@ -54,7 +54,7 @@ export async function listVisible(
     resourceVersion,
     ...(page.hasMore && { continue: continueToken(scopeOf(request), { after: last, resourceVersion }) }),
   };
-  const context = { form, now: options.clock.now(), hasTenants: tenant !== '' };
+  const context = { form, now: options.clock.now(), showsTenant: tenant !== '' };
   const text = listText(page.namespaces, metadata, context);
   const isIndented = text.length <= MAX_INDENTED && isPretty(headers, info.rawQuery);
   const body = Buffer.from(isIndented ? indented(text) : text);

@@ -50,7 +50,7 @@ export function watchVisible(
       const watch = new NamespaceWatch(stream, {
         view,
         selection,
-        context: () => ({ form, hasTenants: tenant !== '', now: clock.now() }),
+        context: () => ({ form, showsTenant: tenant !== '', now: clock.now() }),
         revision: () => access.index.highestRevision,
         start,
         bookmarksInitialEvents: sendInitialEvents,

@@ -1,5 +1,6 @@
 /**
- * The feature `own-api`: Stonegate's own API group: its documents in discovery, and the rights that its calls need.
+ * The feature `own-api`: the documents of Stonegate's own API group in discovery, and the rights that its
+ * calls need.
  */
 import { defineFeature } from '../define-feature.ts';
 

@@ -12,6 +12,7 @@ import type { Plan } from '../../kubernetes/reconcile/plan.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { createRulesCheck } from '../../rbac/granted-rules.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createLeasedController } from '../leased-controller.ts';
 import type { PublishingParts } from './feature.ts';
@@ -77,9 +78,9 @@ function publishingOptions(
   fetcher: UpstreamFetcher,
   withdraw: boolean,
 ): PublishingOptions {
-  const section = publishing ?? withoutSection(tenancy.mode);
+  const section = publishing ?? withoutSection(tenancy.facts);
   const rules: PublishingRules = {
-    mode: tenancy.mode,
+    facts: tenancy.facts,
     systemTenant: tenancy.systemTenant,
     namespaces: section.namespaces,
     checkRules: createRulesCheck(grantable),
@@ -95,8 +96,8 @@ function publishingOptions(
 }
 
 /** All built-in kinds may have copies. */
-function withoutSection(mode: 'arktos' | 'shared'): PublishingConfiguration {
-  const clusterScoped = mode === 'arktos' ? TENANT_KINDS.map((kind) => ({ kind, names: '*' })) : [];
+function withoutSection({ hasTenantsInPaths }: TenancyFacts): PublishingConfiguration {
+  const clusterScoped = hasTenantsInPaths ? TENANT_KINDS.map((kind) => ({ kind, names: '*' })) : [];
   return { namespaces: [], clusterScoped, kinds: [], interval: INTERVAL };
 }
 

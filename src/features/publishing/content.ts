@@ -22,9 +22,10 @@ import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
 import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
 import type { createRulesCheck } from '../../rbac/granted-rules.ts';
 import { InvalidPolicy } from '../../rbac/invalid-policy.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 
 export interface ContentRules {
-  readonly mode: 'arktos' | 'shared';
+  readonly facts: TenancyFacts;
   /** Throws InvalidPolicy unless the provisioner may grant all of the rules. */
   readonly checkRules: ReturnType<typeof createRulesCheck>;
 }
@@ -77,7 +78,7 @@ function problemOf(resource: string, object: StoredObject, rules: ContentRules):
       return roleProblem(object, rules.checkRules);
     case 'rolebindings.rbac.authorization.k8s.io':
     case 'clusterrolebindings.rbac.authorization.k8s.io':
-      return bindingProblem(object, rules.mode);
+      return bindingProblem(object, rules.facts);
     case 'customresourcedefinitions.apiextensions.k8s.io':
       return definitionProblem(object);
     default:
@@ -108,8 +109,6 @@ function definitionProblem({ spec, metadata }: StoredObject): string | undefined
   return undefined;
 }
 
-type Mode = 'arktos' | 'shared';
-
 const GROUP = 'rbac.authorization.k8s.io';
 
 /** @returns why the role cannot be published; undefined if it can */
@@ -129,15 +128,15 @@ function roleProblem(object: StoredObject, checkRules: ContentRules['checkRules'
 }
 
 /** @returns why the binding cannot be published, whatever roles there are; undefined if it can */
-function bindingProblem(object: StoredObject, mode: Mode): string | undefined {
+function bindingProblem(object: StoredObject, facts: TenancyFacts): string | undefined {
   const role = roleOf(object);
   if (role === undefined) return 'its roleRef cannot be read';
-  if (role.kind === 'ClusterRole' && mode === 'shared' && !isOwnRole(role))
+  if (role.kind === 'ClusterRole' && !facts.hasTenantsInPaths && !isOwnRole(role))
     return `in shared mode it may name a Role, or a ClusterRole of Stonegate: not ${role.name}`;
   const subjects = subjectsOf(object);
   if (subjects === undefined) return 'its subjects cannot be read';
   for (const [index, subject] of subjects.entries()) {
-    const problem = subjectProblem(subject, object.metadata.namespace, mode);
+    const problem = subjectProblem(subject, object.metadata.namespace, facts);
     if (problem !== undefined) return `subjects[${index}]: ${problem}`;
   }
   return undefined;
@@ -181,7 +180,11 @@ export function subjectsIn(object: StoredObject, namespace: string | undefined):
   );
 }
 
-function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mode): string | undefined {
+function subjectProblem(
+  subject: RBACSubject,
+  home: string | undefined,
+  facts: TenancyFacts,
+): string | undefined {
   const { kind, name, namespace } = subject;
   if (name === '' || name === '*') return 'expected a name';
   if (kind === 'ServiceAccount') {
@@ -191,7 +194,7 @@ function subjectProblem(subject: RBACSubject, home: string | undefined, mode: Mo
     return namespace.startsWith('kube-') ? `${namespace} belongs to the cluster` : undefined;
   }
   if (kind === 'Group' && name === AUTHENTICATED)
-    return mode === 'arktos' ? undefined : 'every user of every tenant is in system:authenticated';
+    return facts.hasTenantsInPaths ? undefined : 'every user of every tenant is in system:authenticated';
   if (name.startsWith('system:')) return `${name} belongs to the cluster`;
   if (name.startsWith('stonegate:') && !(kind === 'Group' && name.startsWith(TENANT_GROUP_PREFIX)))
     return `${name} is reserved for Stonegate`;

@@ -26,12 +26,13 @@ export const publishing = defineFeature({
     needsProvisioner(configuration, configuration.publishing && 'publishing', 'grant rights'),
     [
       'publishing.clusterScoped',
-      configuration.tenancy.mode === 'shared' && (configuration.publishing?.clusterScoped ?? []).length > 0,
+      !configuration.tenancy.facts.hasTenantsInPaths &&
+        (configuration.publishing?.clusterScoped ?? []).length > 0,
       'expected none in shared mode: all tenants share what has no namespace',
     ],
   ],
-  provisionerRules: ({ publishing, access: { grantable }, tenancy: { mode } }: PublishingReads) =>
-    publishing === undefined ? [] : publishingRules(mode, { configuration: publishing, grantable }),
+  provisionerRules: ({ publishing, access: { grantable }, tenancy: { facts } }: PublishingReads) =>
+    publishing === undefined ? [] : publishingRules(facts, { configuration: publishing, grantable }),
   reads: ({ publishing, access: { grantable }, tenancy }: PublishingReads) => ({
     copies: { publishing, grantable, tenancy, leases: leasePlace(tenancy) },
   }),

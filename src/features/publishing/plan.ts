@@ -124,7 +124,7 @@ function newNamespaces(copies: readonly Copy[], namespaces: readonly NamespaceFa
 
 /** What follows for a copy from the sources that were read, and from those that were not. */
 function createSourceFacts({ unread, receivers }: PublishingState, rules: PublishingRules) {
-  const { mode, systemTenant, namespaces } = rules;
+  const { facts, systemTenant, namespaces } = rules;
 
   function sourceOf({ kind, place: { namespace }, object }: Existing) {
     return sourceOfCopy(kind, object, namespace === undefined ? namespaces : [...namespaces, namespace]);
@@ -144,7 +144,7 @@ function createSourceFacts({ unread, receivers }: PublishingState, rules: Publis
 
   /** A source may have been made of a copy, with its labels: it is no copy where sources are. */
   function isOfSources({ tenant, namespace }: Place, of: string | undefined): boolean {
-    if (mode === 'arktos') return tenant === undefined || tenant === systemTenant;
+    if (facts.operatorIsATenant) return tenant === undefined || tenant === systemTenant;
     return namespace === undefined || namespace === of || namespaces.includes(namespace);
   }
 
@@ -192,15 +192,13 @@ export interface PublishedFacts {
   readonly receivers: readonly Receiver[];
 }
 
-const NO_TENANT = {
-  arktos: 'no tenant is called',
-  shared: 'no namespace belongs to a Keystone domain with the id',
-} as const;
-
 export async function desiredCopies(
   { sources, receivers }: PublishedFacts,
   rules: SourceRules,
 ): Promise<DesiredCopies> {
+  const unknownWords = rules.facts.hasTenantsInPaths
+    ? 'no tenant is called'
+    : 'no namespace belongs to a Keystone domain with the id';
   const refusals: Refusal[] = [];
   const valid: Source[] = [];
   for (const one of sources) {
@@ -210,7 +208,7 @@ export async function desiredCopies(
       valid.push(source);
       const unknown = unknownTenants(source, receivers);
       if (unknown.length > 0)
-        refusals.push({ subject: source.title, reason: `${NO_TENANT[rules.mode]} ${unknown.join(', ')}` });
+        refusals.push({ subject: source.title, reason: `${unknownWords} ${unknown.join(', ')}` });
     }
   }
   const copies = new Map<string, Copy>();

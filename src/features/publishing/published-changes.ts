@@ -9,6 +9,7 @@ import { MANAGED_BY } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { PUBLISHED, type PublishedKind } from '../../kubernetes/published-objects.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
+import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import type { PublishingRules } from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
 import { scopesOf } from './read-state.ts';
@@ -90,14 +91,13 @@ export function watchedObjects(
   configuration: PublishingConfiguration,
   rules: PublishingRules,
 ): WatchedObjects[] {
-  const { mode, systemTenant } = rules;
-  const isArktos = mode === 'arktos';
-  const tenant = isArktos ? systemTenant : undefined;
+  const { facts } = rules;
+  const tenant = operatorTenant(rules);
   return [
-    ...(isArktos ? [{ kind: KINDS.Tenant, place: {}, fingerprint: tenantFingerprint }] : []),
+    ...(facts.hasTenantsInPaths ? [{ kind: KINDS.Tenant, place: {}, fingerprint: tenantFingerprint }] : []),
     {
       kind: KINDS.Namespace,
-      place: isArktos ? { tenant: 'all' } : {},
+      place: everywhere(facts),
       fingerprint: (value) => namespaceFingerprint(value, rules),
     },
     ...scopesOf(configuration).map(({ kind, namespace }) => ({
@@ -127,11 +127,11 @@ function tenantFingerprint(value: unknown): string {
  */
 export function namespaceFingerprint(
   value: unknown,
-  { mode, namespaces }: Pick<PublishingRules, 'mode' | 'namespaces'>,
+  { facts, namespaces }: Pick<PublishingRules, 'facts' | 'namespaces'>,
 ): string | undefined {
   const { name, tenant, uid, labels, deletionTimestamp } = metadataOf(value);
   const isOfSources = typeof name === 'string' && namespaces.includes(name);
-  const guarded = mode === 'shared' && isJSONObject(labels) ? guardedLabels(labels) : {};
+  const guarded = facts.labelsNamespaces && isJSONObject(labels) ? guardedLabels(labels) : {};
   if (!isOfSources && !Object.hasOwn(guarded, MANAGED_BY)) return undefined;
   return JSON.stringify([tenant, name, uid, deletionTimestamp !== undefined, guarded]);
 }

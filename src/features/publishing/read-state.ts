@@ -15,6 +15,7 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import { NAMESPACED_KINDS, type PublishedKind, resourceName } from '../../kubernetes/published-objects.ts';
 import type { Existing } from '../../kubernetes/reconcile/plan.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import { type Copy, identityOf } from './copy.ts';
 import {
   desiredCopies,
@@ -84,14 +85,14 @@ interface ReceiverFacts {
 }
 
 async function readReceivers({ objects, rules, signal }: ReadOptions): Promise<ReceiverFacts> {
-  const { mode, namespaces: publishing, systemTenant } = rules;
-  if (mode === 'shared') {
+  const { facts, namespaces: publishing, systemTenant } = rules;
+  if (!facts.hasTenantsInPaths) {
     const all = await objects.list(KINDS.Namespace, {}, ALL, signal, whole);
     return { receivers: namespaceReceivers(all, publishing), namespaces: [], present: namesOf(all) };
   }
   const [tenants, all] = await Promise.all([
     objects.list(KINDS.Tenant, {}, ALL, signal, whole),
-    objects.list(KINDS.Namespace, { tenant: 'all' }, ALL, signal, whole),
+    objects.list(KINDS.Namespace, everywhere(facts), ALL, signal, whole),
   ]);
   const ofSystem = all.filter(({ metadata }) => metadata.tenant === systemTenant);
   return {
@@ -120,7 +121,7 @@ async function readSources(
   unread: UnreadSources[],
 ): Promise<readonly SourceObject[]> {
   const { objects, rules, configuration, signal } = options;
-  const tenant = rules.mode === 'arktos' ? rules.systemTenant : undefined;
+  const tenant = operatorTenant(rules);
   const results = await mapWithConcurrency(scopesOf(configuration), CONCURRENCY, async (scope) => {
     const { kind, namespace } = scope;
     const place: Place = placeOf({ tenant, namespace });
@@ -166,7 +167,7 @@ async function readCopies(
   wanted: ReadonlyMap<string, Copy>,
   unread: UnreadSources[],
 ): Promise<readonly Existing[]> {
-  const place: Place = rules.mode === 'arktos' ? { tenant: 'all' } : {};
+  const place = everywhere(rules.facts);
   const results = await mapWithConcurrency(copiedKinds(configuration), CONCURRENCY, async (kind) => {
     const reading = await attempt(() =>
       objects.list(kind, place, COPIES, signal, (object) => {

@@ -6,6 +6,7 @@
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
 import { NAMESPACED_KINDS } from '../../kubernetes/published-objects.ts';
 import { grantableRules } from '../../rbac/grantable-rules.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
 
 const READ = ['get', 'list', 'watch'];
@@ -20,16 +21,16 @@ export interface PublishingNeeds {
 
 /** @returns rules without `escalate` and `bind`: the publisher holds what published roles grant. */
 export function publishingRules(
-  mode: 'arktos' | 'shared',
+  { hasTenantsInPaths }: TenancyFacts,
   { configuration: { namespaces, clusterScoped, kinds }, grantable }: PublishingNeeds,
 ): PolicyRule[] {
   const namespaced = namespaces.length === 0 ? [] : [...NAMESPACED_KINDS, ...kinds];
   const all = [...namespaced, ...clusterScoped.map(({ kind }) => kind)];
   const byGroup = Map.groupBy(all, ({ group }) => group);
-  const scopes = mode === 'arktos' ? ['tenants', 'namespaces'] : ['namespaces'];
+  const scopes = hasTenantsInPaths ? ['tenants', 'namespaces'] : ['namespaces'];
   return [
     { apiGroups: [''], resources: scopes, verbs: READ },
-    ...(mode === 'arktos' ? [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create'] }] : []),
+    ...(hasTenantsInPaths ? [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create'] }] : []),
     ...[...byGroup].map(([group, members]) => ({
       apiGroups: [group],
       resources: [...new Set(members.map(({ resource }) => resource))].sort(),

@@ -69,7 +69,7 @@ export function readSource(
   if (labels[PUBLISHED_FROM] !== undefined) return { refused: 'it is a copy itself' };
   const selector = parseTenantSelector(annotations[PUBLISHED] ?? '');
   if (selector === undefined) return { refused: `${PUBLISHED}: ${SELECTOR_FORMS}` };
-  const unguarded = rules.mode === 'shared' ? unguardedLabel(selector) : undefined;
+  const unguarded = rules.facts.labelsNamespaces ? unguardedLabel(selector) : undefined;
   if (unguarded !== undefined)
     return { refused: `${PUBLISHED}: tenants may set the label ${unguarded} of their namespaces` };
   const policy = policyOf(kind, annotations[PUBLISHED_POLICY] ?? 'LocalFirst');

@@ -9,6 +9,7 @@ import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
 import type { QuotaMeasure } from '../../lib/telemetry.ts';
+import { everywhere } from '../../tenancy/places.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
 import type { FeatureBuild } from '../build.ts';
@@ -21,7 +22,7 @@ import { createNamespaceQuotas, type NamespaceQuotas } from './namespace-quotas.
 import { usedRatio } from './own-quota-v1alpha1.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
-import { arktosQuotaTenants, sharedQuotaTenants } from './quota-tenants.ts';
+import { labelledQuotaTenants, storedQuotaTenants } from './quota-tenants.ts';
 import { createReservations, type Reservations } from './reservations.ts';
 import { StoredQuotas } from './stored-quotas.ts';
 import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
@@ -48,14 +49,14 @@ export function createQuotaController(
   if (parts.controller === undefined || provisioningUpstream === undefined) return undefined;
   const uses = [provisioningUpstream, keystoneQuota] as const;
   return scope.component(QUOTA_CONTROLLER, parts.controller, uses, (part, [upstream, keystoneQuota]) => {
-    const { place, leases, byDefault, count, systemTenant } = part;
+    const { place, leases, byDefault, count, tenancy } = part;
     const { telemetry } = runtime;
     const objects = createObjects(upstream, STONEGATE_ACCOUNT);
     const changes = { wake: () => {} };
     const quotas = new StoredQuotas(runtime);
     const informers = new Informers({ ...runtime, upstream, name: 'tenant-quotas' });
     quotas.addTo(informers, place, () => changes.wake());
-    const counted = { ...runtime, upstream, objects, quotas, place, byDefault, systemTenant, count };
+    const counted = { ...runtime, upstream, objects, quotas, place, byDefault, tenancy, count };
     const reconciler = createQuotaReconciler({
       objects,
       place,
@@ -154,28 +155,28 @@ export function createQuotaRules(
   upstream: Handle<Upstream> | undefined,
 ): ReviewRule[] {
   if (parts.decisions === undefined || upstream === undefined) return [];
-  const { mode, systemTenant } = parts.decisions;
+  const { mode, tenancy } = parts.decisions;
   const { clock, random } = runtime;
   const objects = createObjects(upstream, STONEGATE_ACCOUNT);
   const { reservations, namespaceQuotas } = scope.component(
     DECISIONS,
     parts.decisions,
     [upstream],
-    ({ place, mode, systemTenant }, [upstream]) => {
+    ({ place, mode, tenancy }, [upstream]) => {
       const reserves = mode === 'enforce';
-      const everywhere = systemTenant === undefined ? {} : { tenant: 'all' };
       const informers = new Informers({ ...runtime, upstream, name: 'resource-quotas' });
       return {
         informers,
         reservations: createReservations({ objects, place, clock, random, reserves }),
         namespaceQuotas: reserves
-          ? createNamespaceQuotas({ informers, objects, clock, everywhere })
+          ? createNamespaceQuotas({ informers, objects, clock, everywhere: everywhere(tenancy.facts) })
           : undefined,
       };
     },
   );
-  const tenantOf =
-    systemTenant === undefined ? sharedQuotaTenants({ objects, clock }) : arktosQuotaTenants(systemTenant);
+  const tenantOf = tenancy.facts.labelsNamespaces
+    ? labelledQuotaTenants({ objects, clock })
+    : storedQuotaTenants(tenancy);
   const review = createQuotaReviewer({ ...runtime, tenantOf, reservations, namespaceQuotas, mode });
   return [{ isPath: isQuotaPath, review }];
 }

@@ -1,13 +1,15 @@
 /**
  * The informers of what quotas count: namespaces with their tenants, and the counted kinds.
  */
+import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import type { Informer } from '../../kubernetes/informer.ts';
 import type { Informers } from '../../kubernetes/informers.ts';
-import { KINDS, type Place, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
+import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { fieldAt } from '../../lib/json-object.ts';
+import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { objectUsage } from './object-usage.ts';
@@ -15,8 +17,7 @@ import { tenantLabelOf } from './quota-tenants.ts';
 import { type CountedObject, countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 
 export interface CountedKinds {
-  /** The system tenant, on Arktos; undefined in shared mode. */
-  readonly systemTenant: string | undefined;
+  readonly tenancy: Pick<TenancyConfiguration, 'facts' | 'systemTenant'>;
   /** Further kinds that are counted. */
   readonly count: readonly ResourceKind[];
 }
@@ -30,20 +31,20 @@ export type CountedInformers = ReadonlyMap<
 /** @param onUpdate called after each list, event and bookmark */
 export function addCountedInformers(
   informers: Informers,
-  { systemTenant, count }: CountedKinds,
+  { tenancy, count }: CountedKinds,
   usage: UsageStore,
   onUpdate: () => void,
 ): CountedInformers {
-  const everywhere: Place = systemTenant === undefined ? {} : { tenant: 'all' };
+  const place = everywhere(tenancy.facts);
   return new Map(
     [KINDS.Namespace, ...COUNTED_KINDS, ...count].map((kind) => {
       const informer = informers.add({
-        path: collectionPath(kind, everywhere),
+        path: collectionPath(kind, place),
         metadataOnly: !COUNTED_KINDS.includes(kind),
         read: countedObjects((value) => ({
           place: placeName(value),
           usage: objectUsage(kind, value),
-          ...(kind === KINDS.Namespace && { owner: ownerIn(value, systemTenant) }),
+          ...(kind === KINDS.Namespace && { owner: ownerIn(value, tenancy) }),
         })),
         store: usage.storeOf(resourceName(kind)),
         onUpdate,
@@ -60,9 +61,11 @@ function placeName(value: unknown): string {
 }
 
 /** @returns undefined for a namespace of no tenant */
-function ownerIn(value: unknown, systemTenant: string | undefined): PlaceOwner | undefined {
-  const tenant = systemTenant === undefined ? tenantLabelOf(value) : fieldAt(value, 'metadata', 'tenant');
-  if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === systemTenant) return undefined;
+function ownerIn(value: unknown, tenancy: CountedKinds['tenancy']): PlaceOwner | undefined {
+  const { labelsNamespaces } = tenancy.facts;
+  const tenant = labelsNamespaces ? tenantLabelOf(value) : fieldAt(value, 'metadata', 'tenant');
+  if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === operatorTenant(tenancy))
+    return undefined;
   const project = fieldAt(value, 'metadata', 'labels', PROJECT_ID);
   return { tenant, project: typeof project === 'string' ? project : '' };
 }

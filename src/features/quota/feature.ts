@@ -2,10 +2,10 @@
  * The feature `quota`: what each tenant may use of the cluster. See docs/quota.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { operatorPlace } from '../../tenancy/places.ts';
 import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
 import { QUOTA_READ_RIGHTS, quotaRules, RESERVE_RULES } from './rights.ts';
 import { quotaRegistration } from './tenant-quota-manifests.ts';
@@ -36,8 +36,8 @@ export const quota = defineFeature({
       consequence: 'tenants create nothing that the admission webhook asks a quota about',
     },
   ],
-  registrations: ({ quota, tenancy: { mode } }: QuotaReads, caBundle, place) =>
-    quota === undefined ? [] : [quotaRegistration({ mode, count: quota.count, caBundle, place })],
+  registrations: ({ quota, tenancy: { facts } }: QuotaReads, caBundle, place) =>
+    quota === undefined ? [] : [quotaRegistration({ facts, count: quota.count, caBundle, place })],
   warnings: ({ quota, admission }: QuotaReads & { readonly admission?: object }) => [
     [
       'quota',
@@ -45,15 +45,14 @@ export const quota = defineFeature({
       'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ],
-  reads({ quota, tenancy }: QuotaReads) {
+  reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };
+    const tenancy = { facts, systemTenant };
     const place = operatorPlace(quota, tenancy);
     const { default: byDefault, count } = quota;
-    // Where tenants are objects of the API server, the system's has no quota.
-    const systemTenant = tenancy.mode === 'arktos' ? tenancy.systemTenant : undefined;
     return {
-      controller: { place, leases: leasePlace(tenancy), byDefault, count, systemTenant },
-      decisions: { place, mode: quota.mode, systemTenant },
+      controller: { place, leases: leasePlace(tenancy), byDefault, count, tenancy },
+      decisions: { place, mode: quota.mode, tenancy },
     };
   },
 });

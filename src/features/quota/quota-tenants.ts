@@ -10,6 +10,7 @@ import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { fieldAt } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
+import { type OperatorTenancy, operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { objectID } from './reservation.ts';
 
@@ -20,10 +21,11 @@ import { objectID } from './reservation.ts';
 export type QuotaTenantOf = (request: AdmissionRequest, signal: AbortSignal) => Promise<string | undefined>;
 
 /** The system tenant has no quota. */
-export function arktosQuotaTenants(systemTenant: string): QuotaTenantOf {
+export function storedQuotaTenants(tenancy: OperatorTenancy): QuotaTenantOf {
+  const operators = operatorTenant(tenancy);
   return async ({ object, oldObject }) => {
     const tenant = tenantNamed(metadataOf(object).tenant ?? metadataOf(oldObject).tenant);
-    return tenant === systemTenant ? undefined : tenant;
+    return tenant === operators ? undefined : tenant;
   };
 }
 
@@ -31,7 +33,7 @@ export function arktosQuotaTenants(systemTenant: string): QuotaTenantOf {
 const MAX_AGE = 10_000;
 const MAX_NAMESPACES = 10_000;
 
-export function sharedQuotaTenants({
+export function labelledQuotaTenants({
   objects,
   clock,
 }: {

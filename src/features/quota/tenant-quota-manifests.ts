@@ -11,11 +11,12 @@ import {
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
 import { QUOTA_REGISTRATION } from './rights.ts';
 
 export interface QuotaRegistrationOptions {
-  readonly mode: 'arktos' | 'shared';
+  readonly facts: Pick<TenancyFacts, 'throttlesWebhooks'>;
   readonly count: readonly ResourceKind[];
   /** PEM in base64. */
   readonly caBundle: string;
@@ -23,24 +24,23 @@ export interface QuotaRegistrationOptions {
 }
 
 /**
- * In shared mode only namespaces with the label of a tenant are selected, and never those of the cluster's
- * control plane or of Stonegate, so that neither can lock itself out.
+ * One webhook for all kinds selects only namespaces with the label of a tenant, and never those of the
+ * cluster's control plane or of Stonegate, so that neither can lock itself out.
  */
-export function quotaRegistration({ mode, count, caBundle, place }: QuotaRegistrationOptions): object {
+export function quotaRegistration({ facts, count, caBundle, place }: QuotaRegistrationOptions): object {
   const ofTenants = {
     matchExpressions: [{ key: TENANT_KEY, operator: 'Exists' }, exceptIn(['kube-system', place.namespace])],
   };
-  const webhooks: Webhook[] =
-    mode === 'arktos'
-      ? countedWrites(count).map(({ name, path, rule }) => ({ name, path, rules: [rule] }))
-      : [
-          {
-            name: 'quota.stonegate.dev',
-            path: QUOTA_PATH,
-            rules: countedRules(count),
-            namespaceSelector: ofTenants,
-          },
-        ];
+  const webhooks: Webhook[] = facts.throttlesWebhooks
+    ? countedWrites(count).map(({ name, path, rule }) => ({ name, path, rules: [rule] }))
+    : [
+        {
+          name: 'quota.stonegate.dev',
+          path: QUOTA_PATH,
+          rules: countedRules(count),
+          namespaceSelector: ofTenants,
+        },
+      ];
   return webhookConfiguration({ name: QUOTA_REGISTRATION, webhooks, hasEffect: true, caBundle, place });
 }
 

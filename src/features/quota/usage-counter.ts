@@ -44,10 +44,11 @@ const LAZY = 5_000;
 /** Milliseconds for which a kind cannot be listed or watched before its quotas say so. */
 const FAILING = 30_000;
 /**
- * Milliseconds after which no client, controller or webhook waits any more for what was admitted. On Arktos
- * tenants may register webhooks, each of which delays a request by up to 30 s.
+ * Milliseconds after which no client, controller or webhook waits any more for what was admitted; with
+ * webhooks of tenants, each of which delays a request by up to 30 s.
  */
-const STORED_WITHIN = { kubernetes: 15_000, arktos: 40_000 };
+const STORED_WITHIN = 15_000;
+const STORED_AFTER_WEBHOOKS = 40_000;
 const REQUESTED = ['pods', 'requests.cpu', 'requests.memory', 'requests.storage'];
 
 export class UsageCounter {
@@ -70,7 +71,7 @@ export class UsageCounter {
 
   constructor(options: UsageCounterOptions) {
     this.#options = options;
-    const { clock, quotas, systemTenant, byDefault } = options;
+    const { clock, quotas, tenancy, byDefault } = options;
     this.#informers = new Informers({ ...options, name: 'quota' });
     this.#usage = new UsageStore({
       clock,
@@ -85,7 +86,7 @@ export class UsageCounter {
     this.#statuses = new QuotaStatuses({
       ...options,
       usage: this.#usage,
-      storedWithin: systemTenant === undefined ? STORED_WITHIN.kubernetes : STORED_WITHIN.arktos,
+      storedWithin: tenancy.facts.tenantsRegisterWebhooks ? STORED_AFTER_WEBHOOKS : STORED_WITHIN,
       ageOf: (tenant, reservation) => quotas.ageOf(tenant, reservation),
       unlisted: () => this.#unlisted,
       onBehind: (kind, revision) => {
@@ -235,12 +236,12 @@ export class UsageCounter {
 
   /** @returns the revision of the object of the reservation; 0 if there is none, or another of its name */
   async #find(quota: TenantQuota, { id, object }: Reservation, signal: AbortSignal): Promise<number> {
-    const { objects, systemTenant } = this.#options;
+    const { objects, tenancy } = this.#options;
     const { resource, namespace, name } = object;
     const kind = this.#counted.get(resource)?.kind;
     if (kind === undefined) return 0;
     const place = {
-      ...(systemTenant !== undefined && { tenant: quota.metadata.name }),
+      ...(tenancy.facts.hasTenantsInPaths && { tenant: quota.metadata.name }),
       ...(kind.namespaced && { namespace }),
     };
     const metadata = await objects.getMetadata(kind, place, name, signal);

@@ -48,8 +48,8 @@ export function createAccessIndex(
     RBAC_INDEX,
     parts.index,
     upstream,
-    ({ hasTenants, systemTenant, maxBytes }) =>
-      new IndexComponent({ ...runtime, upstream, hasTenants, systemTenant, maxBytes }),
+    ({ inTenants, systemTenant, maxBytes }) =>
+      new IndexComponent({ ...runtime, upstream, inTenants, systemTenant, maxBytes }),
   );
   const access = component.tracked;
   const { clock } = runtime;
@@ -88,7 +88,7 @@ export function createIndexParts(
   { component, access }: BuiltIndex,
 ): IndexParts {
   const { index } = access;
-  const hasTenants = mode.readsTenantFromPath;
+  const inTenants = mode.facts.hasTenantsInPaths;
   return {
     component,
     access,
@@ -100,7 +100,7 @@ export function createIndexParts(
     verifier: scope.perGeneration(
       VERIFIER,
       [],
-      () => new Verifier({ ...runtime, ...parts.verifier, index, reviewer, hasTenants }),
+      () => new Verifier({ ...runtime, ...parts.verifier, index, reviewer, inTenants }),
     ),
     lifetimes: watchLifetimesOf(scope, runtime),
   };
@@ -108,7 +108,7 @@ export function createIndexParts(
 
 interface IndexOptions extends RuntimeDependencies {
   readonly upstream: InformerUpstream;
-  readonly hasTenants: boolean;
+  readonly inTenants: boolean;
   readonly systemTenant: string;
   readonly maxBytes: number;
 }
@@ -119,10 +119,10 @@ class IndexComponent {
   readonly #runtime: RuntimeDependencies;
   #timer: Timer | undefined;
 
-  constructor({ upstream, hasTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
+  constructor({ upstream, inTenants, systemTenant, maxBytes, ...runtime }: IndexOptions) {
     this.#runtime = runtime;
     const index = new RBACIndex({ systemTenant, maxBytes });
-    const informers = createRBACInformers({ ...runtime, index, hasTenants, upstream });
+    const informers = createRBACInformers({ ...runtime, index, inTenants, upstream });
     this.informers = informers;
     const provenAt = (resource: string) => informers.provenAt(resource);
     this.tracked = new AccessIndex({ index, provenAt, clock: runtime.clock });

@@ -35,10 +35,10 @@ export const rbacIndex = defineFeature({
     ],
   ],
   rights: RBAC_INDEX_RIGHTS,
-  reads({ access, tenancy: { mode, systemTenant }, upstream: { server } }: IndexReads) {
+  reads({ access, tenancy: { facts, systemTenant }, upstream: { server } }: IndexReads) {
     const { index, maxIndexBytes: maxBytes, verifyOneIn: oneIn, authorizers } = access;
     return {
-      index: index ? { server, hasTenants: mode === 'arktos', systemTenant, maxBytes } : undefined,
+      index: index ? { server, inTenants: facts.hasTenantsInPaths, systemTenant, maxBytes } : undefined,
       verifier: { oneIn, isRBACAlone: isRBACAlone(authorizers) },
     };
   },

@@ -12,16 +12,16 @@ import { createRBACReader } from '../../rbac/read-rbac-object.ts';
 export interface RBACInformersOptions extends InformerRuntime {
   readonly index: RBACIndex;
   /** Whether the API server has tenants (Arktos). */
-  readonly hasTenants: boolean;
+  readonly inTenants: boolean;
   readonly upstream: InformerUpstream;
 }
 
-export function createRBACInformers({ index, hasTenants, ...options }: RBACInformersOptions): Informers {
+export function createRBACInformers({ index, inTenants, ...options }: RBACInformersOptions): Informers {
   const informers = new Informers({ ...options, name: 'rbac-index' });
-  const reader = createRBACReader({ hasTenants });
+  const reader = createRBACReader({ inTenants });
   for (const resource of INDEXED_RESOURCES)
     informers.add({
-      path: pathOf(resource, hasTenants),
+      path: pathOf(resource, inTenants),
       read: (object) => reader.read(resource, object),
       store: storeOf(index, resource),
     });
@@ -42,7 +42,7 @@ export function storeOf(index: RBACIndex, resource: IndexedResource): InformerSt
   };
 }
 
-function pathOf(resource: IndexedResource, hasTenants: boolean): string {
+function pathOf(resource: IndexedResource, inTenants: boolean): string {
   const prefix = resource === 'namespaces' ? '/api/v1' : '/apis/rbac.authorization.k8s.io/v1';
-  return `${prefix}${hasTenants ? '/tenants/all' : ''}/${resource}`;
+  return `${prefix}${inTenants ? '/tenants/all' : ''}/${resource}`;
 }

@@ -31,7 +31,7 @@ export interface VerifierOptions {
   /** Asks the API server, charged to Stonegate's own account. */
   readonly reviewer: Pick<AccessReviewer, 'review'>;
   /** Whether the API server is an Arktos. */
-  readonly hasTenants: boolean;
+  readonly inTenants: boolean;
   /** One decision in this many is compared; 0: none. */
   readonly oneIn: number;
   /** Otherwise an "allowed" or "denied" of the API server may be another authorizer's. */
@@ -139,7 +139,7 @@ export class Verifier {
     question: Question,
     decide: () => boolean,
   ): Promise<VerificationResult> {
-    const { reviewer, hasTenants, isRBACAlone } = this.#options;
+    const { reviewer, inTenants, isRBACAlone } = this.#options;
     const user = { username, uid: '', groups, extra: {} };
     const asked = attributesOf(question);
     const reviewed = await reviewer.review(user, asked, STONEGATE_ACCOUNT, this.#stopped.signal);
@@ -147,7 +147,7 @@ export class Verifier {
     if (reviewed.unknownFields !== undefined) return 'unknown';
     if (reviewed.allowed === decide()) return 'agreed';
     // RBAC never denies. In Arktos a denial says that the tenant is another than the index has.
-    const mayBeOthers = reviewed.allowed || (reviewed.denied === true && !hasTenants);
+    const mayBeOthers = reviewed.allowed || (reviewed.denied === true && !inTenants);
     return mayBeOthers && !isRBACAlone ? 'otherAuthorizer' : 'differed';
   }
 }

@@ -3,9 +3,9 @@
  * docs/members.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import type { MembersConfiguration } from '../members/feature.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
 import { TEAMS } from './team-v1alpha1.ts';
 
 interface TeamsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {

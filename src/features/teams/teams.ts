@@ -22,7 +22,7 @@ import { invalidObject } from '../../proxy/own-body.ts';
 import { ownObjectNotFound } from '../../proxy/response/own-objects.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import { assertMayHaveMembers } from '../tenancy-mode.ts';
+import { assertMayHaveMembers } from '../may-have-members.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import type { TeamIndex } from './team-index.ts';
 import {

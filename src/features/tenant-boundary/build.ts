@@ -15,17 +15,21 @@ export function createTenantBoundary(
   parts: ProxyParts,
 ): Feature {
   const { mode, reviewer, reasonOf, discovery } = parts;
-  const allowedGroups = new Set(sharedAPIGroups);
+  const { mayBeShared } = mode;
   return {
     authorizers: [
       createUpgradePlaces(mode),
-      createPathBoundary(mode),
+      ...(mode.facts.hasTenantsInPaths ? [createPathBoundary(mode)] : []),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant, reasonOf }),
-      createSharedResources({
-        discovered: discovery.documents,
-        mayBeShared: mode.mayBeShared,
-        allowedGroups,
-      }),
+      ...(mayBeShared === undefined
+        ? []
+        : [
+            createSharedResources({
+              discovered: discovery.documents,
+              mayBeShared,
+              allowedGroups: new Set(sharedAPIGroups),
+            }),
+          ]),
     ],
   };
 }

@@ -11,7 +11,8 @@ import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import type { DiscoveryDocuments } from '../discovery/feature.ts';
 
-export interface SharedResourcesOptions extends Pick<TenancyMode, 'mayBeShared'> {
+export interface SharedResourcesOptions {
+  readonly mayBeShared: NonNullable<TenancyMode['mayBeShared']>;
   readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
   /** API groups that the operator lets tenants share. */
   readonly allowedGroups: ReadonlySet<string>;

@@ -9,7 +9,7 @@ export const tenants = defineFeature({
   name: 'tenants',
   sections: {},
   reads: ({ tenancy, upstream: { server } }: Pick<CoreConfiguration, 'tenancy' | 'upstream'>) => ({
-    tenants: tenancy.mode === 'arktos' ? { server } : undefined,
+    tenants: tenancy.facts.tenantsAreObjects ? { server } : undefined,
   }),
 });
 

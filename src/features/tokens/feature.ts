@@ -3,10 +3,10 @@
  * docs/tokens.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { operatorPlace } from '../../tenancy/places.ts';
 import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import type { AccessConfiguration } from '../rbac-index/feature.ts';
-import { operatorPlace } from '../tenancy-mode.ts';
 import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { tokenRules } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
@@ -33,7 +33,7 @@ export const tokens = defineFeature({
   warnings: ({ tokens, access, tenancy, authentication: { keystone } }: TokensReads) => [
     [
       'access.index',
-      tokens !== undefined && tenancy.mode === 'shared' && !access.index,
+      tokens !== undefined && tenancy.facts.labelsNamespaces && !access.index,
       'is off, so the scopes read and tenant/LEVEL of access tokens cover nothing: the labels of namespaces are read from the index',
     ],
     [
@@ -42,8 +42,8 @@ export const tokens = defineFeature({
       'is missing, so users of Keystone can create no access token: their roles have to be looked up',
     ],
   ],
-  provisionerRules: ({ tokens, tenancy: { mode } }: TokensReads) =>
-    tokens === undefined ? [] : tokenRules(mode),
+  provisionerRules: ({ tokens, tenancy: { facts } }: TokensReads) =>
+    tokens === undefined ? [] : tokenRules(facts),
   storedKinds: [
     {
       definition: STORED_TOKENS,

@@ -30,7 +30,7 @@ export const webhook = defineFeature({
     ],
     [
       'webhook.usernames',
-      webhook?.usernames === 'legacy' && tenancy.mode === 'arktos',
+      webhook?.usernames === 'legacy' && tenancy.facts.readsTenantFromName,
       'expected qualified: in arktos mode the API server reads the tenant from the name',
     ],
   ],

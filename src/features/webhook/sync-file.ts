@@ -68,7 +68,7 @@ type FileContent = (file: string) => Buffer | undefined;
 
 /** What decides whether rules can be followed. */
 export interface SyncSupport {
-  readonly mode: TenancyConfiguration['mode'];
+  readonly readsTenantFromName: boolean;
   /** Whether there is a credential that provisions. */
   readonly provisions: boolean;
 }
@@ -79,7 +79,7 @@ interface SupportReads {
 }
 
 export const syncSupport = ({ bindings, tenancy }: SupportReads) => ({
-  mode: tenancy.mode,
+  readsTenantFromName: tenancy.facts.readsTenantFromName,
   provisions: bindings.credential !== undefined,
 });
 
@@ -107,7 +107,7 @@ export function syncReader(support: SyncSupport): (content: string) => ParseResu
 
 function unsupported(
   { projects, roleAssignments, roleMappings }: KeystoneSync,
-  { mode, provisions }: SyncSupport,
+  { readsTenantFromName, provisions }: SyncSupport,
 ): Problem[] {
   const problems: Problem[] = [];
   if ((projects || roleAssignments) && !provisions) {
@@ -116,7 +116,7 @@ function unsupported(
       message: 'needs bindings.credential, with which Stonegate creates namespaces and role bindings',
     });
   }
-  if (mode === 'arktos' && roleMappings.some(({ username }) => username !== undefined)) {
+  if (readsTenantFromName && roleMappings.some(({ username }) => username !== undefined)) {
     problems.push({
       path: 'role-mappings',
       message: 'expected no username: in arktos mode the API server reads the tenant from the name',

@@ -55,6 +55,6 @@ const ARKTOS = JSON.stringify([
 ]);
 
 /** The column definitions of a table, as JSON. */
-export function columnDefinitions(hasTenants: boolean): string {
-  return hasTenants ? ARKTOS : KUBERNETES;
+export function columnDefinitions(showsTenant: boolean): string {
+  return showsTenant ? ARKTOS : KUBERNETES;
 }

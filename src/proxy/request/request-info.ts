@@ -28,7 +28,7 @@ import {
 
 export interface RequestInfoOptions {
   /** Whether `tenants/T/` in a path names the request's tenant, and as its prefix addresses a tenant. */
-  readonly readsTenantFromPath: boolean;
+  readonly hasTenantsInPaths: boolean;
 }
 
 const VERBS: ReadonlyMap<string, string> = new Map([
@@ -66,7 +66,7 @@ interface Layout {
  */
 export function readRequestInfo(method: string, target: string, options: RequestInfoOptions): RequestInfo {
   const { path: sent, query } = splitTarget(target);
-  const { path, addressed } = splitAddressed(sent, options.readsTenantFromPath);
+  const { path, addressed } = splitAddressed(sent, options.hasTenantsInPaths);
   const info = readBelowPrefix(method, { path, query }, options);
   if (addressed === undefined) return info;
   const withPrefix = { ...info, addressed };
@@ -77,10 +77,10 @@ export function readRequestInfo(method: string, target: string, options: Request
 function readBelowPrefix(
   method: string,
   { path, query }: RequestTarget,
-  { readsTenantFromPath }: RequestInfoOptions,
+  { hasTenantsInPaths }: RequestInfoOptions,
 ): RequestInfo {
   const segments = segmentsOf(path);
-  const layout = layoutOf(segments, readsTenantFromPath);
+  const layout = layoutOf(segments, hasTenantsInPaths);
   const decoded = isPlain(path) ? segments : decodeSegments(segments, layout);
   if (layout === undefined)
     return { isResourceRequest: false, verb: method.toLowerCase(), rawPath: path, rawQuery: query };

@@ -29,9 +29,9 @@ const ROUNDS = 7;
 const USERS = 300;
 const PER_SECOND = 1_000;
 const SECONDS = 5;
-const CONTEXT = { form: { kind: 'objects' }, now: 0, hasTenants: false } as const;
+const CONTEXT = { form: { kind: 'objects' }, now: 0, showsTenant: false } as const;
 const EVERYTHING = new NamespaceSelection({ labelSelector: '', fieldSelector: '' }, '');
-const reader = createRBACReader({ hasTenants: false });
+const reader = createRBACReader({ inTenants: false });
 
 /** Milliseconds of CPU. */
 function cost(action: () => void): number {

@@ -16,7 +16,7 @@ const TENANTS = Number(process.argv[2] ?? 10_000);
 const METHODS = ['GET', 'POST', 'DELETE'] as const;
 
 const INFOS = METHODS.map((method) =>
-  readRequestInfo(method, '/api/v1/namespaces/default/pods/web', { readsTenantFromPath: true }),
+  readRequestInfo(method, '/api/v1/namespaces/default/pods/web', { hasTenantsInPaths: true }),
 );
 const REQUESTS = Array.from({ length: TENANTS }, (_, n) =>
   INFOS.map((info) =>

@@ -79,7 +79,7 @@ t.test('watches over all tenants', async (t) => {
 });
 
 t.test('the RBAC index reads the events that a real server sent', async (t) => {
-  const reader = createRBACReader({ hasTenants: true });
+  const reader = createRBACReader({ inTenants: true });
   const read = recorded('all-watch-rolebindings').map((sent) => {
     const event = readEvent(Buffer.from(JSON.stringify(sent)));
     if (event?.kind !== 'put' && event?.kind !== 'delete') throw new Error('no change of an object');

@@ -89,7 +89,7 @@ t.test('D121: requests of impersonated users are decided as recorded', async (t)
   ]) {
     const recorded = recording(file);
     const { request, response } = recorded;
-    const info = readRequestInfo(request.method, request.path, { readsTenantFromPath: true });
+    const info = readRequestInfo(request.method, request.path, { hasTenantsInPaths: true });
     if (!info.isResourceRequest) throw new TypeError(request.path);
     const { decision } = decide(index, impersonated(recorded), info);
     t.equal(decision, response.status === 403 ? 'noOpinion' : 'allow', file);

@@ -24,7 +24,7 @@ const rows: Row[] = readFileSync(new URL('request-info.tsv', import.meta.url), '
 
 function readingOf({ method, target }: Row): readonly string[] | StatusError {
   try {
-    const info = readRequestInfo(method, target, { readsTenantFromPath: false });
+    const info = readRequestInfo(method, target, { hasTenantsInPaths: false });
     if (!info.isResourceRequest) return [info.verb, '', '', '', ''];
     return [info.verb, info.namespace, info.resource, info.subresource, info.name];
   } catch (error) {

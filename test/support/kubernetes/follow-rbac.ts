@@ -12,7 +12,7 @@ export async function followRBAC(t: Pick<Test, 'teardown'>, kubernetes: Kubernet
   const runtime = commandRuntime();
   const index = new RBACIndex();
   const upstream = adminUpstream(t, kubernetes);
-  const informers = createRBACInformers({ ...runtime, index, hasTenants: false, upstream });
+  const informers = createRBACInformers({ ...runtime, index, inTenants: false, upstream });
   informers.start();
   t.teardown(() => informers.stop());
   await eventually(() => index.isSynced);

@@ -48,7 +48,7 @@ function pageText(target: string): string {
 const index = new RBACIndex({ maxBytes });
 const informers = createRBACInformers({
   index,
-  hasTenants: false,
+  inTenants: false,
   clock: systemClock,
   random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
   logger: { debug() {}, info() {}, warn() {}, error() {} },

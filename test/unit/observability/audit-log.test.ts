@@ -12,7 +12,7 @@ const known: AuditedRequest = {
   receivedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
   exchange: { method: 'GET', target, headers: [['User-Agent', 'kubectl/v1.32']] },
   sourceIPs: ['203.0.113.7', '10.0.0.1'],
-  info: readRequestInfo('GET', target, { readsTenantFromPath: false }),
+  info: readRequestInfo('GET', target, { hasTenantsInPaths: false }),
   identity: alice,
   tenant: 'acme',
   user: { username: 'acme:alice', uid: 'u1', groups: ['system:authenticated'], extra: {} },
@@ -85,7 +85,7 @@ t.test('C149 a token in a name, behind escapes or in a token id does not reach t
     `/x?a=%67AAAAA${'Bq3'.repeat(40)}`,
   ];
   for (const target of targets) {
-    const info = readRequestInfo('GET', target, { readsTenantFromPath: false });
+    const info = readRequestInfo('GET', target, { hasTenantsInPaths: false });
     const identity = { ...alice, auditAnnotations: { 'stonegate.dev/token-id': token } };
     const text = JSON.stringify(
       written({ ...known, exchange: { ...known.exchange, target }, info, identity }, 'requestReceived'),
@@ -100,7 +100,7 @@ t.test(
   async (t) => {
     const long = 'a'.repeat(60_000);
     const target = `/apis/${long}/${long}/namespaces/${long}/${long}/${long}/${long}`;
-    const info = readRequestInfo('GET', target, { readsTenantFromPath: false });
+    const info = readRequestInfo('GET', target, { hasTenantsInPaths: false });
     const headers = [['User-Agent', long]] as const;
     t.ok(
       JSON.stringify(

@@ -24,7 +24,7 @@ function record(target: string, outcome: Outcome, method = 'GET'): ObservedReque
     receivedAt: 1_000,
     exchange: { method, target, headers: [], bytesReceived: 0, response: { bytesSent: 0 } },
     sourceIPs: ['192.0.2.7'],
-    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { hasTenantsInPaths: true }),
     identity: alice,
     outcome,
   };

@@ -4,7 +4,7 @@ import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';
 const admit = (method: string, target: string): void =>
-  methodAdmission({ method, headers: [] }, readRequestInfo(method, target, { readsTenantFromPath: true }));
+  methodAdmission({ method, headers: [] }, readRequestInfo(method, target, { hasTenantsInPaths: true }));
 
 t.test('a method without a verb is refused on the path of a resource', async (t) => {
   for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'get'])

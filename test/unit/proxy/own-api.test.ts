@@ -15,7 +15,7 @@ const V1 = '/apis/stonegate.dev/v1alpha1';
 
 for (const mode of MODES) {
   const routeOf = (method: string, target: string) =>
-    ownAPIOf().route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
+    ownAPIOf().route(readRequestInfo(method, target, mode.facts), method, toTenantName('acme'));
 
   t.test(`${mode.name}: the identity of the user is read with GET or HEAD`, async (t) => {
     const route = { kind: 'own-api', resource: 'selfidentity', namespace: '', name: '' } as const;
@@ -48,12 +48,12 @@ for (const mode of MODES) {
 
   t.test(`${mode.name}: without the index, resources that need it do not exist`, async (t) => {
     const ownAPI = ownAPIOf(false);
-    const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode);
+    const info = readRequestInfo('POST', `${V1}/resourceaccessreviews`, mode.facts);
     t.throws(() => ownAPI.route(info, 'POST', toTenantName('acme')), {
       code: 'NotFound',
       message: /need the RBAC index, which Stonegate's operator turns on with access\.index$/,
     });
-    const unknown = readRequestInfo('POST', `${V1}/pods`, mode);
+    const unknown = readRequestInfo('POST', `${V1}/pods`, mode.facts);
     t.throws(() => ownAPI.route(unknown, 'POST', toTenantName('acme')), {
       message: /could not find the requested resource$/,
     });
@@ -77,7 +77,7 @@ for (const mode of MODES) {
   t.test(`${mode.name}: objects are listed, and read by name`, async (t) => {
     const quotas = createOwnAPI([OWN_QUOTAS]);
     const nameIn = (target: string, method = 'GET') => {
-      const route = quotas.route(readRequestInfo(method, target, mode), method, toTenantName('acme'));
+      const route = quotas.route(readRequestInfo(method, target, mode.facts), method, toTenantName('acme'));
       return route?.kind === 'own-api' ? route.name : undefined;
     };
     t.equal(nameIn(`${V1}/tenantquotas?limit=500`), '');
@@ -126,7 +126,7 @@ for (const mode of MODES) {
 t.test('arktos: a review’s path may name the user’s own tenant', async (t) => {
   const [arktos, shared] = MODES;
   const routeIn = (mode: (typeof MODES)[number], target: string) =>
-    ownAPIOf().route(readRequestInfo('POST', target, mode), 'POST', toTenantName('acme'));
+    ownAPIOf().route(readRequestInfo('POST', target, mode.facts), 'POST', toTenantName('acme'));
   const paths = [
     [`${V1}/tenants/acme/resourceaccessreviews`, ''],
     [`${V1}/tenants/acme/namespaces/web/localresourceaccessreviews`, 'web'],

@@ -6,7 +6,7 @@ const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
 
 t.test('a dry run has the one value that the API server knows; any other changes nothing', (t) => {
   const asked = (query: string, inBody: readonly string[] = [], method = 'POST') =>
-    isDryRun(readRequestInfo(method, `${TEAMS}${query}`, { readsTenantFromPath: false }), inBody);
+    isDryRun(readRequestInfo(method, `${TEAMS}${query}`, { hasTenantsInPaths: false }), inBody);
   t.equal(asked(''), false);
   t.equal(asked('?dryRun=All'), true);
   t.equal(asked('', ['All']), true);

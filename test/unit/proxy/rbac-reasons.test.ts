@@ -40,7 +40,7 @@ function reason(objects: readonly StoredObject[], asked: AskedReason): string | 
   if (asked.isStale) site.becomeStale();
   const project = { kind: 'project', id: 'p1', name: 'shop', roles: ['member'] } as const;
   const request = {
-    info: readRequestInfo('GET', path, mode),
+    info: readRequestInfo('GET', path, mode.facts),
     user: { username: 'alice', uid: '', groups, extra: {} },
     tenant: toTenantName(tenant),
     identity: { ...keystoneIdentity('alice'), ...(asked.isScoped && { scope: project }) },
@@ -111,7 +111,7 @@ t.test(
     const reasonOf = (scopes: string, allowed: boolean) =>
       createReasonOf(access, shared)(
         {
-          info: readRequestInfo('GET', POD, shared),
+          info: readRequestInfo('GET', POD, shared.facts),
           user: { username: 'alice', uid: '', groups: [MEMBER], extra: {} },
           tenant: toTenantName('acme'),
           identity: { ...keystoneIdentity('alice'), accessToken: tokenScope(scopes) },

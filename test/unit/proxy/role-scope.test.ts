@@ -8,7 +8,7 @@ import { keystoneIdentity } from '../../support/identities.ts';
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 
 function scopeOf(target: string, identity = keystoneIdentity('alice')) {
-  const info = readRequestInfo('GET', target, { readsTenantFromPath: true });
+  const info = readRequestInfo('GET', target, { hasTenantsInPaths: true });
   return roleScopeOf(info, identity, mode.tenantOf(identity), mode);
 }
 

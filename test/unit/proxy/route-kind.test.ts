@@ -25,7 +25,7 @@ function kindOf(request: string, { mode = shared, home = 'acme', ...more }: More
   const [method = '', target = ''] = request.split(' ');
   const identity = keystoneIdentity('alice', { home });
   const tenant = mode.tenantOf(identity);
-  const info = readRequestInfo(method, target, mode);
+  const info = readRequestInfo(method, target, mode.facts);
   const { upgrade, crossing } = more;
   const exchange = { method, ...(upgrade !== undefined && { upgrade }) };
   const route =

@@ -4,8 +4,8 @@ import { MalformedObject, readRevision } from '../../../src/kubernetes/list-watc
 import { INDEXED_RESOURCES } from '../../../src/kubernetes/rbac-v1.ts';
 import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 
-const reader = createRBACReader({ hasTenants: false });
-const arktos = createRBACReader({ hasTenants: true });
+const reader = createRBACReader({ inTenants: false });
+const arktos = createRBACReader({ inTenants: true });
 const written = (value: unknown, text = JSON.stringify(value) ?? '') => ({ value, text: () => text });
 const metadata = { name: 'x', namespace: 'team', uid: 'u', resourceVersion: '7' };
 

@@ -13,7 +13,7 @@ const nameOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(ident
 
 function routeOf(target: string, { method = 'GET', as = keystoneIdentity('alice') } = {}) {
   const tenant = mode.tenantOf(as);
-  const info = readRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  const info = readRequestInfo(method, target, mode.facts);
   return mode.route(info, method, tenant, mode.userOf(as, tenant));
 }
 

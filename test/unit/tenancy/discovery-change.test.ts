@@ -12,7 +12,7 @@ const SERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 
 function changeOf(mode: typeof arktos, tenant: string, method: string, path: string) {
   if (!isTenantName(tenant)) throw new TypeError(tenant);
-  return discoveryChange(readRequestInfo(method, path, mode), tenant, mode);
+  return discoveryChange(readRequestInfo(method, path, mode.facts), tenant, mode);
 }
 
 for (const [method, path] of [

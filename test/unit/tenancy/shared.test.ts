@@ -12,7 +12,7 @@ const userOf = (identity: Identity) => mode.userOf(identity, mode.tenantOf(ident
 
 function routeOf(method: string, target: string) {
   const identity = keystoneIdentity('alice');
-  const info = readRequestInfo(method, target, { readsTenantFromPath: mode.readsTenantFromPath });
+  const info = readRequestInfo(method, target, mode.facts);
   return mode.route(info, method, mode.tenantOf(identity), userOf(identity));
 }
 

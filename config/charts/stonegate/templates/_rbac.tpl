@@ -5,13 +5,16 @@ with the conditions under which it is needed. Placeholders are replaced by the c
 {{- define "stonegate.impersonatorRules" -}}
 {{- $given := .Values.configuration -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
-{{- $mode := $given.tenancy.mode -}}
-{{- if and .Values.rbac.constrained (ne $mode "shared") -}}
+{{- $facts := default dict (get $rbac.facts (default "" $given.tenancy.mode)) -}}
+{{- if and .Values.rbac.constrained (not $facts.mayConstrainImpersonation) -}}
   {{- fail "rbac.constrained needs tenancy.mode shared" -}}
 {{- end -}}
-{{- $conditions := list $mode (ternary "constrained" "unconstrained" .Values.rbac.constrained) -}}
+{{- $conditions := list (ternary "constrained" "unconstrained" .Values.rbac.constrained) -}}
+{{- range $name, $value := $facts -}}
+  {{- $conditions = append $conditions (ternary (printf "!%s" $name) $name (not $value)) -}}
+{{- end -}}
 {{- $extras := $rbac.extraKeys.always -}}
-{{- if eq $mode "shared" -}}{{- $extras = concat $rbac.extraKeys.shared $extras -}}{{- end -}}
+{{- if not $facts.readsTenantFromName -}}{{- $extras = concat $rbac.extraKeys.tenant $extras -}}{{- end -}}
 {{- if $given.authentication.keystone -}}{{- $extras = concat $rbac.extraKeys.keystone $extras -}}{{- end -}}
 {{- $jwt := default list $given.authentication.jwt -}}
 {{- if or $jwt $given.authentication.configurationFile -}}{{- $extras = concat $extras $rbac.extraKeys.jwt -}}{{- end -}}

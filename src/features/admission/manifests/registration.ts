@@ -47,18 +47,18 @@ export function webhookConfigurations(
 ): object[] {
   const registration = (name: string, webhooks: readonly Webhook[]) =>
     webhookConfiguration({ name, webhooks, caBundle, place });
-  if (configuration.tenancy.mode === 'shared')
-    return [registration(REGISTRATION, sharedHooks(configuration, place.namespace))];
+  if (!configuration.tenancy.facts.throttlesWebhooks)
+    return [registration(REGISTRATION, conditionalHooks(configuration, place.namespace))];
   const writes = reviewedWrites(configuration);
   const hooksOf = (operation: Operation) =>
-    writes.filter(({ rule }) => rule.operations.includes(operation)).map(arktosHook);
+    writes.filter(({ rule }) => rule.operations.includes(operation)).map(unconditionalHook);
   // The CA is in each webhook, and kubectl apply stores at most 256 KiB of an object. The registration of an
   // earlier release is replaced last, so that nothing is unregistered meanwhile.
   return [
     registration(`${REGISTRATION}-delete`, hooksOf('DELETE')),
     registration(`${REGISTRATION}-update`, hooksOf('UPDATE')),
     registration(REGISTRATION, hooksOf('CREATE')),
-    registration(POLICY_REGISTRATION, reviewedPolicyWrites().map(arktosHook)),
+    registration(POLICY_REGISTRATION, reviewedPolicyWrites().map(unconditionalHook)),
   ];
 }
 
@@ -66,11 +66,11 @@ export function webhookConfigurations(
  * Arktos reads a namespace's labels in the system tenant, so no namespace is selected, and it knows no
  * conditions.
  */
-function arktosHook({ name, path, rule, onlyOwn }: ReviewedWrite): Webhook {
+function unconditionalHook({ name, path, rule, onlyOwn }: ReviewedWrite): Webhook {
   return { name, path, rules: [rule], ...(onlyOwn && { objectSelector: COPIES }) };
 }
 
-function sharedHooks({ admission, publishing }: Configuration, namespace: string): Webhook[] {
+function conditionalHooks({ admission, publishing }: Configuration, namespace: string): Webhook[] {
   const ofTenants = { matchConditions: TENANTS_USERS };
   const elsewhere = { namespaceSelector: { matchExpressions: [exceptIn(['kube-system', namespace])] } };
   const kinds = publishedKindsOf(publishing);

@@ -4,7 +4,8 @@ import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../../src/app/commands/manifests.ts';
 import { isReviewPath } from '../../../../src/features/admission/reviewed-writes.ts';
 import { readRegistration } from '../../../../src/features/cross-tenant/read-policy-object.ts';
-import { arktosAdmission } from '../../../../src/tenancy/admission-tenants.ts';
+import { createTenantAdmission } from '../../../../src/tenancy/admission-tenants.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import { ALICE, admissionRequest } from '../../../support/admission-reviews.ts';
 import { printedIO } from '../../../support/printed-io.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
@@ -188,7 +189,10 @@ t.test('a usage error is refused', async (t) => {
 
 t.test('arktos: `tenant: system` in an object never exempts a user of another tenant', async (t) => {
   const { documents } = await print(t, 'arktos', ...URL);
-  const { reviewedTenant } = arktosAdmission('system', { users: [], namespaces: [] });
+  const { reviewedTenant } = createTenantAdmission(
+    { facts: TENANCY_FACTS.arktos, systemTenant: 'system' },
+    { users: [], namespaces: [] },
+  );
   const rules: {
     apiGroups: string[];
     resources: string[];

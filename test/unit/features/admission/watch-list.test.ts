@@ -8,7 +8,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const admit = (target: string): void =>
   watchListAdmission(
     { method: 'GET', headers: [] },
-    readRequestInfo('GET', target, { readsTenantFromPath: true }),
+    readRequestInfo('GET', target, { hasTenantsInPaths: true }),
   );
 
 t.test('a watch that begins with a list is refused, as by a server without the feature', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { accountOf, tenancyFacts } from '../../../../src/features/bindings/build.ts';
+import { accountOf, provisioningTenancy } from '../../../../src/features/bindings/build.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 
@@ -7,8 +7,8 @@ const domain = (name: string) => ({ id: `d-${name}`, name });
 const user = (name: string, home: string) => ({ id: `u-${name}`, name, domain: domain(home) });
 
 const arktosMode = createArktosMode({ systemTenant: 'system', domains: { Admins: 'system' } });
-const arktos = tenancyFacts(arktosMode, false);
-const shared = tenancyFacts(
+const arktos = provisioningTenancy(arktosMode, false);
+const shared = provisioningTenancy(
   createSharedMode({ domains: {}, reservedNamePrefixes: [], looksUpRoles: false }),
   false,
 );

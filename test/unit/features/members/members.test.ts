@@ -24,7 +24,7 @@ function membersOf(objects: readonly Indexed[], teams = NO_TEAMS) {
   return membersIn(index.objectsOf(''), {
     namespace: 'web',
     tenant: toTenantName('acme'),
-    hasTenants: false,
+    namesHaveTenant: false,
     teams,
   });
 }

@@ -40,7 +40,7 @@ async function ask(
   });
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange('POST'),
-    info: readRequestInfo('POST', target, { readsTenantFromPath: true }),
+    info: readRequestInfo('POST', target, { hasTenantsInPaths: true }),
     identity: claimIdentity('alice'),
     user: { username: 'alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),

@@ -5,6 +5,7 @@ import {
 } from '../../../../src/features/publishing/published-changes.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { scriptedResource } from '../../../support/scripted-resource.ts';
@@ -81,17 +82,21 @@ const OWN = { 'stonegate.dev/managed-by': 'stonegate', 'stonegate.dev/domain-id'
 t.test('labels that tenants may set on their namespaces cause no run', (t) => {
   const rules = { namespaces: ['shared'] };
   for (const mode of ['arktos', 'shared'] as const)
-    t.equal(namespaceFingerprint(labelled({ team: 'a' }), { ...rules, mode }), undefined, mode);
-  const shared = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'shared' });
+    t.equal(
+      namespaceFingerprint(labelled({ team: 'a' }), { ...rules, facts: TENANCY_FACTS[mode] }),
+      undefined,
+      mode,
+    );
+  const shared = (object: object) => namespaceFingerprint(object, { ...rules, facts: TENANCY_FACTS.shared });
   t.equal(shared(labelled({ ...OWN, team: 'a' })), shared(labelled({ ...OWN, team: 'b' })));
-  const arktos = (object: object) => namespaceFingerprint(object, { ...rules, mode: 'arktos' });
+  const arktos = (object: object) => namespaceFingerprint(object, { ...rules, facts: TENANCY_FACTS.arktos });
   t.equal(arktos(labelled(OWN)), undefined, 'its name is not that of a namespace of sources');
   t.equal(arktos(labelled({ a: 'b' }, { name: 'shared' })), arktos(labelled({}, { name: 'shared' })));
   t.end();
 });
 
 t.test('a namespace that is created, changes its owner or is deleted causes a run', (t) => {
-  const rules = { namespaces: ['shared'], mode: 'shared' } as const;
+  const rules = { namespaces: ['shared'], facts: TENANCY_FACTS.shared };
   const fingerprints = [
     labelled(OWN),
     labelled({ ...OWN, 'stonegate.dev/domain-id': 'e' }),

@@ -1,11 +1,12 @@
 import t from 'tap';
 import { countedWrites } from '../../../../src/features/quota/counted-writes.ts';
 import { createQuotaReviewer } from '../../../../src/features/quota/quota-reviewer.ts';
-import { arktosQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
+import { storedQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
 import { createReservations } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
@@ -18,7 +19,7 @@ function setUp(hard: Readonly<Record<string, string>>) {
   const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, '0']));
   objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
   const review = createQuotaReviewer({
-    tenantOf: arktosQuotaTenants('system'),
+    tenantOf: storedQuotaTenants({ facts: TENANCY_FACTS.arktos, systemTenant: 'system' }),
     reservations: createReservations({
       ...{ objects, place, clock: createFakeClock(), random: systemRandom, reserves: true },
     }),

@@ -79,7 +79,7 @@ function site(
     async get(target: string, accept = 'application/json', home = 'acme') {
       const headers = [['Accept', accept]] as const;
       const outgoing = outgoingOf(mode, keystoneIdentity('alice', { home }), { target, headers });
-      const route = api.route(readRequestInfo('GET', target, mode), 'GET', outgoing.tenant);
+      const route = api.route(readRequestInfo('GET', target, mode.facts), 'GET', outgoing.tenant);
       const response = await resource?.handle?.({ ...outgoing, route: route ?? outgoing.route });
       if (response === undefined || !('body' in response)) throw new Error('no response');
       return JSON.parse(response.body.toString());

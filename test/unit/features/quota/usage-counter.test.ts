@@ -7,6 +7,7 @@ import { Informers } from '../../../../src/kubernetes/informers.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
@@ -64,7 +65,7 @@ t.test('stored objects are counted in one run, however often replicas reserve in
     quotas,
     place: PLACE,
     byDefault: {},
-    systemTenant: undefined,
+    tenancy: { facts: TENANCY_FACTS.shared, systemTenant: 'system' },
     count: [],
     onChange() {},
     onRepair() {},

@@ -40,13 +40,13 @@ function site(
     fractions = [0],
     index = indexOf(namespace('a'), namespace('b')),
     isRBACAlone = true,
-    hasTenants = false,
+    inTenants = false,
   }: {
     oneIn?: number;
     fractions?: readonly number[];
     index?: RBACIndex;
     isRBACAlone?: boolean;
-    hasTenants?: boolean;
+    inTenants?: boolean;
   } = {},
 ) {
   const clock = createFakeClock();
@@ -66,7 +66,7 @@ function site(
     random: { fraction: () => fractions[drawn++ % fractions.length] ?? 0 },
     logger: { debug() {}, warn: log },
     telemetry: { accessVerified: (result) => results.push(result) },
-    hasTenants,
+    inTenants,
     reviewer: {
       review(user, attributes, account) {
         asked.push({ user, attributes, account });
@@ -159,7 +159,7 @@ t.test(
 );
 
 t.test('in Arktos a denial is a difference, since it says that the tenant is another', async (t) => {
-  const { verifier, results, server, asked, pass } = site(t, { isRBACAlone: false, hasTenants: true });
+  const { verifier, results, server, asked, pass } = site(t, { isRBACAlone: false, inTenants: true });
   server.answer = async () => DENIED;
   verifier.sample(
     rbacUser('acme:alice', [], 'acme'),
@@ -221,7 +221,7 @@ t.test('one namespace of an enumeration is compared, with the groups that the us
 });
 
 t.test('a service account of an Arktos tenant is not compared: its name has no tenant', async (t) => {
-  const { verifier, asked } = site(t, { hasTenants: true });
+  const { verifier, asked } = site(t, { inTenants: true });
   verifier.sample(rbacUser('system:serviceaccount:a:b', [], 'acme'), PODS, false);
   t.equal(asked.length, 0);
 });

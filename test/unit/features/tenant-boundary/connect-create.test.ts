@@ -43,7 +43,7 @@ async function ask(target: string, options: Options = {}) {
   });
   const refusal: unknown = await decide([authorizer], {
     exchange: askedExchange(method, 'upgrade' in options ? options.upgrade : 'websocket'),
-    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { hasTenantsInPaths: true }),
     identity: claimIdentity('alice'),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),

@@ -13,7 +13,7 @@ const boundary = createPathBoundary({ isSystem: (tenant) => tenant === 'system' 
 async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
   await runAuthorizers([boundary], {
     exchange: askedExchange(),
-    info: readRequestInfo('GET', target, { readsTenantFromPath: true }),
+    info: readRequestInfo('GET', target, { hasTenantsInPaths: true }),
     identity: claimIdentity('alice'),
     user: { username, uid: '', groups: [], extra: {} },
     tenant: toTenantName(tenant),

@@ -19,7 +19,7 @@ function refusalOf(
 ): Promise<unknown> {
   return decide([createUpgradePlaces({ watchEvents })], {
     exchange: askedExchange(method, upgrade),
-    info: readRequestInfo(method, target, { readsTenantFromPath: true }),
+    info: readRequestInfo(method, target, { hasTenantsInPaths: true }),
     identity: claimIdentity('alice'),
     user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
     tenant: toTenantName('acme'),

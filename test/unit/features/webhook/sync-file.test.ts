@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { parseStonegate } from '../../../../src/app/configuration.ts';
 import { formatProblem } from '../../../../src/config/problem.ts';
 import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sync-file.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 
 function problemsOf(document: unknown): readonly string[] {
   const read = readSync(stringify(document));
@@ -113,7 +114,7 @@ t.test('a sync file that creates objects requires a credential for it', async (t
 t.test('in arktos mode no user is mapped to a bare name, which contains no tenant', async (t) => {
   const { configuration } = parsed('sync: { file: s }');
   if (configuration === undefined) throw new Error('no configuration');
-  const arktos = { ...configuration, tenancy: { ...configuration.tenancy, mode: 'arktos' } } as const;
+  const arktos = { ...configuration, tenancy: { ...configuration.tenancy, facts: TENANCY_FACTS.arktos } };
   const problems = (mapping: string) =>
     checkWebhookFiles(arktos, () => Buffer.from(`role-mappings: [{ keystone-role: r, ${mapping} }]`));
   t.match(problems('username: u'), [

@@ -58,7 +58,7 @@ async function act(headers: HeaderList, options: Options = {}) {
     auditID: 'a-1',
     receivedAt: 0,
     sourceIPs: ['192.0.2.7'] as const,
-    info: readRequestInfo('GET', target, mode),
+    info: readRequestInfo('GET', target, mode.facts),
     identity,
     proven: identity,
     sender: { kind: 'stonegate' } as const,

@@ -29,5 +29,5 @@ t.test('D519 each request has a class, which determines its cost and its bill', 
     ['GET', '/api/v1/proxy/namespaces/default/pods/web', 'connect'],
     ['GET', `${POD}/log?follow=true`, 'connect'],
   ] as const)
-    t.equal(requestClass(readRequestInfo(method, target, openMode)), expected, `${method} ${target}`);
+    t.equal(requestClass(readRequestInfo(method, target, openMode.facts)), expected, `${method} ${target}`);
 });

@@ -7,7 +7,7 @@ import {
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 
 function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
-  return readRequestInfo(method, target, { readsTenantFromPath: true });
+  return readRequestInfo(method, target, { hasTenantsInPaths: true });
 }
 
 const running = [
@@ -116,7 +116,7 @@ for (const [target, expected] of [
 }
 
 t.test('if tenants are not read from the path, they are an ordinary resource', async (t) => {
-  const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { readsTenantFromPath: false });
+  const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { hasTenantsInPaths: false });
   t.match(info, { tenant: '', resource: 'tenants', name: 't1', subresource: 'pods' });
 });
 
