@@ -5,7 +5,7 @@
 
 import { version } from '../cli/version.ts';
 import { counted, type RuntimeDependencies } from '../config/build.ts';
-import { reportCertificates } from '../config/certificate-periods.ts';
+import { createCertificateReport } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
 import { createReloader } from '../config/reload.ts';
 import { scopeOf } from '../config/scope.ts';
@@ -18,11 +18,12 @@ import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { readinessOf } from '../server/admin.ts';
-import { createListener } from '../server/listener.ts';
+import { CONNECTIONS_OPEN, createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions, ServingApp } from './app.ts';
 import { type LoadedAdmission, loadAdmission } from './configuration.ts';
 import { FEATURES } from './features.ts';
+import { METRICS } from './metrics.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { tlsMaterial } from './tls-material.ts';
 import { createAdmissionUpstream } from './upstream.ts';
@@ -39,7 +40,7 @@ const SHUTDOWN_GRACE = 10_000;
 /** @throws Error if the address is taken */
 export async function createAdmissionApp(options: AdmissionAppOptions): Promise<ServingApp> {
   const { file, loaded, watched, sources, logger } = options;
-  const metrics = createMetrics(() => systemClock.now(), await version());
+  const metrics = createMetrics(METRICS, () => systemClock.now(), await version());
   const runtime: RuntimeDependencies = {
     clock: systemClock,
     random: systemRandom,
@@ -66,7 +67,8 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
   }
 
   replaceGeneration(loaded);
-  reportCertificates(loaded, runtime);
+  const reportCertificates = createCertificateReport(runtime);
+  reportCertificates(loaded);
   const listener = await createListener({
     ...runtime,
     ...ADMISSION_LISTENER,
@@ -74,7 +76,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     tls: tlsMaterial(loaded.configuration.admission.tls, loaded.file),
     serve: (exchange) => generations.current(exchange),
   });
-  metrics.listening('admission', () => listener.activeConnections);
+  metrics.measure(CONNECTIONS_OPEN, () => [[{ listener: 'admission' }, listener.activeConnections]]);
   generations.start();
   const reloader = createReloader({
     ...runtime,
@@ -89,7 +91,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
       setTLS();
       logger.setLevel(next.configuration.log.level);
       warnOfRestart(loaded.configuration, next.configuration, logger);
-      reportCertificates(next, runtime);
+      reportCertificates(next);
     },
   });
   const shutdown = createShutdown({

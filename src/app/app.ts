@@ -6,7 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import { version } from '../cli/version.ts';
 import type { RuntimeDependencies } from '../config/build.ts';
-import { reportCertificates } from '../config/certificate-periods.ts';
+import { createCertificateReport } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
 import type { LoadSources, Watched } from '../config/load.ts';
 import { createReloader } from '../config/reload.ts';
@@ -21,7 +21,7 @@ import type { Logger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import { ResponseMemory } from '../limits/response-memory.ts';
 import { type AuditFile, createAuditFile } from '../observability/audit-file.ts';
-import { createAuditLog } from '../observability/audit-log.ts';
+import { AUDIT_EVENTS_LOST, AUDIT_LOG_FAILING, createAuditLog } from '../observability/audit-log.ts';
 import type { createLogger } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { createRequestLog, observeAll } from '../observability/request-observers.ts';
@@ -31,6 +31,7 @@ import { type Readiness, readinessOf } from '../server/admin.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import { type LoadedStonegate, loadStonegate, type StonegateConfiguration } from './configuration.ts';
 import { type Addresses, createListeners, type Listeners } from './listeners.ts';
+import { METRICS } from './metrics.ts';
 import { type OpenUsage, openUsage } from './open-usage.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
@@ -139,6 +140,8 @@ interface ProcessState {
   readonly usage: OpenUsage | undefined;
   readonly streams: StreamRegistry;
   readonly generations: Generations<Serving>;
+  /** Called after each reload. */
+  reportCertificates(loaded: LoadedStonegate): void;
   /** Builds what the configuration describes, in place of what was in force. */
   replaceGeneration(next: LoadedStonegate): void;
 }
@@ -150,17 +153,18 @@ async function openProcess({
   onStep = () => {},
 }: AppOptions): Promise<ProcessState> {
   const { configuration } = loaded;
-  const metrics = createMetrics(() => systemClock.now(), await version());
+  const metrics = createMetrics(METRICS, () => systemClock.now(), await version());
   const runtime = { clock: systemClock, random: systemRandom, logger, telemetry: metrics };
-  reportCertificates(loaded, runtime);
+  const reportCertificates = createCertificateReport(runtime);
+  reportCertificates(loaded);
   const { file } = configuration.audit;
   onStep(`opening audit.file ${file}`);
   const audit = await createAuditFile({
     ...runtime,
     file,
     content: 'audit events',
-    lost: () => metrics.auditEventLost(),
-    failing: (failing) => metrics.auditLogFailing(failing),
+    lost: () => metrics.count(AUDIT_EVENTS_LOST, {}),
+    failing: (failing) => metrics.set(AUDIT_LOG_FAILING, {}, failing ? 1 : 0),
   });
   const auditLog = createAuditLog({ sink: audit, clock: systemClock });
   if (configuration.usage) onStep(`opening usage.records ${configuration.usage.records}`);
@@ -190,6 +194,7 @@ async function openProcess({
     usage,
     streams,
     generations,
+    reportCertificates,
     replaceGeneration: (next) =>
       generations.replace((generation) => createServing({ loaded: next, runtime, generation }, serving)),
   };
@@ -233,7 +238,7 @@ function apply(
   state: ProcessState,
   { listeners, lifetimes }: Opened,
 ): void {
-  const { runtime, logger, streams, generations } = state;
+  const { logger, streams, generations } = state;
   const setTLS = listeners.prepareTLS(next);
   state.replaceGeneration(next);
   // Nothing after this line can fail.
@@ -243,7 +248,7 @@ function apply(
   logger.setLevel(next.configuration.log.level);
   warn(state);
   warnOfRestart(started, next.configuration, logger);
-  reportCertificates(next, runtime);
+  state.reportCertificates(next);
 }
 
 function warn({ generations, logger }: ProcessState): void {

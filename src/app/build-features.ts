@@ -43,7 +43,7 @@ import { createMemberships, createTeamReadiness } from '../features/teams/member
 import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
 import { createTenantUIDs } from '../features/tenants/build.ts';
 import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
-import type { RequestedTotals } from '../features/usage/build.ts';
+import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/build.ts';
 import { createKeystoneNames, createWhoCan } from '../features/who-can/build.ts';
 import { createAccessReviewer } from '../kubernetes/access-reviewer.ts';

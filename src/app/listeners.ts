@@ -8,8 +8,7 @@ import type { RuntimeDependencies } from '../config/build.ts';
 import { StatusError } from '../errors/status-error.ts';
 import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
-import type { ListenerName } from '../lib/telemetry.ts';
-import { createListener, type Listener } from '../server/listener.ts';
+import { CONNECTIONS_OPEN, createListener, type Listener } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
 import { DEFINITIONS, type LoadedStonegate, type StonegateConfiguration } from './configuration.ts';
 import type { Serving } from './serving.ts';
@@ -18,7 +17,7 @@ import { tlsMaterial } from './tls-material.ts';
 /** By the name of the listener: `api`, or that of a feature. */
 export interface Addresses {
   readonly api: AddressInfo;
-  readonly [feature: ListenerName]: AddressInfo | undefined;
+  readonly [feature: string]: AddressInfo | undefined;
 }
 
 export interface Listeners {
@@ -52,7 +51,7 @@ export async function createListeners(
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
-  const opened = new Map<ListenerName, Listener>();
+  const opened = new Map<string, Listener>();
   const close = async (grace: number) => {
     await Promise.all([...opened.values()].map((listener) => listener.close(grace)));
   };
@@ -65,13 +64,13 @@ export async function createListeners(
     const tls = tlsOf(named, loaded);
     const listener = await createListener({ ...runtime, timeouts, limits, ...settings, tls, serve });
     opened.set(name, listener);
-    runtime.telemetry.listening(name, () => listener.activeConnections);
+    runtime.telemetry.measure(CONNECTIONS_OPEN, () => [[{ listener: name }, listener.activeConnections]]);
     return listener.address;
   }
 
   try {
     const { api, ofFeatures } = listenersOf(loaded.configuration);
-    const addresses: { api: AddressInfo; [feature: ListenerName]: AddressInfo } = { api: await open(api) };
+    const addresses: { api: AddressInfo; [feature: string]: AddressInfo } = { api: await open(api) };
     for (const settings of ofFeatures) addresses[settings.name] = await open(settings);
     return { addresses, prepareTLS, drain, close };
   } catch (error) {
@@ -95,7 +94,7 @@ export async function createListeners(
 }
 
 interface NamedSettings extends ListenerSettings {
-  readonly name: ListenerName;
+  readonly name: string;
   readonly http2: boolean;
 }
 

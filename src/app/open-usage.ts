@@ -4,8 +4,8 @@
  */
 
 import type { RuntimeDependencies } from '../config/build.ts';
-import { createUsageMeter, type RequestedTotals, type UsageMeter } from '../features/usage/build.ts';
-import type { UsageConfiguration } from '../features/usage/feature.ts';
+import { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';
+import type { RequestedTotals, UsageConfiguration } from '../features/usage/feature.ts';
 import { createAuditFile } from '../observability/audit-file.ts';
 import type { AuditSink } from '../observability/audit-log.ts';
 

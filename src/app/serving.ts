@@ -6,7 +6,7 @@ import { counted } from '../config/build.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { MembershipLog } from '../features/cross-tenant/build.ts';
 import type { PortalState } from '../features/portal/build.ts';
-import type { RequestedTotals } from '../features/usage/build.ts';
+import type { RequestedTotals } from '../features/usage/feature.ts';
 import type { InForce } from '../features/webhook/build.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';

@@ -4,6 +4,7 @@
  * issuer, nor a restart. RFC 5280 §4.1.2.5.
  */
 import { X509Certificate } from 'node:crypto';
+import { defineGauge, OPEN, type Readings } from '../lib/metric.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
 import type { RuntimeDependencies } from './build.ts';
 import type { LoadedConfiguration } from './load.ts';
@@ -26,28 +27,33 @@ export function certificatesOutOfPeriod(loaded: Certificates, now: number): Prob
   );
 }
 
-/**
- * Logs a warning for each certificate that is not valid, and tells the metrics when each ends: at start and
- * after every reload.
- */
-export function reportCertificates(
-  loaded: Certificates,
-  { clock, logger, telemetry }: Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'>,
-): void {
-  telemetry.certificatesInForce(endsOf(loaded));
-  for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {
-    logger.warn({ field: path, problem: message }, 'a certificate is not valid at the moment');
-  }
-}
+export const CERTIFICATE_ENDS = defineGauge({
+  name: 'stonegate_certificate_not_after_timestamp_seconds',
+  help: 'When the first certificate of a certFile expires, by its field of the configuration.',
+  labels: { field: OPEN },
+  aggregator: 'min',
+});
 
-/** Field → when the first certificate of the chain expires, in milliseconds since the epoch. */
-function endsOf(loaded: Certificates): ReadonlyMap<string, number> {
-  return new Map(
-    chainsOf(loaded).map(({ path, chain }) => [
-      path,
-      Math.min(...chain.map(({ validToDate }) => validToDate.getTime())),
-    ]),
-  );
+/**
+ * @returns a function to call at start and after every reload: it logs a warning for each certificate that is
+ * not valid, and the metrics say when each ends
+ */
+export function createCertificateReport({
+  clock,
+  logger,
+  telemetry,
+}: Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'>): (loaded: Certificates) => void {
+  let ends: Readings<typeof CERTIFICATE_ENDS.labels> = [];
+  telemetry.measure(CERTIFICATE_ENDS, () => ends);
+  return (loaded) => {
+    ends = chainsOf(loaded).map(({ path: field, chain }) => [
+      { field },
+      Math.min(...chain.map(({ validToDate }) => validToDate.getTime())) / 1000,
+    ]);
+    for (const { path, message } of certificatesOutOfPeriod(loaded, clock.now())) {
+      logger.warn({ field: path, problem: message }, 'a certificate is not valid at the moment');
+    }
+  };
 }
 
 function chainsOf({ references, file }: Certificates) {

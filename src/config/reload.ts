@@ -7,6 +7,7 @@
  */
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { defineCounter, defineGauge } from '../lib/metric.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import {
   fingerprint,
@@ -38,6 +39,25 @@ export interface ReloaderOptions<Loaded> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+}
+
+export const RELOADS = defineCounter({
+  name: 'stonegate_reloads_total',
+  help: 'Reloads of configuration, certificates and keys, by result.',
+  labels: { result: ['ok', 'error'] },
+});
+export const LAST_RELOAD = defineGauge({
+  name: 'stonegate_last_reload_successful',
+  help: 'Whether the files on disk are in use: 1, or 0 if the last reload failed.',
+  labels: {},
+  aggregator: 'min',
+  initial: 1,
+});
+
+/** A certificate, configuration or key file was read anew. */
+export function countReload(telemetry: Telemetry, result: 'ok' | 'error'): void {
+  telemetry.count(RELOADS, { result });
+  telemetry.set(LAST_RELOAD, {}, result === 'ok' ? 1 : 0);
 }
 
 export interface Reloader {
@@ -114,12 +134,12 @@ export function createReloader<Loaded extends Pick<LoadedConfiguration, 'digest'
       return;
     }
     await options.apply(result.loaded);
-    telemetry.reload('ok');
+    countReload(telemetry, 'ok');
     logger.info({ file: options.file, digest: result.loaded.digest }, 'configuration reloaded');
   }
 
   function refuse(problems: readonly string[], error?: unknown): void {
-    telemetry.reload('error');
+    countReload(telemetry, 'error');
     for (const problem of problems)
       logger.error({ file: options.file, problem }, 'problem in the configuration');
     logger.error(

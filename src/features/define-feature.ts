@@ -10,6 +10,7 @@ import type { WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Right } from '../kubernetes/right.ts';
+import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
@@ -56,6 +57,7 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   admissionRules?(configuration: C): readonly PolicyRule[];
   /** The registrations of webhooks that it answers. @param caBundle PEM in base64 */
   registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
+  readonly metrics?: readonly MetricDefinition[];
   readonly storedKinds?: readonly StoredKind<C>[];
   /** The parts that it is built from. */
   reads(configuration: C, material: Material): P;

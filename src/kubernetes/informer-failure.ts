@@ -4,7 +4,7 @@
 import { StatusError } from '../errors/status-error.ts';
 import { messageOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { InformerFailure, InformerListReason } from '../lib/telemetry.ts';
+import type { InformerFailure, InformerListReason } from './informer-metrics.ts';
 import { MalformedObject, UnexpectedStatus } from './list-watch.ts';
 
 /** The watch cannot continue from its revision, or has to be checked. */

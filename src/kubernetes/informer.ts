@@ -7,8 +7,9 @@ import { Backoff } from '../lib/backoff.ts';
 import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { InformerListReason, InformerName, Telemetry } from '../lib/telemetry.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
 import { failureOf, ListNeeded, logFailure, SILENT } from './informer-failure.ts';
+import { INFORMER_FAILED, INFORMER_LISTS, type InformerListReason } from './informer-metrics.ts';
 import type { InformerList, InformerStore } from './informer-store.ts';
 import {
   listPages,
@@ -41,10 +42,11 @@ const WATCH_SECONDS = 300;
 const FIRST_WATCH_SECONDS = 58;
 /** Milliseconds between two log lines about failures: an API server may be down for hours. */
 const LOG_INTERVAL = 60_000;
+const RECONNECT = new Error('another connection is used');
 
 export interface InformerOptions<T> {
   /** The informers that belong together; a label of metrics. */
-  readonly name: InformerName;
+  readonly name: string;
   /** The path of the list, without a query. */
   readonly path: string;
   readonly metadataOnly?: boolean;
@@ -58,7 +60,7 @@ export interface InformerOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'informerListed' | 'informerFailed'>;
+  readonly telemetry: Pick<Telemetry, 'count'>;
 }
 
 export class Informer<T extends { readonly revision: number }> {
@@ -84,9 +86,8 @@ export class Informer<T extends { readonly revision: number }> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
-    const { path, random } = options;
-    this.resource = path.slice(path.lastIndexOf('/') + 1);
-    this.#backoff = new Backoff({ ...RETRY, random });
+    this.resource = options.path.slice(options.path.lastIndexOf('/') + 1);
+    this.#backoff = new Backoff({ ...RETRY, random: options.random });
   }
 
   /** When the store was last known to be complete: the request of a list, an event or a bookmark. */
@@ -140,7 +141,7 @@ export class Informer<T extends { readonly revision: number }> {
 
   async #list(reason: InformerListReason): Promise<void> {
     const { name, store, clock, telemetry } = this.#options;
-    telemetry.informerListed(name, this.resource, reason);
+    telemetry.count(INFORMER_LISTS, { informer: name, resource: this.resource, reason });
     this.#listFor = undefined;
     const [requestedAt, listedAt] = [clock.now(), clock.monotonic()];
     this.#beganAt = requestedAt;
@@ -278,7 +279,8 @@ export class Informer<T extends { readonly revision: number }> {
     if (failure === 'unreachable' && this.#listFor === undefined) this.#backoff.reset();
     // After a second silence bookmarks may have ceased for good.
     if (failure === 'silent') this.#hasBookmarks = this.#since(this.#receivedAt) < 2 * SILENCE;
-    this.#options.telemetry.informerFailed(this.#options.name, this.resource, failure);
+    const { name: informer, telemetry } = this.#options;
+    telemetry.count(INFORMER_FAILED, { informer, resource: this.resource, failure });
     this.failingSince ??= this.#options.clock.now();
     this.#logFailure(error);
     return false;
@@ -296,5 +298,3 @@ export class Informer<T extends { readonly revision: number }> {
     return pause(this.#options.clock, this.#backoff.next(), this.#stopping.signal);
   }
 }
-
-const RECONNECT = new Error('another connection is used');

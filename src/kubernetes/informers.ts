@@ -4,8 +4,15 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { InformerName, Telemetry } from '../lib/telemetry.ts';
+import type { Telemetry } from '../lib/telemetry.ts';
 import { Informer, type InformerOptions } from './informer.ts';
+import {
+  INFORMER_AGE,
+  INFORMER_FAILED,
+  INFORMER_FAILURES,
+  INFORMER_LIST_REASONS,
+  INFORMER_LISTS,
+} from './informer-metrics.ts';
 import type { UpstreamFetcher, UpstreamStreamer } from './upstream-ports.ts';
 
 /** Milliseconds after which a resource whose objects did not all fit in the store is listed again. */
@@ -18,11 +25,12 @@ export interface InformerRuntime {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'informerListed' | 'informerFailed' | 'informersInForce'>;
+  readonly telemetry: Pick<Telemetry, 'count' | 'measure'>;
 }
 
 export interface InformersOptions extends InformerRuntime {
-  readonly name: InformerName;
+  /** A label of metrics. */
+  readonly name: string;
   readonly upstream: InformerUpstream;
 }
 
@@ -60,13 +68,21 @@ export class Informers {
   }
 
   start(): void {
-    const { name, clock, telemetry } = this.#options;
+    const { name: informer, clock, telemetry } = this.#options;
     this.#startedAt = clock.now();
-    this.#outOfForce = telemetry.informersInForce(name, () =>
-      this.#informers.map(({ resource, provenAt = this.#startedAt }) => ({
-        resource,
-        ageSeconds: Math.max(0, clock.now() - provenAt) / 1_000,
-      })),
+    // Prometheus computes no increase from the first value of a series: it has to be there before.
+    for (const { resource } of this.#informers) {
+      for (const reason of INFORMER_LIST_REASONS)
+        telemetry.count(INFORMER_LISTS, { informer, resource, reason }, 0);
+      for (const failure of INFORMER_FAILURES)
+        telemetry.count(INFORMER_FAILED, { informer, resource, failure }, 0);
+    }
+    const ageOf = (provenAt = this.#startedAt) => Math.max(0, clock.now() - provenAt) / 1_000;
+    this.#outOfForce = telemetry.measure(INFORMER_AGE, () =>
+      this.#informers
+        .map(({ resource, provenAt }) => [{ informer, resource }, ageOf(provenAt)] as const)
+        // If there are several informers of one resource, the oldest one is set last.
+        .sort(([, one], [, other]) => one - other),
     );
     this.#running = Promise.all(this.#informers.map((informer) => informer.run()));
     this.#completeLater();

@@ -6,7 +6,6 @@
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
 import { sourceKey } from '../lib/source-key.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { KeyedSemaphore } from './keyed-semaphore.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
@@ -16,7 +15,8 @@ export interface ReviewLimitsOptions {
   /** Reviews at the same time of one source; eight times as many in all. */
   readonly concurrent: number;
   readonly clock: Clock;
-  readonly telemetry: Telemetry;
+  /** Called for each review that is refused. */
+  readonly onRefused: () => void;
 }
 
 export interface AdmittedReview {
@@ -45,7 +45,7 @@ export function createReviewLimits({
   perSource,
   concurrent,
   clock,
-  telemetry,
+  onRefused,
 }: ReviewLimitsOptions): ReviewLimits {
   const rates = createRateLimiter({ ...perSource, clock });
   const memory = new ByteBudget({ total: REVIEWS_BYTES, perKey: SOURCE_BYTES });
@@ -65,7 +65,7 @@ export function createReviewLimits({
   const turns = new KeyedSemaphore({ ...queues, permits: 1, permitsPerKey: 1 });
 
   function refusal(): StatusError {
-    telemetry.admissionReview('limited');
+    onRefused();
     return new StatusError(
       'AdmissionRateExceeded',
       'Too many requests, please try again later: too many admission reviews from your address',

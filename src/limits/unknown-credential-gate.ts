@@ -7,10 +7,17 @@
 
 import { StatusError } from '../errors/status-error.ts';
 import type { Clock } from '../lib/clock.ts';
+import { defineCounter } from '../lib/metric.ts';
 import { sourceKey } from '../lib/source-key.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { KeyedSemaphore } from './keyed-semaphore.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
+
+export const UNKNOWN_CREDENTIALS_LIMITED = defineCounter({
+  name: 'stonegate_unknown_credentials_limited_total',
+  help: 'Unknown credentials refused before a backend was called.',
+  labels: { reason: ['source', 'total'] },
+});
 
 export interface UnknownCredentialGate {
   /**
@@ -49,7 +56,7 @@ export function createUnknownCredentialGate(options: UnknownCredentialGateOption
   });
 
   function refusal(reason: 'source' | 'total'): StatusError {
-    telemetry.unknownCredentialLimited(reason);
+    telemetry.count(UNKNOWN_CREDENTIALS_LIMITED, { reason });
     const why =
       reason === 'source' ? 'too many new credentials from your address' : 'too many log-ins at once';
     return new StatusError('CredentialRateExceeded', `Too many requests, please try again later: ${why}`);

@@ -3,7 +3,9 @@
  * each event names them; a long-running request adds ResponseStarted.
  * https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
  */
+
 import type { Clock } from '../lib/clock.ts';
+import { defineCounter, defineGauge } from '../lib/metric.ts';
 import {
   type AuditedRequest,
   annotationsText,
@@ -14,6 +16,19 @@ import {
 } from './audit-event.ts';
 
 /** The destination of the lines; `audit-file.ts` creates it. */
+export const AUDIT_EVENTS_LOST = defineCounter({
+  name: 'stonegate_audit_events_lost_total',
+  help: 'Audit events that could not be written.',
+  labels: {},
+});
+export const AUDIT_LOG_FAILING = defineGauge({
+  name: 'stonegate_audit_log_failing',
+  help: 'Whether the audit log cannot be written at the moment: 1 or 0.',
+  labels: {},
+  aggregator: 'max',
+  initial: 0,
+});
+
 export interface AuditSink {
   /**
    * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once

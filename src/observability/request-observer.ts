@@ -5,8 +5,19 @@ import type { ErrorCode } from '../errors/codes.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
 import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
-import type { StreamEndReason } from '../lib/telemetry.ts';
 import type { Identity } from '../tenancy/identity.ts';
+
+/** Why Stonegate ended a long-running request; `docs/lifecycle.md` explains each. */
+export const STREAM_END_REASONS = [
+  'expired',
+  'refused',
+  'changed',
+  'dropped',
+  'unverified',
+  'max-age',
+  'policy',
+] as const;
+export type StreamEndReason = (typeof STREAM_END_REASONS)[number];
 
 /** A user has entered another tenant, or tried to. */
 export interface AuditedCrossing {

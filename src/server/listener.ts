@@ -4,6 +4,7 @@
  * server.
  * RFC 7301 (ALPN), RFC 9113 §3.2.
  */
+
 import type { EventEmitter } from 'node:events';
 import type { ServerHttp2Session } from 'node:http2';
 import { createServer, type Server } from 'node:https';
@@ -13,6 +14,7 @@ import { CancellationSource } from '../lib/cancellation.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { Logger } from '../lib/logger.ts';
+import { defineGauge, OPEN } from '../lib/metric.ts';
 import type { Random } from '../lib/random.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
@@ -28,6 +30,13 @@ import {
   type TLSMaterial,
 } from './tls-material.ts';
 import { UnfinishedHeads } from './unfinished-heads.ts';
+
+export const CONNECTIONS_OPEN = defineGauge({
+  name: 'stonegate_connections_open',
+  help: 'Open connections of clients, by listener.',
+  labels: { listener: OPEN },
+  aggregator: 'sum',
+});
 
 export interface ListenerOptions {
   /** `host:port`. */

@@ -260,7 +260,11 @@ t.test('a policy in a ConfigMap', async (t) => {
   t.test('is in force as soon as it is seen', async (t) => {
     const configuration = defaultConfiguration({
       tenancy: { mode: 'shared' },
-      webhook: { bind: '127.0.0.1:0', tls: { certFile: 'a', keyFile: 'b', clientCAFile: 'c' }, policy: { configMap } },
+      webhook: {
+        bind: '127.0.0.1:0',
+        tls: { certFile: 'a', keyFile: 'b', clientCAFile: 'c' },
+        policy: { configMap },
+      },
     });
     for (const document of configMapManifests(configuration, { kind: 'User', name: 'stonegate' }, '')) {
       const { apiVersion, kind, metadata, ...body } = document.toJS();

@@ -1,4 +1,5 @@
 /** Rates that processes share in a real Redis: how much they admit together, and what its faults change. */
+
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createRedisStore, type RedisStoreOptions } from '../../src/cache/redis.ts';
@@ -10,6 +11,7 @@ import { noTelemetry } from '../../src/lib/telemetry.ts';
 import { eventually } from '../support/eventually.ts';
 import { runTokenScript } from '../support/rates/memory-accounts.ts';
 import { createRatesSite } from '../support/rates/processes.ts';
+import { type Read, recordedTelemetry } from '../support/recorded-telemetry.ts';
 import { createRedisServer, type RedisServer, redisMissing } from '../support/redis/redis-server.ts';
 
 const missing = redisMissing();
@@ -50,13 +52,17 @@ async function startProcesses(
 ) {
   const { create, ask } = createRatesSite({ rates, processes: 3 });
   const keysOf = (tenant: string, user: string) => ({ tenant: `{${tenant}}`, user: `{${tenant}}:${user}` });
-  const lost = [false, false, false];
+  const lost = new Set<Read>();
   const processes = await Promise.all(
-    lost.map(async (_, at) => {
+    [1, 2, 3].map(async () => {
       const store = await connect(t, url, { timeout });
-      const rateSharesInForce = (inForce: boolean) => (lost[at] = inForce);
-      const telemetry = { ...noTelemetry, rateSharesInForce };
-      return create({ processes: 3 }, { clock: systemClock, logger, telemetry, shared: { store, keysOf } });
+      const telemetry = recordedTelemetry([], new Map(), lost);
+      const process = create(
+        { processes: 3 },
+        { clock: systemClock, logger, telemetry, shared: { store, keysOf } },
+      );
+      process.start();
+      return process;
     }),
   );
   /** Asks all processes in turn. @returns how many requests were admitted */
@@ -69,7 +75,7 @@ async function startProcesses(
     let sum = 0;
     await eventually(async () => {
       sum += await admitted(3);
-      return !lost.includes(true);
+      return ![...lost].some((read) => read() === 1);
     });
     return sum;
   };

@@ -54,8 +54,7 @@ export function scriptedAPI() {
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
     logger,
     telemetry: {
-      informerListed: (_informer, _resource, reason) => counted.push(reason),
-      informerFailed: (_informer, _resource, failure) => counted.push(failure),
+      count: (_counter, labels) => void counted.push(Object.values(labels).slice(2).join()),
     },
   });
   let running: Promise<void> = Promise.resolve();

@@ -1,5 +1,6 @@
 /** Usage records as the meters of a test’s processes write them, with one clock. */
-import { createUsageMeter, type RequestedTotals, type UsageMeter } from '../../src/features/usage/build.ts';
+import { createUsageMeter, type UsageMeter } from '../../src/features/usage/build.ts';
+import type { RequestedTotals } from '../../src/features/usage/feature.ts';
 import { type UsageLine, usageLineSchema } from '../../src/features/usage/usage-v1alpha1.ts';
 import { parseJSON } from '../../src/lib/parse-json.ts';
 import { readRequestInfo } from '../../src/proxy/request/request-info.ts';

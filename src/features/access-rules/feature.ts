@@ -14,4 +14,3 @@ export const accessRules = defineFeature({
 });
 
 export type AccessRulesParts = ReturnType<typeof accessRules.reads>;
-export type { AccessRules } from './build.ts';

@@ -14,6 +14,7 @@ import type { ReviewLimits } from '../../limits/review-limits.ts';
 import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import type { Judged } from './admission-reviewer.ts';
+import { ADMISSION_REVIEWS } from './metrics.ts';
 import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
 
 const HEALTH: readonly string[] = ['/livez', '/readyz'];
@@ -67,7 +68,7 @@ export function createAdmissionWebhook(
           (signal) => judged.complete({ source, signal }),
           exchange.signal,
         );
-        telemetry.admissionReview(result);
+        telemetry.count(ADMISSION_REVIEWS, { result });
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](
           { auditID, result, ...fields },
@@ -75,7 +76,7 @@ export function createAdmissionWebhook(
         );
         sendReview(exchange, body, auditID);
       } catch (error) {
-        if (!isRateExceeded(error)) telemetry.admissionReview('error');
+        if (!isRateExceeded(error)) telemetry.count(ADMISSION_REVIEWS, { result: 'error' });
         throw error;
       }
     });

@@ -3,6 +3,7 @@
  * webhook of a configuration. The webhook is ready as soon as it listens, whatever the state of the proxy and
  * of the API server: without the API server only what needs a review of rights is refused.
  */
+
 import { ComponentType, type Handle } from '../../config/component.ts';
 import { createAccessReviewer, reviewOf } from '../../kubernetes/access-reviewer.ts';
 import { publishedKindsOf } from '../../kubernetes/published-objects.ts';
@@ -19,6 +20,7 @@ import { createAdmissionReviewer } from './admission-reviewer.ts';
 import { createAdmissionWebhook, type ReviewRule } from './admission-webhook.ts';
 import { createDefinitionScopeRule } from './definition-scope.ts';
 import type { AdmissionParts } from './feature.ts';
+import { ADMISSION_REVIEWS } from './metrics.ts';
 import { podSecurityRuleOf } from './pod-security.ts';
 import { createReviewDecision } from './review-decision.ts';
 import { createRightsReview, type IsAllowed } from './rights-review.ts';
@@ -66,7 +68,11 @@ export function createConfiguredAdmission(
   if (parts.decision === undefined) return undefined;
   const { tenancy, publishing, grantable, systemUsers, systemNamespaces, ...settings } = parts.decision;
   const limits = scope.component(LIMITS, parts.limits, [], (limits) =>
-    createReviewLimits({ ...limits, ...runtime }),
+    createReviewLimits({
+      ...limits,
+      clock: runtime.clock,
+      onRefused: () => runtime.telemetry.count(ADMISSION_REVIEWS, { result: 'limited' }),
+    }),
   );
   const tenants = createTenantAdmission(tenancy, { users: systemUsers, namespaces: systemNamespaces });
   const decide = createReviewDecision({

@@ -2,6 +2,7 @@
  * The feature `admission`: a webhook that refuses what tenants may not create, and what the proxy refuses
  * before an API server would let it through. See docs/admission.md.
  */
+
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
@@ -13,6 +14,7 @@ import type { PublishingConfiguration } from '../publishing/feature.ts';
 import type { AccessConfiguration } from '../rbac-index/feature.ts';
 import { type AdmissionConfiguration, admissionSchema } from './admission-configuration.ts';
 import { webhookConfigurations } from './manifests/registration.ts';
+import * as METRICS from './metrics.ts';
 
 interface AdmissionReads extends Pick<CoreConfiguration, 'tenancy'> {
   readonly admission?: AdmissionConfiguration;
@@ -37,6 +39,7 @@ export const admission = defineFeature({
       : webhookConfigurations({ admission, tenancy, ...(publishing && { publishing }) }, caBundle, place),
   listener: ({ admission }: AdmissionReads) =>
     admission && { ...ADMISSION_LISTENER, bind: admission.bind, tls: admission.tls },
+  metrics: Object.values(METRICS),
   reads({ admission, tenancy, publishing, access }: AdmissionReads) {
     if (admission === undefined) return { limits: admission, decision: admission };
     const { limits, bind: _bind, tls: _tls, ...settings } = admission;

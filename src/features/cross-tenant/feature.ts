@@ -2,6 +2,7 @@
  * The feature `cross-tenant`: who may enter other tenants, and what they may do there. See
  * docs/cross-tenant.md.
  */
+
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
@@ -13,6 +14,7 @@ import { checkAbacFile } from './abac-file.ts';
 import { administrationRules } from './administrations-configuration.ts';
 import { type AuthorizationConfiguration, authorizationSchema } from './authorization-configuration.ts';
 import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
+import * as METRICS from './metrics.ts';
 import { POLICY_READ_RIGHTS, policyWriteRules } from './rights.ts';
 import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
@@ -52,6 +54,7 @@ export const crossTenant = defineFeature({
       consequence: 'none grants anything',
     },
   ],
+  metrics: Object.values(METRICS),
   reads(configuration: CrossTenantReads, { file }) {
     const { access, authorization, tenancy, upstream } = configuration;
     const enabled = enabledPolicies(configuration);
@@ -76,7 +79,6 @@ export const crossTenant = defineFeature({
 
 export type CrossTenantParts = ReturnType<typeof crossTenant.reads>;
 export type { AuthorizationConfiguration } from './authorization-configuration.ts';
-export type { ConfiguredPolicies } from './build.ts';
 export type { PolicyProblemOf } from './cross-tenant-policies.ts';
 
 /** Users enter other tenants by paths. */

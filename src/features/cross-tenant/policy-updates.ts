@@ -5,8 +5,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { PolicyMeasures, Telemetry } from '../../lib/telemetry.ts';
+import type { Readings } from '../../lib/metric.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
+import { POLICIES } from './metrics.ts';
 import type { PolicyFacts } from './policy.ts';
 import { createPolicySet, type PoliciesInForce } from './policy-set.ts';
 import type { PolicySources } from './policy-sources.ts';
@@ -27,7 +29,7 @@ export interface PolicyUpdatesOptions {
   readonly inForce: PoliciesInForce;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'policiesInForce'>;
+  readonly telemetry: Pick<Telemetry, 'measure'>;
 }
 
 /** The policies and what they follow from, at one moment. */
@@ -60,7 +62,7 @@ export class PolicyUpdates {
   start(): void {
     const { source, clock, telemetry } = this.#options;
     this.#ends = [
-      telemetry.policiesInForce(() => this.#measures()),
+      telemetry.measure(POLICIES, () => this.#measures()),
       source.onUpdate(() => this.#updateAt(clock.now() + DEBOUNCE)),
     ];
     this.#update();
@@ -140,13 +142,14 @@ export class PolicyUpdates {
     this.#notReady = text;
   }
 
-  #measures(): PolicyMeasures {
+  #measures(): Readings<typeof POLICIES.labels> {
     const { policies = [], statuses = [] } = this.#snapshot ?? {};
-    const count = (form: PolicyForm) => policies.filter((policy) => policy.form === form).length;
-    return {
-      inForce: { abac: count('abac'), tenant: count('tenant'), administration: count('administration') },
-      notReady: statuses.filter(({ ready }) => !ready).length,
-    };
+    return POLICIES.labels.form.map((form) => [
+      { form },
+      form === 'not-ready'
+        ? statuses.filter(({ ready }) => !ready).length
+        : policies.filter((policy) => policy.form === form).length,
+    ]);
   }
 }
 

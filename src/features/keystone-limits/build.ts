@@ -6,28 +6,20 @@
 import { ComponentType, type Handle } from '../../config/component.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
-import type { Refusal } from '../../kubernetes/reconcile/plan.ts';
 import type { ProvisioningTenancy } from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import type { TenancySettings } from '../tenancy-settings.ts';
 import type { KeystoneLimitsParts } from './feature.ts';
-import { type Hard, type QuotaOfLimits, quotaOfLimits } from './keystone-limits.ts';
+import {
+  type Hard,
+  type KeystoneQuota,
+  type QuotaOfLimits,
+  quotaOfLimits,
+  type TenantHards,
+} from './keystone-limits.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
 import { createLastRead } from './last-read.ts';
-
-export interface TenantHards {
-  /** Maps the name of a tenant to its quota; a tenant that belongs to no domain is not in it. */
-  readonly hards: ReadonlyMap<string, Hard>;
-  readonly refusals: readonly Refusal[];
-}
-
-export interface KeystoneQuota {
-  /** @throws StatusError KeystoneUnavailable if the limits were never read and cannot be read now */
-  ofProjects(): Promise<QuotaOfLimits>;
-  /** As last read, without waiting for Keystone; undefined if it was not read yet. */
-  ofTenants(): TenantHards | undefined;
-  close(): void;
-}
+import { KEYSTONE_LIMITS_AGE } from './metrics.ts';
 
 /** Reads the limits without keeping them. @throws StatusError KeystoneUnavailable */
 export async function readQuota(
@@ -84,7 +76,7 @@ export function createServedKeystoneQuota(
       return {
         ofProjects: limits.get,
         ofTenants: tenants.latest,
-        close: runtime.telemetry.keystoneLimitsInUse(limits.age),
+        close: runtime.telemetry.measure(KEYSTONE_LIMITS_AGE, limits.age),
       };
     },
   );

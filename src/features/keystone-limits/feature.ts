@@ -2,9 +2,11 @@
  * The feature `keystone-limits`: what projects and tenants may use by Keystone's limits, for provisioning and
  * for the quota controller. See docs/quota.md.
  */
+
 import { defineFeature } from '../define-feature.ts';
 import { type TenancyReads, tenancySettings } from '../tenancy-settings.ts';
 import type { KeystoneLimitsConfiguration } from './keystone-limits-configuration.ts';
+import * as METRICS from './metrics.ts';
 
 interface KeystoneLimitsReads extends TenancyReads {
   readonly quota?: {
@@ -23,6 +25,7 @@ export const keystoneLimits = defineFeature({
       'is required with quota.keystoneLimits: only a service on the system is shown all limits',
     ],
   ],
+  metrics: Object.values(METRICS),
   reads(configuration: KeystoneLimitsReads) {
     const { quota } = configuration;
     const limits = quota?.keystoneLimits;
@@ -37,7 +40,6 @@ export const keystoneLimits = defineFeature({
 });
 
 export type KeystoneLimitsParts = ReturnType<typeof keystoneLimits.reads>;
-export type { KeystoneQuota, TenantHards } from './build.ts';
-export type { Hard } from './keystone-limits.ts';
+export type { Hard, KeystoneQuota, TenantHards } from './keystone-limits.ts';
 
 export { keystoneLimitsSchema } from './keystone-limits-configuration.ts';

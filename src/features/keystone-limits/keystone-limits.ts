@@ -81,3 +81,17 @@ function quantity(limit: number, unit = ''): string {
   const text = `${limit}${unit}`;
   return formatQuantity(parseQuantity(text) ?? 0n, formatOf(text));
 }
+
+export interface TenantHards {
+  /** Maps the name of a tenant to its quota; a tenant that belongs to no domain is not in it. */
+  readonly hards: ReadonlyMap<string, Hard>;
+  readonly refusals: readonly Refusal[];
+}
+
+export interface KeystoneQuota {
+  /** @throws StatusError KeystoneUnavailable if the limits were never read and cannot be read now */
+  ofProjects(): Promise<QuotaOfLimits>;
+  /** As last read, without waiting for Keystone; undefined if it was not read yet. */
+  ofTenants(): TenantHards | undefined;
+  close(): void;
+}

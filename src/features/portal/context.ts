@@ -7,7 +7,7 @@ import type { SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { AccessRules } from '../access-rules/feature.ts';
+import type { AccessRules } from '../access-rules/build.ts';
 import type { ProjectNamespace } from '../bindings/feature.ts';
 import type { ClientSetup } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Invitations } from '../invitations/feature.ts';

@@ -7,8 +7,8 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Readings } from '../../lib/metric.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
-import type { QuotaMeasure } from '../../lib/telemetry.ts';
 import { everywhere } from '../../tenancy/places.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { ReviewRule } from '../admission/feature.ts';
@@ -18,6 +18,7 @@ import type { KeystoneQuota } from '../keystone-limits/feature.ts';
 import { createLeasedController } from '../leased-controller.ts';
 import { isQuotaPath } from './counted-writes.ts';
 import type { QuotaParts } from './feature.ts';
+import { QUOTA_REPAIRS, QUOTA_USED } from './metrics.ts';
 import { createNamespaceQuotas, type NamespaceQuotas } from './namespace-quotas.ts';
 import { usedRatio } from './own-quota-v1alpha1.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
@@ -67,7 +68,7 @@ export function createQuotaController(
           ...counted,
           onChange: () => changes.wake(),
           onRepair: (tenant) => {
-            telemetry.quotaRepaired();
+            telemetry.count(QUOTA_REPAIRS, {});
             runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client');
           },
         }),
@@ -88,7 +89,7 @@ export function createQuotaController(
     return {
       reconciler,
       start() {
-        unmeasure = telemetry.quotasInForce(() => highUsage(reconciler.counter?.quotas() ?? []));
+        unmeasure = telemetry.measure(QUOTA_USED, () => highUsage(reconciler.counter?.quotas() ?? []));
         informers.start();
         controller.start();
       },
@@ -121,15 +122,15 @@ export function createQuotaReadiness(
 const HIGH = 0.8;
 const MAX_SERIES = 1_000;
 
-export function highUsage(quotas: readonly TenantQuota[]): readonly QuotaMeasure[] {
+export function highUsage(quotas: readonly TenantQuota[]): Readings<typeof QUOTA_USED.labels> {
   return quotas
     .flatMap(({ metadata: { name: tenant }, spec: { hard }, status: { used = {} } }) =>
-      Object.entries(hard).map(([resource, most]) => {
-        return { tenant, resource, usedRatio: usedRatio(used[resource] ?? '0', most) };
-      }),
+      Object.entries(hard).map(
+        ([resource, most]) => [{ tenant, resource }, usedRatio(used[resource] ?? '0', most)] as const,
+      ),
     )
-    .filter((measure) => measure.usedRatio >= HIGH)
-    .sort((one, other) => other.usedRatio - one.usedRatio)
+    .filter(([, ratio]) => ratio >= HIGH)
+    .sort(([, one], [, other]) => other - one)
     .slice(0, MAX_SERIES);
 }
 

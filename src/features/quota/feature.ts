@@ -1,11 +1,13 @@
 /**
  * The feature `quota`: what each tenant may use of the cluster. See docs/quota.md.
  */
+
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
+import * as METRICS from './metrics.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
 import { QUOTA_READ_RIGHTS, quotaRules, RESERVE_RULES } from './rights.ts';
 import { quotaRegistration } from './tenant-quota-manifests.ts';
@@ -45,6 +47,7 @@ export const quota = defineFeature({
       'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ],
+  metrics: Object.values(METRICS),
   reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };
     const tenancy = { facts, systemTenant };

@@ -17,6 +17,7 @@ import {
   readAdmissionReview,
   unreviewed,
 } from '../admission/feature.ts';
+import { QUOTA_REVIEWS } from './metrics.ts';
 import type { NamespaceQuotas } from './namespace-quotas.ts';
 import { objectUsage } from './object-usage.ts';
 import { missingRequests } from './pod-usage.ts';
@@ -32,7 +33,7 @@ export interface QuotaReviewerOptions {
   /** Undefined if nothing is reserved. */
   readonly namespaceQuotas?: NamespaceQuotas | undefined;
   readonly mode: 'enforce' | 'warn';
-  readonly telemetry: Pick<Telemetry, 'quotaReview'>;
+  readonly telemetry: Pick<Telemetry, 'count'>;
 }
 
 /** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
@@ -76,11 +77,11 @@ async function judge(
   };
   const refused = await namespaceQuotas?.refusal(request.object, asked);
   if (refused !== undefined) {
-    telemetry.quotaReview('namespace');
+    telemetry.count(QUOTA_REVIEWS, { result: 'namespace' });
     return reviewed(review, tenant, refusalOf(refused.verdict, refused.quota.name, refused.quota.hard), mode);
   }
   const { verdict, quota } = await reservations.admit(tenant, asked);
-  telemetry.quotaReview(verdict.kind);
+  telemetry.count(QUOTA_REVIEWS, { result: verdict.kind });
   // The first namespace tells the controller that there is a tenant which needs a quota.
   const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
   const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});

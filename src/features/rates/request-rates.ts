@@ -11,6 +11,7 @@ import { createRateLimiter, ONCE_A_MINUTE, type Rate, type RateLimiter } from '.
 import type { Limiter } from '../../proxy/limiter.ts';
 import { requestClass } from '../../proxy/request/request-class.ts';
 import { type Budget, type Shortage, spendShares } from './budget.ts';
+import { RATE_LIMITED, RATE_SHARES_IN_FORCE } from './metrics.ts';
 import { dearestOf, type RatesConfiguration } from './rates-configuration.ts';
 import { COMMAND_RATE, TokenBatch } from './token-batch.ts';
 import { takeTokens } from './token-script.ts';
@@ -54,6 +55,7 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
   const ofOthers = perTenant && limitOf('limits.perTenant', perTenant);
   const ofUsers = perUser && limitOf('limits.perUser', perUser);
   let isLost = shared === undefined;
+  let unmeasure = () => {};
 
   function budgetsOf(tenant: string, user: string): Budget[] {
     const ofTenant = ofTenants.get(tenant) ?? ofOthers;
@@ -92,7 +94,6 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
   }
 
   function setLost(lost: boolean): void {
-    if (lost !== isLost) telemetry.rateSharesInForce(lost);
     isLost = lost;
   }
 
@@ -119,7 +120,10 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
 
   function conclude(shortage: Shortage | undefined): undefined {
     if (shortage === undefined) return;
-    telemetry.rateLimited(shortage.budget.limit, shadow ? 'shadow' : 'refused');
+    telemetry.count(RATE_LIMITED, {
+      limit: shortage.budget.limit,
+      result: shadow ? 'shadow' : 'refused',
+    });
     if (!shadow) throw refusal(shortage);
   }
 
@@ -130,8 +134,10 @@ export function createRequestRates(options: RequestRatesOptions): RequestRates {
       const charged = charge(account, costs[requestClass(request)]);
       return charged instanceof Promise ? charged.then(conclude) : conclude(charged);
     },
-    start: () => telemetry.rateSharesInForce(isLost),
-    stop: () => telemetry.rateSharesInForce(false),
+    start() {
+      unmeasure = telemetry.measure(RATE_SHARES_IN_FORCE, () => (isLost ? 1 : 0));
+    },
+    stop: () => unmeasure(),
   };
 }
 

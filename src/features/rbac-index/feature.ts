@@ -2,10 +2,12 @@
  * The feature `rbac-index`: an index of the cluster's RBAC in each process, from which other features answer.
  * See docs/access.md.
  */
+
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { filteringMode, isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import { defineFeature } from '../define-feature.ts';
 import { type AccessConfiguration, accessSchema } from './access-configuration.ts';
+import * as METRICS from './metrics.ts';
 import { RBAC_INDEX_RIGHTS } from './rights.ts';
 
 interface IndexReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
@@ -35,6 +37,7 @@ export const rbacIndex = defineFeature({
     ],
   ],
   rights: RBAC_INDEX_RIGHTS,
+  metrics: Object.values(METRICS),
   reads({ access, tenancy: { facts, systemTenant }, upstream: { server } }: IndexReads) {
     const { index, maxIndexBytes: maxBytes, verifyOneIn: oneIn, authorizers } = access;
     return {
@@ -46,4 +49,4 @@ export const rbacIndex = defineFeature({
 
 export type IndexReadParts = ReturnType<typeof rbacIndex.reads>;
 export type { AccessConfiguration, NamedSetConfiguration } from './access-configuration.ts';
-export type { BuiltIndex, IndexParts } from './build.ts';
+export type { IndexParts } from './index-component.ts';

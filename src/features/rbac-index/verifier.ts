@@ -9,13 +9,14 @@ import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Telemetry, VerificationResult } from '../../lib/telemetry.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
 import { untrustedText } from '../../lib/untrusted-text.ts';
 import { type RBACUser, type SubjectByNamespace, subjectIn } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { NamespacesQuestion } from '../../rbac/enumerate.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { toTenantName } from '../../tenancy/tenant-name.ts';
+import { ACCESS_VERIFICATIONS, type VerificationResult } from './metrics.ts';
 
 /** Draws one of the values by chance; undefined if there are none. */
 type Draw = <T>(values: readonly T[]) => T | undefined;
@@ -39,7 +40,7 @@ export interface VerifierOptions {
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
   readonly logger: Pick<Logger, 'debug' | 'warn'>;
-  readonly telemetry: Pick<Telemetry, 'accessVerified'>;
+  readonly telemetry: Pick<Telemetry, 'count'>;
 }
 
 /** Milliseconds after which a difference is checked again: a right may have changed in between. */
@@ -92,7 +93,7 @@ export class Verifier {
     const drawn = draw((values) => values[Math.floor(random.fraction() * values.length)]);
     // The API server knows nothing of what an access token is limited to.
     if (drawn === undefined || drawn.user.scope !== undefined || isNamedAmbiguously(drawn.user)) return;
-    if (this.#comparisons >= MAX_COMPARISONS) telemetry.accessVerified('dropped');
+    if (this.#comparisons >= MAX_COMPARISONS) telemetry.count(ACCESS_VERIFICATIONS, { result: 'dropped' });
     else void this.#compare(drawn);
   }
 
@@ -114,7 +115,7 @@ export class Verifier {
         if (result === 'agreed') result = 'settled';
       }
       if (signal.aborted) return;
-      telemetry.accessVerified(result);
+      telemetry.count(ACCESS_VERIFICATIONS, { result });
       if (result === 'differed')
         logger.warn(
           { ...shown(user, question), index: allows(index, user, question) ? 'allow' : 'noOpinion' },
@@ -122,7 +123,7 @@ export class Verifier {
         );
     } catch (error) {
       logger.debug({ error }, 'a decision of the RBAC index could not be compared');
-      if (!signal.aborted) telemetry.accessVerified('failed');
+      if (!signal.aborted) telemetry.count(ACCESS_VERIFICATIONS, { result: 'failed' });
     } finally {
       this.#comparisons -= 1;
     }

@@ -9,18 +9,7 @@ import { RequestUsage } from './request-usage.ts';
 import { MAX_SHOWN_PROJECTS, type ProcessUsage } from './usage-metrics.ts';
 import { createUsageRecords } from './usage-records.ts';
 import { UsageTable } from './usage-table.ts';
-import { NONE } from './usage-v1alpha1.ts';
-
-/** What the objects of a project request at one moment. */
-export interface RequestedTotals {
-  readonly tenant: string;
-  /** Keystone's id; empty if there is none. */
-  readonly project: string;
-  readonly cpuCores: number;
-  readonly memoryBytes: number;
-  readonly pods: number;
-  readonly storageBytes: number;
-}
+import { NONE, type RequestedTotals } from './usage-v1alpha1.ts';
 
 export interface UsageOptions {
   /** Identifies this process among all that there ever were. */

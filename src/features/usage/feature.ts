@@ -15,5 +15,5 @@ export const usage = defineFeature({
   reads: ({ usage }: { readonly usage?: UsageConfiguration }) => ({ usage }),
 });
 
-export type { RequestedTotals } from './build.ts';
 export type { UsageConfiguration } from './usage-configuration.ts';
+export type { RequestedTotals } from './usage-v1alpha1.ts';

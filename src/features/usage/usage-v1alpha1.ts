@@ -73,3 +73,14 @@ export const usageLineSchema = z.discriminatedUnion('kind', [
 ]);
 
 export type UsageLine = z.output<typeof usageLineSchema>;
+
+/** What the objects of a project request at one moment. */
+export interface RequestedTotals {
+  readonly tenant: string;
+  /** Keystone's id; empty if there is none. */
+  readonly project: string;
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+  readonly pods: number;
+  readonly storageBytes: number;
+}

@@ -3,7 +3,9 @@
  * invalid, the last valid rules stay in force, and the problem is logged once.
  * https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/config-map-v1/
  */
+
 import { formatProblem } from '../../config/problem.ts';
+import { countReload } from '../../config/reload.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
@@ -62,7 +64,7 @@ export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): Conf
       current = { value: read.value };
       content = found;
       problems = [];
-      telemetry.reload('ok');
+      countReload(telemetry, 'ok');
       logger.info({ configMap: name, key }, 'webhook: rules read from the ConfigMap');
     } catch (error) {
       refuse([error instanceof StatusError ? error.message : String(error)], error);
@@ -73,7 +75,7 @@ export function createConfigMapRules<T>(options: ConfigMapRulesOptions<T>): Conf
     content = undefined;
     if (stopped.signal.aborted || found.join('\n') === problems.join('\n')) return;
     problems = found;
-    telemetry.reload('error');
+    countReload(telemetry, 'error');
     const fields = { configMap: name, key, problems: found, ...(error === undefined ? {} : { error }) };
     logger.error(fields, 'webhook: the ConfigMap is not used; the last good rules stay in force');
   }

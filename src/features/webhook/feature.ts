@@ -1,9 +1,11 @@
 /**
  * The feature `webhook`: answers an API server's reviews in place of k8s-keystone-auth. See docs/webhook.md.
  */
+
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
+import * as METRICS from './metrics.ts';
 import { checkWebhookFiles, syncSupport } from './sync-file.ts';
 import { type WebhookConfiguration, type WebhookSource, webhookSchema } from './webhook-configuration.ts';
 
@@ -42,6 +44,7 @@ export const webhook = defineFeature({
     ],
   ],
   checkFiles: (configuration: WebhookReads, content) => checkWebhookFiles(configuration, content),
+  metrics: Object.values(METRICS),
   reads({ webhook, authentication: { keystone }, tenancy, bindings, server }: WebhookReads, { file }) {
     if (webhook === undefined || keystone === undefined)
       return { webhook: undefined, policy: undefined, sync: undefined, groups: undefined };
@@ -66,5 +69,4 @@ export const webhook = defineFeature({
 });
 
 export type WebhookParts = ReturnType<typeof webhook.reads>;
-export type { InForce } from './build.ts';
 export type { ConfigMapReference } from './webhook-configuration.ts';

@@ -6,11 +6,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { Logger } from '../../lib/logger.ts';
+import type { LabelValues } from '../../lib/metric.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { postedBody, sendReview } from '../../proxy/posted-review.ts';
 import type { Live } from './keystone-auth-configuration.ts';
 import { policyAllows } from './keystone-policy.ts';
+import { WEBHOOK_REVIEWS } from './metrics.ts';
 import type { KeystonePolicy } from './policy-file.ts';
 import { type AccessReviewStatus, encodeReview, type Review, readReview } from './review.ts';
 import type { TokenReviewer } from './token-review.ts';
@@ -33,7 +35,7 @@ export interface WebhookOptions {
 
 interface Reviewed {
   readonly body: string;
-  readonly result: Parameters<Telemetry['webhookReview']>[1];
+  readonly result: LabelValues<typeof WEBHOOK_REVIEWS.labels>['result'];
   /** Fields of the log line. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -50,14 +52,14 @@ export function createWebhook(options: WebhookOptions): (exchange: Exchange) => 
       kind = review.kind;
       const { body, result, fields } = await respond(review, exchange, options);
       const auditID = random.uuid();
-      telemetry.webhookReview(kind, result);
+      telemetry.count(WEBHOOK_REVIEWS, { kind, result });
       logger[kind === 'TokenReview' ? 'info' : 'debug'](
         { auditID, kind, result, ...fields },
         'webhook: reviewed',
       );
       sendReview(exchange, body, auditID);
     } catch (error) {
-      telemetry.webhookReview(kind, 'error');
+      telemetry.count(WEBHOOK_REVIEWS, { kind, result: 'error' });
       throw error;
     }
   };

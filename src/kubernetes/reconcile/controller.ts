@@ -7,8 +7,9 @@ import { Backoff } from '../../lib/backoff.ts';
 import { type Clock, pause, unlessAborted } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { ControllerName, ControllerRun, Telemetry } from '../../lib/telemetry.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
 import type { ApplyResult } from './apply.ts';
+import { type ControllerName, type ControllerRun, countRun, LEADS } from './controller-metrics.ts';
 import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
 import type { Plan } from './plan.ts';
 import { createRunLog, type RunLog } from './run-log.ts';
@@ -133,12 +134,12 @@ class LeasedController<P extends Plan> implements Controller {
     await this.#run?.ended;
     await this.#endLead?.();
     if (this.#isLeader) await this.#ask(() => lease.release());
-    this.#options.telemetry.leads(this.#options.name, false);
+    this.#options.telemetry.set(LEADS, { controller: this.#options.name }, 0);
   }
 
   #setLeader(isLeader: boolean): void {
     const { name, clock, logger, telemetry, reconciler } = this.#options;
-    telemetry.leads(name, isLeader);
+    telemetry.set(LEADS, { controller: name }, isLeader ? 1 : 0);
     if (isLeader !== this.#isLeader) {
       logger.info(
         { controller: name },
@@ -160,7 +161,8 @@ class LeasedController<P extends Plan> implements Controller {
       return await work();
     } catch (error) {
       this.#log.failed(error);
-      this.#options.telemetry.reconciled(this.#options.name, { result: 'error' });
+      const { telemetry, name, clock } = this.#options;
+      countRun(telemetry, name, { result: 'error' }, clock.now());
       return undefined;
     }
   }
@@ -201,6 +203,7 @@ class LeasedController<P extends Plan> implements Controller {
 
 interface RunOptions {
   readonly name: ControllerName;
+  readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly log: RunLog;
 }
@@ -212,7 +215,7 @@ interface RunOptions {
  */
 export async function reconcile<P extends Plan>(
   reconciler: Reconciler<P>,
-  { name, telemetry, log }: RunOptions,
+  { name, clock, telemetry, log }: RunOptions,
   signal: AbortSignal,
 ): Promise<RunResult> {
   try {
@@ -220,19 +223,19 @@ export async function reconcile<P extends Plan>(
     const applied = await reconciler.apply(plan, signal);
     const result = signal.aborted ? 'broken-off' : resultOf(plan, applied);
     const changes = changesIn(applied);
-    telemetry.reconciled(name, {
-      result,
+    const planned = {
       changes,
       refusals: plan.refusals.length,
       failures: applied.failures.length + plan.unread.length,
       heldBack: applied.heldBack.length,
-    });
+    };
+    countRun(telemetry, name, { result, planned }, clock.now());
     if (!signal.aborted) log.ended(plan, applied, changes);
     return result;
   } catch (error) {
     if (!signal.aborted) log.failed(error);
     const result = signal.aborted ? 'broken-off' : 'error';
-    telemetry.reconciled(name, { result });
+    countRun(telemetry, name, { result }, clock.now());
     return result;
   }
 }

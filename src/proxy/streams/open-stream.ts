@@ -9,7 +9,7 @@ import type { Credential } from '../../identity/credential.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { LongRunning, ResourceRequest, TenantName } from '../../kubernetes/request-info.ts';
 import type { Cancellation } from '../../lib/cancellation.ts';
-import type { StreamEndReason } from '../../lib/telemetry.ts';
+import type { StreamEndReason } from '../../observability/request-observer.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { Entry } from '../tenant-entry.ts';
 

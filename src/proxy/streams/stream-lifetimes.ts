@@ -8,8 +8,8 @@ import type { Drops } from '../../cache/drops.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import type { StreamEndReason } from '../../lib/telemetry.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { StreamEndReason } from '../../observability/request-observer.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 

@@ -8,11 +8,19 @@
 import { digestOf } from '../../cache/credential-digest.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { Credential } from '../../identity/credential.ts';
-import type { TenantName } from '../../kubernetes/request-info.ts';
+import { LONG_RUNNING, type TenantName } from '../../kubernetes/request-info.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { defineCounter } from '../../lib/metric.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
+import { STREAM_END_REASONS } from '../../observability/request-observer.ts';
 import { OpenStream, StreamCredential, type StreamFacts } from './open-stream.ts';
+
+export const STREAMS_ENDED = defineCounter({
+  name: 'stonegate_streams_ended_total',
+  help: 'Long-running requests that Stonegate ended before the client or the API server did.',
+  labels: { kind: LONG_RUNNING, reason: STREAM_END_REASONS },
+});
 
 export interface StreamLimits {
   /** Streams of one user. */
@@ -25,7 +33,7 @@ export interface StreamRegistryOptions {
   readonly limits: StreamLimits;
   readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
-  readonly telemetry: Pick<Telemetry, 'streamEnded'>;
+  readonly telemetry: Pick<Telemetry, 'count'>;
 }
 
 /** How much of a tenant's streams all of its users in other tenants may have together. */
@@ -93,7 +101,7 @@ export class StreamRegistry {
     subtract(this.#tenants, opener.tenant, stream.connections);
     if (this.#guests.delete(stream)) subtract(this.#guestsOf, opener.tenant, 1);
     this.#size -= 1;
-    if (reason !== undefined) this.#options.telemetry.streamEnded(kind, reason);
+    if (reason !== undefined) this.#options.telemetry.count(STREAMS_ENDED, { kind, reason });
   }
 
   /** The streams of guests. */

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { type LoadedStonegate, loadStonegate } from '../../../src/app/configuration.ts';
 import { createReloader } from '../../../src/config/reload.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
+import { recordedTelemetry } from '../../support/recorded-telemetry.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const authority = await createAuthority();
@@ -71,7 +71,7 @@ async function start(t: Test) {
       warn() {},
       error: (fields, message) => errors.push(typeof fields.problem === 'string' ? fields.problem : message),
     },
-    telemetry: { ...noTelemetry, reload: (result) => results.push(result) },
+    telemetry: recordedTelemetry(results),
   });
   t.teardown(() => reloader.close());
   const certificate = () => applied.at(-1)?.file(join(folder, 'secret/tls.crt')).toString();

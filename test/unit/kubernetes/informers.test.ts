@@ -2,9 +2,9 @@ import t, { type Test } from 'tap';
 import { ObjectStore, storableObjects } from '../../../src/kubernetes/informer-store.ts';
 import { Informers } from '../../../src/kubernetes/informers.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
-import type { InformerMeasures } from '../../../src/lib/telemetry.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { type Read, recordedTelemetry } from '../../support/recorded-telemetry.ts';
 import { scriptedResource } from '../../support/scripted-resource.ts';
 
 const thing = (name: string) => ({ metadata: { name, resourceVersion: '5' } });
@@ -18,7 +18,7 @@ function follow(t: Test) {
   const clock = createFakeClock(1_000_000);
   const resources = { pots: scriptedResource(), pans: scriptedResource() };
   const listed: string[] = [];
-  let measures: () => readonly InformerMeasures[] = () => [];
+  const reads = new Set<Read>();
   const of = (target: string) => (target.includes('pots') ? resources.pots : resources.pans).upstream;
   const informers = new Informers({
     name: 'policies',
@@ -29,16 +29,7 @@ function follow(t: Test) {
     clock,
     random: { bytes: (size) => Buffer.alloc(size), uuid: () => '', fraction: () => 0.5 },
     logger: silentLogger,
-    telemetry: {
-      informerListed: (_informer, resource, reason) => listed.push(`${resource} ${reason}`),
-      informerFailed() {},
-      informersInForce(_informer, read) {
-        measures = read;
-        return () => {
-          measures = () => [];
-        };
-      },
-    },
+    telemetry: recordedTelemetry(listed, new Map(), reads),
   });
   const stores = ['pots', 'pans'].map((resource) => {
     const store = new ObjectStore<unknown>({ bounds: { objects: 1, bytes: 1_000 }, onLeftOut() {} });
@@ -50,7 +41,18 @@ function follow(t: Test) {
     return store;
   });
   t.teardown(() => informers.stop());
-  return { ...resources, clock, informers, stores, listed, ages: () => measures() };
+  return {
+    ...resources,
+    clock,
+    informers,
+    stores,
+    listed,
+    ages: () =>
+      [...reads].flatMap((read) => {
+        const readings = read();
+        return typeof readings === 'object' ? readings.map(([, age]) => age) : [];
+      }),
+  };
 }
 
 t.test('a resource that did not fit is listed again after ten minutes', async (t) => {
@@ -65,7 +67,7 @@ t.test('a resource that did not fit is listed again after ten minutes', async (t
   for (let minute = 1; minute <= 10; minute += 1) {
     clock.advance(minute === 1 ? 30_000 : 60_000);
     for (const { watches } of [pots, pans]) watches[0]?.send(bookmark(20 + minute));
-    await eventually(() => ages().every(({ ageSeconds }) => ageSeconds === 0));
+    await eventually(() => ages().every((age) => age === 0));
   }
   clock.advance(30_000);
   await eventually(() => {
@@ -73,5 +75,5 @@ t.test('a resource that did not fit is listed again after ten minutes', async (t
     return pots.watches.length === 2;
   });
   t.equal(stores[0]?.values().length, 1);
-  t.same(listed, ['pots start', 'pans start', 'pots off']);
+  t.same(listed, ['policies pots start', 'policies pans start', 'policies pots off']);
 });

@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import {
   createUnknownCredentialGate,
   type UnknownCredentialGateOptions,
 } from '../../../src/limits/unknown-credential-gate.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { recordedTelemetry } from '../../support/recorded-telemetry.ts';
 
 /** Two validations run at a time and two more wait; the rate of a source is high. */
 function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
@@ -17,7 +17,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
     queue: 2,
     queueTimeout: 1_000,
     clock,
-    telemetry: { ...noTelemetry, unknownCredentialLimited: (reason) => limited.push(reason) },
+    telemetry: recordedTelemetry(limited),
     ...options,
   });
   const running: (() => void)[] = [];

@@ -2,8 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { open, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { METRICS } from '../../../src/app/metrics.ts';
+import { CERTIFICATE_ENDS } from '../../../src/config/certificate-periods.ts';
+import { LAST_RELOAD } from '../../../src/config/reload.ts';
 import type { ErrorCode } from '../../../src/errors/codes.ts';
 import { StatusError, unauthorized } from '../../../src/errors/status-error.ts';
+import { KEYSTONE_LIMITS_AGE } from '../../../src/features/keystone-limits/metrics.ts';
+import { INDEX_SYNCED } from '../../../src/features/rbac-index/metrics.ts';
+import { INFORMER_AGE } from '../../../src/kubernetes/informer-metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { type AuditStreamOptions, createAuditFile } from '../../../src/observability/audit-file.ts';
@@ -12,6 +18,7 @@ import { aggregateMetrics, createMetrics } from '../../../src/observability/metr
 import type { ObservedRequest, Outcome } from '../../../src/observability/request-observer.ts';
 import { createRequestLog, observeAll } from '../../../src/observability/request-observers.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
+import { CONNECTIONS_OPEN } from '../../../src/server/listener.ts';
 import { eventually } from '../../support/eventually.ts';
 import { everyMetric } from '../../support/every-metric.ts';
 import { everyUsageMetric } from '../../support/every-usage-metric.ts';
@@ -49,41 +56,64 @@ t.test('C251 every documented metric exists and counts', async (t) => {
   const text = `${await metrics.text()}${everyUsageMetric()}`;
   t.match(text, 'stonegate_requests_total{verb="list",authenticator="keystone",status="200"} 1');
   t.match(text, 'stonegate_refusals_total{code="CredentialInvalid"} 1');
-  const documented = (await readFile('docs/reference/metrics.md', 'utf8')).match(/`stonegate_\w+`/g) ?? [];
-  const names = new Set(documented.map((name) => name.slice(1, -1)));
+  const documented = new Map(
+    [
+      ...(await readFile('docs/reference/metrics.md', 'utf8')).matchAll(
+        /^\| `(stonegate_\w+)` \| (\w+) \|([^|]*)\|/gm,
+      ),
+    ].map(([, name = '', type, labels = '']) => [name, { type, labels: labels.replace(/[`\s]/g, '') }]),
+  );
+  for (const { name, type, labels } of METRICS)
+    t.same(documented.get(name), { type, labels: Object.keys(labels).join() }, name);
+  const names = [...documented.keys()];
   const exposed = new Set(
     (text.match(/^# TYPE stonegate_\w+/gm) ?? []).map((line) => line.slice('# TYPE '.length)),
   );
-  t.same([...exposed].sort(), [...names].sort(), 'docs/reference/metrics.md names exactly these');
+  t.same([...exposed].sort(), names.sort(), 'docs/reference/metrics.md names exactly these');
   for (const name of names) t.match(text, new RegExp(`^${name}(_count)?(\\{[^}]*\\})? [0-9]`, 'm'), name);
 });
 
-t.test('informers have an age and series while their generation is in force', async (t) => {
-  const metrics = createMetrics(() => 2_000, '1.2.3');
-  const of =
-    (...ages: readonly number[]) =>
-    () =>
-      ages.map((ageSeconds) => ({ resource: 'pots', ageSeconds }));
-  const first = metrics.informersInForce('policies', of(7));
-  const outOfForce = metrics.informersInForce('policies', of(5, 9, 3));
-  first();
-  const text = await metrics.text();
-  t.match(
-    text,
-    /^stonegate_informer_age_seconds{informer="policies",resource="pots"} 9$/m,
-    'the age of the oldest informer',
-  );
-  t.match(text, 'stonegate_informer_lists_total{informer="policies",resource="pots",reason="off"} 0\n');
-  t.match(
-    text,
-    'stonegate_informer_failures_total{informer="policies",resource="pots",failure="refused"} 0\n',
-  );
-  outOfForce();
-  t.notMatch(await metrics.text(), /^stonegate_informer_age_seconds/m);
+t.test('what is measured has series while it is in force', async (t) => {
+  const metrics = createMetrics(METRICS, () => 2_000, '1.2.3');
+  const age = async () => (await metrics.text()).match(/^stonegate_informer_age_seconds.*$/gm) ?? [];
+  const labels = { informer: 'policies', resource: 'pots' };
+  const end = metrics.measure(INFORMER_AGE, () => [[labels, 7]]);
+  const endNext = metrics.measure(INFORMER_AGE, () => [[labels, 9]]);
+  const series = 'stonegate_informer_age_seconds{informer="policies",resource="pots"}';
+  t.same(await age(), [`${series} 9`], 'the last one to begin decides');
+  end();
+  t.same(await age(), [`${series} 9`]);
+  endNext();
+  t.same(await age(), []);
+});
+
+t.test('a gauge has its initial value, or no series, while it is not measured', async (t) => {
+  const metrics = createMetrics(METRICS, () => 2_000, '1.2.3');
+  const series = async () =>
+    (await metrics.text()).match(/^stonegate_(rbac_index_synced|keystone_limits_age).*$/gm) ?? [];
+  t.same(await series(), ['stonegate_rbac_index_synced 0']);
+  let seconds: number | undefined;
+  const ends = [metrics.measure(INDEX_SYNCED, () => 1), metrics.measure(KEYSTONE_LIMITS_AGE, () => seconds)];
+  t.same(await series(), ['stonegate_rbac_index_synced 1']);
+  seconds = 30;
+  t.same((await series()).sort(), [
+    'stonegate_keystone_limits_age_seconds 30',
+    'stonegate_rbac_index_synced 1',
+  ]);
+  for (const end of ends) end();
+  t.same(await series(), ['stonegate_rbac_index_synced 0']);
+});
+
+t.test('only what is among the definitions can be counted', (t) => {
+  const metrics = createMetrics([], () => 2_000, '1.2.3');
+  t.throws(() => metrics.set(INDEX_SYNCED, {}, 1), {
+    message: /stonegate_rbac_index_synced is not registered/,
+  });
+  t.end();
 });
 
 t.test('C252 clients cannot grow the number of series', async (t) => {
-  const metrics = createMetrics(() => 2_000, '1.2.3');
+  const metrics = createMetrics(METRICS, () => 2_000, '1.2.3');
   for (let i = 0; i < 500; i++) {
     const request: ObservedRequest = {
       ...agent(record(`/api/v1/namespaces/n${i}/pods/p${i}`, fine), `agent-${i}`),
@@ -101,7 +131,7 @@ t.test('C252 clients cannot grow the number of series', async (t) => {
 });
 
 t.test('a series whose labels have fixed values exists before its first event', async (t) => {
-  const text = await createMetrics(() => 0, '1.2.3').text();
+  const text = await createMetrics(METRICS, () => 0, '1.2.3').text();
   for (const line of [
     'stonegate_refusals_total{code="InvariantBroken"} 0',
     'stonegate_streams_ended_total{kind="watch",reason="unverified"} 0',
@@ -112,13 +142,13 @@ t.test('a series whose labels have fixed values exists before its first event', 
 });
 
 t.test('the metrics of several workers are summed', async (t) => {
-  const workers = [createMetrics(() => 0, '1.2.3'), createMetrics(() => 0, '1.2.3')];
+  const workers = [createMetrics(METRICS, () => 0, '1.2.3'), createMetrics(METRICS, () => 0, '1.2.3')];
   for (const worker of workers) worker.cacheLookup('redis', 'hit');
   for (const [at, worker] of workers.entries()) {
-    worker.listening('api', () => 10 + at);
-    worker.certificatesInForce(new Map([['server.tls.certFile', 9_000 - at * 1_000]]));
+    worker.set(CONNECTIONS_OPEN, { listener: 'api' }, 10 + at);
+    worker.set(CERTIFICATE_ENDS, { field: 'server.tls.certFile' }, 9 - at);
   }
-  workers[1]?.reload('error');
+  workers[1]?.set(LAST_RELOAD, {}, 0);
   const documents = await Promise.all(workers.map((worker) => worker.json()));
   const text = await aggregateMetrics(documents);
   t.match(text, 'stonegate_cache_lookups_total{tier="redis",result="hit"} 2');

@@ -3,7 +3,6 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createAdmissionWebhook } from '../../../../src/features/admission/admission-webhook.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
-import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import {
   admissionRequest,
   admissionReview,
@@ -12,6 +11,7 @@ import {
 } from '../../../support/admission-reviews.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
+import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 
 function webhook(options: ReviewerOptions = {}) {
   const clock = createFakeClock();
@@ -25,7 +25,7 @@ function webhook(options: ReviewerOptions = {}) {
     clock,
     random: systemRandom,
     logger: { ...silentLogger, info: log, debug: log },
-    telemetry: { ...noTelemetry, admissionReview: (result) => void results.push(result) },
+    telemetry: recordedTelemetry(results),
   });
   const ask = async (body: string, changes: object = {}) => {
     const exchange = fakeExchange({ method: 'POST', target: '/admission?timeout=5s', body, ...changes });

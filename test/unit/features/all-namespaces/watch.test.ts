@@ -6,6 +6,7 @@ import { contentDigits } from '../../../../src/kubernetes/lists/shown-revision.t
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
+import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import type { StreamedResponse } from '../../../../src/proxy/response/response-stream.ts';
 import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -91,7 +92,7 @@ t.test('each namespace of a watch counts against the streams of its user', async
     limits: { perUser: 5, perTenant: 9 },
     clock: createFakeClock(),
     random: systemRandom,
-    telemetry: { streamEnded() {} },
+    telemetry: noTelemetry,
   });
   const site = watchSite({ streams });
   const open = () =>

@@ -185,11 +185,11 @@ t.test('usage of 80 % and more is exported, at most a thousand values, the highe
     status: { used: { pods, services: '0' } },
   });
   t.same(highUsage([quotaOf('low', '79'), quotaOf('high', '80'), quotaOf('full', '100')]), [
-    { tenant: 'full', resource: 'pods', usedRatio: 1 },
-    { tenant: 'high', resource: 'pods', usedRatio: 0.8 },
+    [{ tenant: 'full', resource: 'pods' }, 1],
+    [{ tenant: 'high', resource: 'pods' }, 0.8],
   ]);
   const many = Array.from({ length: 1_500 }, (_, at) => quotaOf(`t${at}`, at < 700 ? '90' : '99'));
   const measured = highUsage(many);
   t.equal(measured.length, 1_000);
-  t.equal(measured.filter(({ usedRatio }) => usedRatio === 0.99).length, 800);
+  t.equal(measured.filter(([, ratio]) => ratio === 0.99).length, 800);
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { COSTS, createRatesSite, EXEC, GET, LIST, WATCH, WRITE } from '../../../support/rates/processes.ts';
+import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 
 const PER_TENANT = { perTenant: { perSecond: 1, burst: 10 } };
 const CHEAP = { ...COSTS, connect: 5 };
@@ -101,10 +101,7 @@ for (const redis of [false, true]) {
       'D525 in shadow mode nothing is refused, and the refusals that would be are counted',
       async (t) => {
         const counted: string[] = [];
-        const telemetry = {
-          ...noTelemetry,
-          rateLimited: (limit: string, result: string) => counted.push(`${limit} ${result}`),
-        };
+        const telemetry = recordedTelemetry(counted);
         const { ask } = site({ rates: { ...PER_TENANT, shadow: true }, more: { telemetry } });
         t.equal(await admitted(12, () => ask()), 12);
         t.same(counted, ['tenant shadow', 'tenant shadow']);

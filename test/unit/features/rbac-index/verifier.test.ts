@@ -1,11 +1,11 @@
 /** A sample of the index's decisions is compared with the API server's own. */
+
 import t, { type Test } from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { Verifier } from '../../../../src/features/rbac-index/verifier.ts';
 import type { AccessAttributes, ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
 import type { UserInfo } from '../../../../src/kubernetes/authentication-v1.ts';
 import { type Account, STONEGATE_ACCOUNT } from '../../../../src/kubernetes/upstream-request.ts';
-import type { VerificationResult } from '../../../../src/lib/telemetry.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
@@ -19,6 +19,7 @@ import {
   rbacUser,
   user,
 } from '../../../support/rbac-objects.ts';
+import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const alice = rbacUser('alice', ['staff']);
@@ -50,7 +51,7 @@ function site(
   } = {},
 ) {
   const clock = createFakeClock();
-  const results: VerificationResult[] = [];
+  const results: string[] = [];
   const lines: { fields: object; message: string }[] = [];
   const asked: { user: UserInfo; attributes: AccessAttributes; account: Account }[] = [];
   const server = {
@@ -65,7 +66,7 @@ function site(
     clock,
     random: { fraction: () => fractions[drawn++ % fractions.length] ?? 0 },
     logger: { debug() {}, warn: log },
-    telemetry: { accessVerified: (result) => results.push(result) },
+    telemetry: recordedTelemetry(results),
     inTenants,
     reviewer: {
       review(user, attributes, account) {

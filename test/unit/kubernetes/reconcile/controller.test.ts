@@ -7,8 +7,8 @@ import { createController } from '../../../../src/kubernetes/reconcile/controlle
 import type { Deletion, Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
 import { type LogFields, silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
-import { type ControllerRun, noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts';
+import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 
 const INTERVAL = 300_000;
 const NOTHING: Plan = { changes: [], refusals: [], unread: [], guarded: new Map(), unchanged: 3 };
@@ -42,8 +42,8 @@ interface Scripted {
 function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given }: Scripted = {}) {
   const { lease = sharedLease(), once = false } = given;
   const clock = createFakeClock();
-  const runs: ControllerRun[] = [];
-  const leads: boolean[] = [];
+  const runs: string[] = [];
+  const gauges = new Map<string, number>();
   const signals: AbortSignal[] = [];
   const applied: AbortSignal[] = [];
   const logged: { message: string; fields: LogFields }[] = [];
@@ -85,11 +85,7 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
     clock,
     random: { ...systemRandom, fraction: () => 0.5 },
     logger: { ...silentLogger, info: log, warn: log, error: log },
-    telemetry: {
-      ...noTelemetry,
-      reconciled: (_name, run) => runs.push(run),
-      leads: (_name, isLeader) => leads.push(isLeader),
-    },
+    telemetry: recordedTelemetry(runs, gauges),
   });
   t.teardown(() => controller.stop());
   return {
@@ -97,7 +93,7 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
     clock,
     lease,
     runs,
-    leads,
+    gauges,
     signals,
     applied,
     logged,
@@ -127,7 +123,7 @@ t.test('a controller runs at once, and then one interval after the end of each r
   await pass(clock, INTERVAL - 1);
   t.equal(signals.length, 1);
   await pass(clock, 1);
-  t.match(runs, [{ result: 'ok' }, { result: 'ok' }]);
+  t.match(runs, ['bindings ok', 'bindings ok']);
 });
 
 for (const [what, lose] of [
@@ -143,7 +139,7 @@ for (const [what, lose] of [
     Object.assign(lease, lose(lease));
     await pass(clock, 10_000);
     t.equal(signals[0]?.aborted, true);
-    t.ok(runs.some(({ result }) => result === 'broken-off'));
+    t.ok(runs.includes('bindings broken-off'));
     await pass(clock, INTERVAL);
     t.equal(signals.length, 1);
     t.equal(applied.length, 0, 'nothing was changed');
@@ -153,13 +149,13 @@ for (const [what, lose] of [
   });
 
 t.test('a metric says whether this replica is the leader', async (t) => {
-  const { controller, clock, lease, leads } = setUp(t);
+  const { controller, clock, lease, gauges } = setUp(t);
   controller.start();
   await nextTurn();
-  t.equal(leads.at(-1), true);
+  t.equal(gauges.get('stonegate_controller_leads'), 1);
   lease.holder = 'another';
   await pass(clock, 10_000);
-  t.equal(leads.at(-1), false);
+  t.equal(gauges.get('stonegate_controller_leads'), 0);
 });
 
 t.test('a failing run is repeated with growing pauses, and logged once', async (t) => {
@@ -183,7 +179,7 @@ t.test('a programming error does not end the controller', async (t) => {
   });
   controller.start();
   await pass(clock, 10_000);
-  t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
+  t.match(runs, ['bindings error', 'bindings ok']);
 });
 
 t.test('changes are soon followed by one run', async (t) => {
@@ -219,13 +215,14 @@ t.test('under endless changes, the controller is still idle most of the time', a
 t.test('deletions that are held back are logged once, with their places', async (t) => {
   const inWeb = { ...DELETION, place: { namespace: 'web' } };
   const plan: Plan = { ...NOTHING, changes: [inWeb, inWeb], guarded: new Map([['web', 7]]) };
-  const { controller, clock, runs, logged } = setUp(t, {
+  const { controller, clock, runs, gauges, logged } = setUp(t, {
     plans: [async () => plan],
     result: { ...DONE, heldBack: [inWeb, inWeb] },
   });
   controller.start();
   await pass(clock, 2 * INTERVAL);
-  t.match(runs[0], { result: 'held-back', heldBack: 2, changes: { delete: 0 } });
+  t.equal(runs[0], 'bindings held-back');
+  t.equal(gauges.get('stonegate_controller_held_back'), 2);
   const waiting = logged.filter(({ message }) => message.includes('stonegate sync --force'));
   t.match(waiting, [{ fields: { heldBack: [{ place: { namespace: 'web' }, going: 2, there: 7 }] } }]);
   t.equal(waiting.length, 1);
@@ -236,10 +233,11 @@ t.test('a run is incomplete if a change failed or a source could not be read', a
     { result: { ...DONE, failures: [{ change: DELETION, reason: 'no' }] } },
     { plans: [async () => ({ ...NOTHING, unread: [{ subject: 'x', reason: 'no' }] })] },
   ]) {
-    const { controller, runs } = setUp(t, scripted);
+    const { controller, runs, gauges } = setUp(t, scripted);
     controller.start();
     await nextTurn();
-    t.match(runs, [{ result: 'incomplete', failures: 1 }]);
+    t.same(runs, ['bindings incomplete']);
+    t.equal(gauges.get('stonegate_controller_failures'), 1);
   }
 });
 
@@ -248,7 +246,7 @@ t.test('a controller whose desired state is empty ends after its first successfu
   const { controller, clock, lease, runs } = setUp(t, { plans, once: true });
   controller.start();
   await pass(clock, 2 * INTERVAL);
-  t.match(runs, [{ result: 'error' }, { result: 'ok' }]);
+  t.match(runs, ['bindings error', 'bindings ok']);
   t.equal(runs.length, 2);
   t.equal(lease.holder, '');
   t.equal(clock.pending, 0);
@@ -259,7 +257,7 @@ t.test('stopping cancels a run, does not wait for pending reads, and releases th
   controller.start();
   await nextTurn();
   await controller.stop();
-  t.match(runs, [{ result: 'broken-off' }]);
+  t.match(runs, ['bindings broken-off']);
   t.same([lease.holder, clock.pending], ['', 0]);
 });
 

@@ -4,6 +4,7 @@ import { systemRandom } from '../../../../src/lib/random.ts';
 import type { OpenStream, StreamFacts } from '../../../../src/proxy/streams/open-stream.ts';
 import { StreamRegistry } from '../../../../src/proxy/streams/stream-registry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 import { GUEST, streamFacts } from '../../../support/stream-facts.ts';
 
 function registryOf(limits: { perUser: number; perTenant: number }) {
@@ -12,7 +13,7 @@ function registryOf(limits: { perUser: number; perTenant: number }) {
     limits,
     clock: createFakeClock(),
     random: systemRandom,
-    telemetry: { streamEnded: (kind, reason) => ended.push(`${kind} ${reason}`) },
+    telemetry: recordedTelemetry(ended),
   });
   return { registry, ended };
 }
