@@ -8,11 +8,7 @@ import { counted, type RuntimeDependencies } from '../config/build.ts';
 import { createCertificateReport } from '../config/certificate-periods.ts';
 import { Generations } from '../config/generation.ts';
 import { createReloader } from '../config/reload.ts';
-import { scopeOf } from '../config/scope.ts';
-import { createConfiguredAdmission } from '../features/admission/build.ts';
-import { createPolicyProblem } from '../features/cross-tenant/build.ts';
 import { ADMISSION_LISTENER } from '../features/listener-settings.ts';
-import { createQuotaRules } from '../features/quota/build.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { systemRandom } from '../lib/random.ts';
@@ -21,8 +17,8 @@ import { readinessOf } from '../server/admin.ts';
 import { CONNECTIONS_OPEN, createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions, ServingApp } from './app.ts';
+import { buildAdmission } from './build-features.ts';
 import { type LoadedAdmission, loadAdmission } from './configuration.ts';
-import { FEATURES } from './features.ts';
 import { METRICS } from './metrics.ts';
 import { warnOfRestart } from './restart-fields.ts';
 import { tlsMaterial } from './tls-material.ts';
@@ -53,14 +49,7 @@ export async function createAdmissionApp(options: AdmissionAppOptions): Promise<
     generations.replace((generation) => {
       const build = { loaded: next, runtime, generation };
       const upstream = createAdmissionUpstream(build);
-      const { configuration } = next;
-      const common = { runtime, scope: scopeOf(generation) };
-      const serve = createConfiguredAdmission(
-        { ...common, parts: FEATURES.admission.reads(configuration, next) },
-        upstream,
-        createQuotaRules({ ...common, parts: FEATURES.quota.reads(configuration, next) }, upstream),
-        createPolicyProblem,
-      );
+      const serve = buildAdmission(build, upstream);
       if (serve === undefined) throw new Error('there is no section admission');
       return counted(serve, generation.inFlight);
     });

@@ -2,10 +2,14 @@
  * Builds the features of a generation, in order and with explicit arguments. What two of them need of each
  * other is bound late: an explanation asks the stages that have the features.
  */
+
+import type { Handle } from '../config/component.ts';
+import { scopeOf } from '../config/scope.ts';
 import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/build.ts';
 import { createAdmission, createConfiguredAdmission } from '../features/admission/build.ts';
 import { createAllNamespaces } from '../features/all-namespaces/build.ts';
 import {
+  createNamespaceOf,
   createProjectNamespace,
   createProjectSynchronizer,
   createServedProvisioning,
@@ -62,12 +66,14 @@ import type { Stages } from '../proxy/stages.ts';
 import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
 import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 import {
   createAuthentication,
   createConfiguredOwners,
   createKeystoneAuthentication,
 } from './authenticators.ts';
 import type { AppBuild } from './backends.ts';
+import type { AdmissionBuild } from './configuration.ts';
 import { FEATURES } from './features.ts';
 import { createRoles } from './keystone.ts';
 import { createOwnRights, ownCredential } from './upstream.ts';
@@ -91,6 +97,12 @@ interface ControllerOptions {
   readonly keep: boolean;
 }
 
+/** What features keep over reloads is created with the process. */
+export { createMembershipLog, type MembershipLog } from '../features/cross-tenant/build.ts';
+export { createPortalState, type PortalState } from '../features/portal/build.ts';
+export { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';
+export type { InForce } from '../features/webhook/build.ts';
+
 export type BuiltFeatures = ReturnType<typeof buildFeatures>;
 
 /** The longest body that clients post to Stonegate's own API: a token of 16 kB, or very many groups. */
@@ -110,7 +122,8 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   const controlled = options.controllers && buildControllers(build, policies, options.controllers);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);
-  const roles = createRoles(build, mode);
+  const { names } = of(FEATURES.bindings).parts;
+  const roles = createRoles(build, mode, createNamespaceOf(names));
   const discovery = createDiscovery(of(FEATURES.discovery), { fetcher: upstream, mode });
   const built = createAccessIndex(of(FEATURES.rbacIndex), startedAt);
   const access = built?.access;
@@ -150,15 +163,15 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   const accessRules = access && createAccessRules(of(FEATURES.accessRules), parts, access);
   const quotas = createShownQuotas(of(FEATURES.quota).parts.controller?.place, parts);
   const directory = keystone?.client.directory;
-  const names = directory && createKeystoneNames({ directory, clock });
+  const people = directory && createKeystoneNames({ directory, clock });
   const teams = createTeams(of(FEATURES.teams), parts, memberships, tenants);
   const members = createMembers(of(FEATURES.members), parts, {
-    ...{ access, teams: teams.directory, keystone: names },
+    ...{ access, teams: teams.directory, keystone: people },
   });
   const invitations = createInvitations(of(FEATURES.invitations), parts, {
     ...{ access, tenants, members: members.service, teams: teams.service },
   });
-  const namespaceOf = createProjectNamespace(of(FEATURES.bindings).parts.names);
+  const namespaceOf = createProjectNamespace(names);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
@@ -185,7 +198,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     members,
     teams,
     invitations,
-    createWhoCan(parts, access, names, ownUserName(ownCredential(loaded))),
+    createWhoCan(parts, access, people, ownUserName(ownCredential(loaded))),
     index && of(FEATURES.hideForbidden).parts.isOn ? createHideForbidden(mode, index) : undefined,
   ];
   const features = given.filter((feature) => feature !== undefined);
@@ -285,6 +298,27 @@ export function buildListeners(
   };
   const readiness: readonly ReadinessCheck[] = webhook?.checks ?? [];
   return { listeners, readiness, syncRules: webhook?.syncRules };
+}
+
+/**
+ * What a process serves that serves only the admission webhook.
+ *
+ * @param upstream undefined if no API server is configured
+ */
+export function buildAdmission(
+  { loaded, runtime, generation }: AdmissionBuild,
+  upstream: Handle<Upstream> | undefined,
+): Serve {
+  const { configuration } = loaded;
+  const common = { runtime, scope: scopeOf(generation) };
+  const quota = { ...common, parts: FEATURES.quota.reads(configuration, loaded) };
+  const admission = { ...common, parts: FEATURES.admission.reads(configuration, loaded) };
+  return createConfiguredAdmission(
+    admission,
+    upstream,
+    createQuotaRules(quota, upstream),
+    createPolicyProblem,
+  );
 }
 
 /** The path to which a review about the tenant is posted. */

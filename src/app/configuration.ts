@@ -174,6 +174,11 @@ export type LoadedAdmission = Loaded<AdmissionProcessConfiguration>;
 export const OF_ADMISSION: readonly FeatureDefinition<z.ZodRawShape, AdmissionProcessConfiguration, Parts>[] =
   [FEATURES.admission, FEATURES.quota];
 
+/** What the components of such a process are built from. */
+export interface AdmissionBuild extends Omit<Build, 'loaded'> {
+  readonly loaded: LoadedAdmission;
+}
+
 const ADMISSION_PROCESS: ConfigurationFormat<AdmissionProcessConfiguration> = {
   schema: admissionProcessSchema,
   rules: (configuration) => FEATURES.admission.rules?.(configuration) ?? [],

@@ -17,7 +17,6 @@ import type { TieredCache } from '../cache/tiered.ts';
 import { ComponentType, type Handle, RUNS_TO_THE_END } from '../config/component.ts';
 import type { KeystoneConfiguration } from '../config/core-configuration.ts';
 import { StatusError } from '../errors/status-error.ts';
-import { namespaceOf } from '../features/bindings/namespace-name.ts';
 import type { Keystone, Shared } from '../features/build.ts';
 import { createKeystoneClient } from '../identity/keystone/keystone.ts';
 import { keystoneTokenCodec, tagsOfEvent, tagsOfToken } from '../identity/keystone/keystone-authenticator.ts';
@@ -152,6 +151,8 @@ const USERS = cacheType<UserReference>('cache of Keystone users');
 const ASSIGNMENTS = cacheType<readonly RoleAssignment[]>('cache of Keystone roles');
 const DISABLED_SCOPES = cacheType<DisabledScopes>('cache of disabled projects and domains');
 
+type NamespaceOf = Parameters<typeof createRoleLookup>[0]['namespaceOf'];
+
 export interface Roles extends EnabledUsers {
   readonly lookup: RoleLookup;
   /** Clears what is cached in this process. */
@@ -159,9 +160,12 @@ export interface Roles extends EnabledUsers {
 }
 
 /** @returns undefined if the configuration asks for no look-up of roles */
-export function createRoles(build: StonegateBuild, mode: TenancyMode): Roles | undefined {
-  const { authentication, bindings } = build.loaded.configuration;
-  const { keystone } = authentication;
+export function createRoles(
+  build: StonegateBuild,
+  mode: TenancyMode,
+  namespaceOf: NamespaceOf,
+): Roles | undefined {
+  const { keystone } = build.loaded.configuration.authentication;
   if (keystone?.roleAssignments === undefined) return undefined;
   const { directory } = createKeystone(build, keystone).client;
   if (directory === undefined) return undefined;
@@ -174,10 +178,7 @@ export function createRoles(build: StonegateBuild, mode: TenancyMode): Roles | u
     source: directory,
     assignments,
     disabled,
-    namespaceOf(project) {
-      const name = namespaceOf(project, bindings);
-      return 'namespace' in name ? name.namespace : undefined;
-    },
+    namespaceOf,
     tagsOf: (identity, assignments) => tagsOfRoles(identity, assignments, mode),
     disabledTags: [EVERYTHING_TAG, SWITCHED_OFF_TAG],
   });

@@ -4,10 +4,10 @@
  */
 
 import type { RuntimeDependencies } from '../config/build.ts';
-import { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';
 import type { RequestedTotals, UsageConfiguration } from '../features/usage/feature.ts';
 import { createAuditFile } from '../observability/audit-file.ts';
 import type { AuditSink } from '../observability/audit-log.ts';
+import { createUsageMeter, type UsageMeter } from './build-features.ts';
 
 export interface OpenUsage extends Pick<UsageMeter, 'observer' | 'current'> {
   /** Opens the file again, after a log rotation. */

@@ -4,17 +4,14 @@
 import type { Drops } from '../cache/drops.ts';
 import { counted } from '../config/build.ts';
 import { formatProblem } from '../config/problem.ts';
-import type { MembershipLog } from '../features/cross-tenant/build.ts';
-import type { PortalState } from '../features/portal/build.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
-import type { InForce } from '../features/webhook/build.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { withBackends } from './backends.ts';
-import { buildListeners } from './build-features.ts';
+import { buildListeners, type InForce, type MembershipLog, type PortalState } from './build-features.ts';
 import { configurationWarnings, type StonegateBuild } from './configuration.ts';
 import { type ConfiguredProxy, createProxy } from './proxy.ts';
 

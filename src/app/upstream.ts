@@ -9,7 +9,7 @@ import { PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { LoadedAdmission, LoadedStonegate, StonegateBuild } from './configuration.ts';
+import type { AdmissionBuild, LoadedStonegate, StonegateBuild } from './configuration.ts';
 import { createConfiguredReviewedWrites } from './reviewed-writes.ts';
 
 /** It is disposed when its last watch or tunnel has ended, which may take days. */
@@ -67,7 +67,7 @@ export function createAdmissionUpstream({
   generation,
   loaded,
   runtime,
-}: Omit<StonegateBuild, 'loaded'> & { readonly loaded: LoadedAdmission }): Handle<Upstream> | undefined {
+}: AdmissionBuild): Handle<Upstream> | undefined {
   const { upstream } = loaded.configuration;
   if (upstream === undefined) return undefined;
   const options = {

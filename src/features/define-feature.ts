@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { FileContent } from '../config/parse.ts';
 import type { Finding, Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
-import type { WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
+import type { ReviewedWrite, WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Right } from '../kubernetes/right.ts';
@@ -45,6 +45,8 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   warnings?(configuration: C): readonly Rule[];
   /** Checks the files that have a format of their own, as far as they could be read. */
   checkFiles?(configuration: C, content: FileContent): readonly Finding[];
+  /** Writes that a webhook of its own reviews, each at its path. */
+  reviewedWrites?(configuration: C): readonly ReviewedWrite[];
   /** Its own listener, if it has one: named as the feature. */
   listener?(configuration: C): ListenerSettings | undefined;
   /** Fields that a process keeps from its start. */

@@ -15,6 +15,7 @@ import type { AccessConfiguration } from '../rbac-index/feature.ts';
 import { type AdmissionConfiguration, admissionSchema } from './admission-configuration.ts';
 import { webhookConfigurations } from './manifests/registration.ts';
 import * as METRICS from './metrics.ts';
+import { reviewedPolicyWrites, reviewedWrites } from './reviewed-writes.ts';
 
 interface AdmissionReads extends Pick<CoreConfiguration, 'tenancy'> {
   readonly admission?: AdmissionConfiguration;
@@ -37,6 +38,10 @@ export const admission = defineFeature({
     admission === undefined
       ? []
       : webhookConfigurations({ admission, tenancy, ...(publishing && { publishing }) }, caBundle, place),
+  reviewedWrites: ({ admission, publishing }: AdmissionReads) =>
+    admission === undefined
+      ? []
+      : [...reviewedWrites({ admission, ...(publishing && { publishing }) }), ...reviewedPolicyWrites()],
   listener: ({ admission }: AdmissionReads) =>
     admission && { ...ADMISSION_LISTENER, bind: admission.bind, tls: admission.tls },
   metrics: Object.values(METRICS),

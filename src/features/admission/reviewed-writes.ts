@@ -13,7 +13,6 @@ import {
 import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
 import { KINDS } from '../../kubernetes/kubernetes-object.ts';
 import { type PublishedKind, publishedKindsOf, resourceName } from '../../kubernetes/published-objects.ts';
-import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 
 export interface ReviewedKinds {
   readonly admission: { readonly systemKinds: readonly string[] };
@@ -164,51 +163,4 @@ function reviewedWrite(group: string, resource: string, operation: Operation): R
 /** Arktos serves these workloads in an older group too: with one URL for both, a write is one call. */
 function groupsOf(group: string, resource: string): readonly string[] {
   return group === 'apps' && WORKLOADS.includes(resource) ? [group, 'extensions'] : [group];
-}
-
-/** Kinds that Arktos serves in two groups, and sends to the webhook of either (`matchPolicy: Equivalent`). */
-const SERVED_TWICE: ReadonlyMap<string, string> = new Map([
-  ['ingresses', 'networking.k8s.io'],
-  ['networkpolicies', 'networking.k8s.io'],
-  ['podsecuritypolicies', 'policy'],
-]);
-
-function keyOf(group: string, resource: string, operation: Operation): string {
-  const [kind = ''] = resource.split('/');
-  const served = group === 'extensions' ? (SERVED_TWICE.get(kind) ?? group) : group;
-  return `${operation} ${served}/${resource}`;
-}
-
-const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
-  ['POST', 'CREATE'],
-  ['PUT', 'UPDATE'],
-  ['PATCH', 'UPDATE'],
-  ['DELETE', 'DELETE'],
-]);
-
-/** @returns the path at which Arktos has the request reviewed; undefined if it has it reviewed nowhere */
-export type ReviewPathOf = (
-  method: string,
-  kind: Pick<ResourceRequest, 'apiGroup' | 'resource' | 'subresource'>,
-) => string | undefined;
-
-/** @param others writes that other webhooks review; one that is reviewed here too has its path here */
-export function createReviewPaths(kinds: ReviewedKinds, others: readonly ReviewedWrite[]): ReviewPathOf {
-  const paths = new Map(
-    [...others, ...reviewedWrites(kinds), ...reviewedPolicyWrites()].flatMap(({ path, rule: registered }) => {
-      const { apiGroups, resources, operations } = registered;
-      return apiGroups.flatMap((group) =>
-        resources.flatMap((resource) =>
-          operations.map((operation) => [keyOf(group, resource, operation), path] as const),
-        ),
-      );
-    }),
-  );
-  return (method, { apiGroup, resource, subresource }) => {
-    const operation = OPERATIONS.get(method);
-    if (operation === undefined) return undefined;
-    return paths.get(
-      keyOf(apiGroup, subresource === '' ? resource : `${resource}/${subresource}`, operation),
-    );
-  };
 }

@@ -27,7 +27,7 @@ import { RequestProvisioning } from './on-request.ts';
 import { makeProjectPlan, makeProvisioningPlan, type ProvisioningScope } from './plan.ts';
 import type { ReadProjectLimits } from './project-quota.ts';
 
-export { createProjectNamespace } from './namespace-name.ts';
+export { createNamespaceOf, createProjectNamespace } from './namespace-name.ts';
 export { createProjectSynchronizer } from './project-sync.ts';
 
 /** Provisions the whole cluster. */

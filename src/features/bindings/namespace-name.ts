@@ -49,6 +49,14 @@ export type ProjectNamespace = (project: {
   readonly domainID?: string | undefined;
 }) => string | undefined;
 
+/** @returns finds the namespace of any project; undefined if its name cannot be one */
+export function createNamespaceOf(rules: NamespaceRules) {
+  return (project: Parameters<typeof namespaceOf>[0]): string | undefined => {
+    const name = namespaceOf(project, rules);
+    return 'namespace' in name ? name.namespace : undefined;
+  };
+}
+
 export function createProjectNamespace(rules: BindingsConfiguration): ProjectNamespace {
   return ({ id, name, domainID }) => {
     const exists = rules.provision !== 'none' || ownValue(rules.projects, id)?.namespace !== undefined;

@@ -7,6 +7,7 @@ import { operatorPlace } from '../../tenancy/places.ts';
 import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
+import { countedWrites } from './counted-writes.ts';
 import * as METRICS from './metrics.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
 import { QUOTA_READ_RIGHTS, quotaRules, RESERVE_RULES } from './rights.ts';
@@ -40,6 +41,7 @@ export const quota = defineFeature({
   ],
   registrations: ({ quota, tenancy: { facts } }: QuotaReads, caBundle, place) =>
     quota === undefined ? [] : [quotaRegistration({ facts, count: quota.count, caBundle, place })],
+  reviewedWrites: ({ quota }: QuotaReads) => (quota === undefined ? [] : countedWrites(quota.count)),
   warnings: ({ quota, admission }: QuotaReads & { readonly admission?: object }) => [
     [
       'quota',

@@ -4,11 +4,8 @@
  * refused.
  */
 import t from 'tap';
-import {
-  createReviewPaths,
-  reviewedPolicyWrites,
-  reviewedWrites,
-} from '../../../../src/features/admission/reviewed-writes.ts';
+import { createReviewPaths } from '../../../../src/app/reviewed-writes.ts';
+import { reviewedPolicyWrites, reviewedWrites } from '../../../../src/features/admission/reviewed-writes.ts';
 import { admissionRequest, decisionOf } from '../../../support/admission-reviews.ts';
 import { builtInKinds, type Kind } from '../../../support/apiserver/kinds.ts';
 
@@ -128,7 +125,7 @@ t.test('exactly the writes that can be refused are registered', async (t) => {
 });
 
 t.test('the proxy finds the URL of a request by its method and kind', async (t) => {
-  const pathOf = createReviewPaths(KINDS, []);
+  const pathOf = createReviewPaths([...reviewedWrites(KINDS), ...reviewedPolicyWrites()]);
   const path = (method: string, apiGroup: string, resource: string, subresource = '') =>
     pathOf(method, { apiGroup, resource, subresource });
   t.equal(path('POST', '', 'pods'), '/admission/core/pods/create');
@@ -141,7 +138,7 @@ t.test('the proxy finds the URL of a request by its method and kind', async (t) 
   t.equal(path('POST', '', 'pods', 'exec'), undefined);
   t.equal(path('POST', '', 'events'), undefined);
   t.equal(
-    createReviewPaths({ admission: { systemKinds: [] } }, [])('POST', {
+    createReviewPaths(reviewedWrites({ admission: { systemKinds: [] } }))('POST', {
       apiGroup: '',
       resource: 'configmaps',
       subresource: '',
