@@ -17,7 +17,7 @@ import { readinessOf } from '../server/admin.ts';
 import { CONNECTIONS_OPEN, createListener } from '../server/listener.ts';
 import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions, ServingApp } from './app.ts';
-import { buildAdmission } from './build-features.ts';
+import { buildAdmission } from './build-listeners.ts';
 import { type LoadedAdmission, loadAdmission } from './configuration.ts';
 import { METRICS } from './metrics.ts';
 import { warnOfRestart } from './restart-fields.ts';

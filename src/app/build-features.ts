@@ -3,15 +3,12 @@
  * other is bound late: an explanation asks the stages that have the features.
  */
 
-import type { Handle } from '../config/component.ts';
-import { scopeOf } from '../config/scope.ts';
 import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/build.ts';
-import { createAdmission, createConfiguredAdmission } from '../features/admission/build.ts';
+import { createAdmission } from '../features/admission/build.ts';
 import { createAllNamespaces } from '../features/all-namespaces/build.ts';
 import {
   createNamespaceOf,
   createProjectNamespace,
-  createProjectSynchronizer,
   createServedProvisioning,
   provisioningTenancy,
 } from '../features/bindings/build.ts';
@@ -20,7 +17,6 @@ import {
   type ConfiguredPolicies,
   createPolicies,
   createPolicyController,
-  createPolicyProblem,
   type MembershipLog,
 } from '../features/cross-tenant/build.ts';
 import { createDiscovery, createDiscoveryFeature } from '../features/discovery/build.ts';
@@ -34,10 +30,8 @@ import { createMembers } from '../features/members/build.ts';
 import { createNamespaces } from '../features/namespaces/build.ts';
 import { createOwnAPIFeature } from '../features/own-api/build.ts';
 import { createOwnTenant } from '../features/own-tenant/build.ts';
-import { createConfiguredPortal, type PortalState } from '../features/portal/build.ts';
-import type { PageSources } from '../features/portal/context.ts';
 import { createServedPublishing } from '../features/publishing/build.ts';
-import { createQuotaController, createQuotaReadiness, createQuotaRules } from '../features/quota/build.ts';
+import { createQuotaController, createQuotaReadiness } from '../features/quota/build.ts';
 import { createShownQuotas } from '../features/quota/show-quota.ts';
 import { createRates } from '../features/rates/build.ts';
 import { createAccessIndex, createIndexParts } from '../features/rbac-index/build.ts';
@@ -48,12 +42,9 @@ import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
 import { createTenantUIDs } from '../features/tenants/build.ts';
 import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
-import { createConfiguredWebhook, type InForce } from '../features/webhook/build.ts';
 import { createKeystoneNames, createWhoCan } from '../features/who-can/build.ts';
 import { createAccessReviewer } from '../kubernetes/access-reviewer.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
-import type { Exchange } from '../lib/exchange.ts';
-import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createAccessSubjects } from '../proxy/access-subject.ts';
 import { createBodySizeAdmission, methodAdmission } from '../proxy/admission.ts';
 import { createIdentityRequests } from '../proxy/as-identity.ts';
@@ -66,14 +57,8 @@ import type { Stages } from '../proxy/stages.ts';
 import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
 import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';
-import type { Upstream } from '../upstream/upstream.ts';
-import {
-  createAuthentication,
-  createConfiguredOwners,
-  createKeystoneAuthentication,
-} from './authenticators.ts';
+import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
 import type { AppBuild } from './backends.ts';
-import type { AdmissionBuild } from './configuration.ts';
 import { FEATURES } from './features.ts';
 import { createRoles } from './keystone.ts';
 import { createOwnRights, ownCredential } from './upstream.ts';
@@ -169,7 +154,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     ...{ access, teams: teams.directory, keystone: people },
   });
   const invitations = createInvitations(of(FEATURES.invitations), parts, {
-    ...{ access, tenants, members: members.service, teams: teams.service },
+    ...{ access, tenants, members, teams },
   });
   const namespaceOf = createProjectNamespace(names);
   const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
@@ -179,7 +164,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     { readiness: [credentials.readiness, ...(built ? [built.readiness] : [])] },
     { readiness: memberships ? [createTeamReadiness(memberships, clock, startedAt)] : [] },
     { provisioner: controlled?.provisioning },
-    tokens?.feature ?? WITHOUT_TOKENS,
+    tokens?.feature(accessRules?.namespacesOf) ?? WITHOUT_TOKENS,
     createTenantBoundary(of(FEATURES.tenantBoundary), parts),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),
@@ -205,17 +190,8 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   const served = features.flatMap(({ ownResources = [] }) => ownResources);
   const ownAPI = createOwnAPI(served);
   const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
-  const pages: PageSources = {
-    access: accessRules,
-    namespacesOf: accessRules?.namespacesOf,
-    quota: quotas.source,
-    tokens: tokens?.tokens,
-    members: members.service,
-    teams: teams.service,
-    invitations: invitations.service,
-  };
   return {
-    ...{ mode, reviewer, reasonOf, roles, credentials, asUser, ownAPI, explain, pages, namespaceOf },
+    ...{ mode, reviewer, reasonOf, roles, credentials, asUser, ownAPI, explain, namespaceOf },
     ...{ policies, access, memberships },
     extensions: combineFeatures([...features, own]),
     requested: (): readonly RequestedTotals[] => controlled?.quota?.counter?.requested() ?? [],
@@ -236,89 +212,6 @@ function buildControllers(
   createPolicyController(of(FEATURES.crossTenant), { updates: policies?.updates, keep, memberships });
   createServedPublishing(of(FEATURES.publishing), keep);
   return { provisioning, quota: createQuotaController(of(FEATURES.quota), keystoneQuota) };
-}
-
-/** What a feature's own listener serves. */
-type Serve = ((exchange: Exchange) => Promise<void>) | undefined;
-
-/** The features that have a listener of their own, by its name. */
-export interface FeatureListeners {
-  readonly portal: Serve;
-  readonly webhook: Serve;
-  readonly admission: Serve;
-}
-
-interface ListenerOptions {
-  /** Undefined if the process was started without a portal. */
-  readonly portal: PortalState | undefined;
-  /** Whether the process was started with a webhook. */
-  readonly hasWebhook: boolean;
-  readonly inForce: () => InForce;
-}
-
-/**
- * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
- * concurrent validations stays.
- */
-const UNLIMITED = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
-
-export function buildListeners(
-  build: AppBuild,
-  { pages, namespaceOf }: BuiltFeatures,
-  stages: ServingStages,
-  { portal, hasWebhook, inForce }: ListenerOptions,
-) {
-  const { of, loaded, upstream, provisioningUpstream } = build;
-  const { keystone } = loaded.configuration.authentication;
-  const { mode } = stages;
-  const { identityDigest } = loaded;
-  const clientSetup = of(FEATURES.clientSetup).parts.setup;
-  const webhook =
-    hasWebhook && keystone
-      ? createConfiguredWebhook(of(FEATURES.webhook), {
-          ...{ mode, inForce, createProjectSynchronizer },
-          authenticator: createKeystoneAuthentication(build, keystone, mode, UNLIMITED),
-        })
-      : undefined;
-  const listeners: FeatureListeners = {
-    portal:
-      portal &&
-      createConfiguredPortal(
-        of(FEATURES.portal),
-        { stages, pages, clientSetup, namespaceOf, identityDigest },
-        portal,
-      ),
-    webhook: webhook?.serve,
-    admission: createConfiguredAdmission(
-      of(FEATURES.admission),
-      upstream,
-      createQuotaRules(of(FEATURES.quota), provisioningUpstream),
-      createPolicyProblem,
-    ),
-  };
-  const readiness: readonly ReadinessCheck[] = webhook?.checks ?? [];
-  return { listeners, readiness, syncRules: webhook?.syncRules };
-}
-
-/**
- * What a process serves that serves only the admission webhook.
- *
- * @param upstream undefined if no API server is configured
- */
-export function buildAdmission(
-  { loaded, runtime, generation }: AdmissionBuild,
-  upstream: Handle<Upstream> | undefined,
-): Serve {
-  const { configuration } = loaded;
-  const common = { runtime, scope: scopeOf(generation) };
-  const quota = { ...common, parts: FEATURES.quota.reads(configuration, loaded) };
-  const admission = { ...common, parts: FEATURES.admission.reads(configuration, loaded) };
-  return createConfiguredAdmission(
-    admission,
-    upstream,
-    createQuotaRules(quota, upstream),
-    createPolicyProblem,
-  );
 }
 
 /** The path to which a review about the tenant is posted. */

@@ -11,7 +11,8 @@ import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import { withBackends } from './backends.ts';
-import { buildListeners, type InForce, type MembershipLog, type PortalState } from './build-features.ts';
+import type { InForce, MembershipLog, PortalState } from './build-features.ts';
+import { buildListeners } from './build-listeners.ts';
 import { configurationWarnings, type StonegateBuild } from './configuration.ts';
 import { type ConfiguredProxy, createProxy } from './proxy.ts';
 

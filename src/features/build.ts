@@ -29,6 +29,9 @@ import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { DiscoveryDocuments } from './discovery/discovery-documents.ts';
 
+export type { ProjectNamespace } from './bindings/namespace-name.ts';
+export type { DiscoveryDocuments };
+
 /** The cache of what backends said; replicas share it if Redis is configured. */
 export interface Shared {
   readonly cache: SharedCache;

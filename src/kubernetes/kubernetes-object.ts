@@ -41,7 +41,7 @@ export interface StoredObject extends WrittenObject {
 }
 
 /** Objects of one kind, as the paths of the API name them. */
-export interface ResourceKind {
+export type ResourceKind = {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
@@ -49,7 +49,7 @@ export interface ResourceKind {
   readonly resource: string;
   /** An object without a namespace belongs to a tenant in arktos mode. */
   readonly namespaced: boolean;
-}
+};
 
 /** Arktos: the label by which a definition of the system tenant is shared; its value counts in any case. */
 export const CRD_SHARING_POLICY = 'arktos.futurewei.com/crd-sharing-policy';

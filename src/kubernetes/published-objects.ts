@@ -81,14 +81,13 @@ export function kindProblem({ group, resource }: Pick<PublishedKind, 'group' | '
  *
  * @param publishing undefined if nothing is published
  */
-export function publishedKindsOf(
-  publishing:
-    | {
-        readonly kinds: readonly PublishedKind[];
-        readonly clusterScoped: readonly { readonly kind: PublishedKind }[];
-      }
-    | undefined,
-): readonly PublishedKind[] {
+/** Which kinds are published, of the section `publishing`. */
+export type PublishedSelection = {
+  readonly kinds: readonly PublishedKind[];
+  readonly clusterScoped: readonly { readonly kind: PublishedKind }[];
+};
+
+export function publishedKindsOf(publishing: PublishedSelection | undefined): readonly PublishedKind[] {
   if (publishing === undefined) return [];
   const { kinds, clusterScoped } = publishing;
   const all = [...NAMESPACED_KINDS, ...TENANT_KINDS, ...kinds, ...clusterScoped.map(({ kind }) => kind)];

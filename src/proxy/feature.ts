@@ -12,6 +12,7 @@ import type { Authorizer } from './authorizer.ts';
 import type { BodyRule } from './body-rule.ts';
 import type { Limiter } from './limiter.ts';
 import type { OwnResource } from './own-api.ts';
+import type { PortalPage } from './portal-page.ts';
 import type { Outgoing } from './request-context.ts';
 import type { StreamedResponse } from './response/response-stream.ts';
 import type { RouteKind } from './route-kind.ts';
@@ -38,6 +39,8 @@ export interface Feature {
   readonly publicDocuments?: PublicDocuments;
   /** Resources of Stonegate's own API. */
   readonly ownResources?: readonly ServedResource[];
+  /** Pages of the portal, for users who are signed in. */
+  readonly pages?: readonly PortalPage[];
   readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
   /** What the process waits for at `/readyz`. */
@@ -103,6 +106,7 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     limiter: features.find(({ limiter }) => limiter)?.limiter,
     handlers,
     publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
+    pages: features.flatMap(({ pages = [] }) => pages),
     bodyRules: features.flatMap(({ bodyRules = [] }) => bodyRules),
     responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
     readiness: features.flatMap(({ readiness = [] }) => readiness),

@@ -11,20 +11,13 @@ import type { ObservedRequest, Outcome } from '../observability/request-observer
 import type { Identity } from '../tenancy/identity.ts';
 import type { Refusal, ServingStages } from './delivery.ts';
 import type { KubernetesIdentity } from './identity-source.ts';
-import { OWN_GROUP, OWN_VERSION, type OwnResource, ownPath } from './own-api.ts';
+import { OWN_GROUP, OWN_VERSION, ownPath } from './own-api.ts';
+import type { OwnRequest } from './portal-page.ts';
 import { clientAddresses } from './request/client-address.ts';
 import { writeResponse } from './response/write-response.ts';
 
 /** Annotates audit events with the name of the session; the event of its sign-in has the same. */
 const SESSION = 'stonegate.dev/session';
-
-/** The request of Stonegate's own API that a page, or a form of it, stands for. */
-export interface OwnRequest {
-  readonly verb: 'list' | 'create' | 'update' | 'delete';
-  readonly resource: Pick<OwnResource, 'name'>;
-  readonly namespace?: string;
-  readonly name?: string;
-}
 
 export interface SessionUser extends KubernetesIdentity {
   /** Its authenticator is that of this request: a session's own is the portal. */

@@ -21,6 +21,14 @@ export const NEVER_GROUPS: ReadonlySet<string> = new Set([
   'tenancy.stonegate.dev',
 ]);
 
+/** A rule as the section `access.grantable` has it. */
+export type WrittenRule = {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+};
+
 /** A rule of one API group, without `*`. */
 export interface GrantableRule extends PolicyRule {
   readonly apiGroups: readonly [string];

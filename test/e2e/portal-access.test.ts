@@ -3,7 +3,7 @@
  * to `artefacts/portal`.
  */
 import t from 'tap';
-import type { AccessView } from '../../src/features/portal/context.ts';
+import type { AccessView } from '../../src/features/access-rules/access-page.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';

@@ -41,24 +41,24 @@ const BELOW_FEATURES = [
   ...['config', 'tenancy', 'rbac', 'identity', 'proxy'],
 ];
 
-/** The files that a feature exports to other features, and those that all features share. */
-const SHOWN =
-  /^features\/([a-z-]+\.ts|[a-z-]+\/(feature|access-matrix|[a-z0-9-]+-v1(alpha|beta)1|[a-z-]+-configuration)\.ts)$/;
-/** The schemas and the formats of files from which the configuration is composed. */
-const OF_CONFIGURATION = /-(configuration|file)\.ts$/;
-/** The files that commands print from: API types, manifests, rights and the display of access rules. */
-const OF_COMMANDS =
-  /(-v1(alpha|beta)1|-configuration|-manifests|\/rights|\/access-matrix|\/enabled-policies|\/reviewed-writes|\/manifests\/[a-z-]+)\.ts$/;
+/** What a feature shows to other features: its value, or the types of an object that clients see too. */
+const SHOWN = /^features\/[a-z-]+\/(feature|[a-z0-9-]+-v1(alpha|beta)1)\.ts$/;
+/** What all features share. */
+const SHARED = /^features\/[a-z-]+\.ts$/;
+/** What commands of users print from. */
+const OF_COMMANDS = /(-v1(alpha|beta)1|\/access-matrix)\.ts$/;
 
 function mayImport(path: string, target: string, typeOnly: boolean): boolean {
   const [layer, other] = [layerOf(path), layerOf(target)];
   if (other === layer) return true;
+  // What features share may have types of their values.
   if (layer === 'features' && other.startsWith('features/')) return true;
-  if (layer.startsWith('features')) return BELOW_FEATURES.includes(other) || SHOWN.test(target);
+  if (layer.startsWith('features'))
+    return BELOW_FEATURES.includes(other) || SHARED.test(target) || SHOWN.test(target);
   if (MAY_IMPORT[layer]?.includes(other)) return true;
-  const isFeature = other.startsWith('features/') || other === 'identity';
-  if (layer === 'config') return isFeature && (typeOnly || OF_CONFIGURATION.test(target));
-  return layer === 'cli' && isFeature && OF_COMMANDS.test(target);
+  // The section `authentication` has the settings of each authenticator.
+  if (layer === 'config') return other === 'identity' && (typeOnly || /-configuration\.ts$/.test(target));
+  return layer === 'cli' && other.startsWith('features/') && OF_COMMANDS.test(target);
 }
 
 /** The composition root and the file that starts it may import every layer. No layer may import them. */
@@ -112,6 +112,41 @@ t.test('the name of a tenancy mode is compared only in tenancy/: all others ask 
     paths.filter((path) => OF_MODE.test(readFileSync(path, 'utf8'))),
     [],
   );
+});
+
+/** A pair of features is an idea that nobody can read alone. */
+const MOST_PAIRS = 14;
+
+t.test(`at most ${MOST_PAIRS} pairs of features know each other, without a circle`, async (t) => {
+  const known = new Map<string, Set<string>>();
+  for (const { path, imports } of files)
+    for (const { own, target } of imports) {
+      const [user, used] = [layerOf(path), layerOf(target)];
+      if (!own || user === used || ![user, used].every((layer) => layer.startsWith('features/'))) continue;
+      known.set(user, (known.get(user) ?? new Set()).add(used));
+    }
+  const pairs = [...known].flatMap(([user, used]) => [...used].map((one) => `${user} → ${one}`)).sort();
+  t.ok(pairs.length <= MOST_PAIRS, `${pairs.length}: ${pairs.join(', ')}`);
+  const reaches = (from: string, to: string): boolean =>
+    [...(known.get(from) ?? [])].some((next) => next === to || reaches(next, to));
+  t.same(
+    [...known.keys()].filter((feature) => reaches(feature, feature)),
+    [],
+  );
+});
+
+/** Where features meet: as data, and as what is built of them. */
+const MEETING = ['app/features.ts', 'app/build-features.ts', 'app/build-listeners.ts'];
+
+t.test('features are imported in one place as data, in one as what they do, and by commands', async (t) => {
+  const offences = files.flatMap(({ path, imports }) =>
+    MEETING.includes(path) || /^(features|cli|app\/commands)\//.test(path)
+      ? []
+      : imports
+          .filter(({ own, target, typeOnly }) => own && layerOf(target).startsWith('features/') && !typeOnly)
+          .map(({ target }) => `${path} imports ${target}`),
+  );
+  t.same(offences, []);
 });
 
 t.test('src/ contains only main.ts and folders', async (t) => {

@@ -91,6 +91,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
     seen.events.push({ stage, record: { ...record } });
   return {
     ...seen,
+    pages: [],
     clock: systemClock,
     random: systemRandom,
     trustedProxies: [],

@@ -1,8 +1,21 @@
-/** Sources for every page of the portal: as many rows as a test wants, and changes that always succeed. */
+/**
+ * The features' pages of the portal, and sources for all of them: as many rows as a test wants, and changes
+ * that always succeed.
+ */
+import { type AccessView, accessPage } from '../../src/features/access-rules/access-page.ts';
+import { inviteForms } from '../../src/features/invitations/invitation-forms.ts';
+import { invitationPage } from '../../src/features/invitations/invitation-page.ts';
+import type { Invitations } from '../../src/features/invitations/invitations.ts';
 import type { Member } from '../../src/features/members/member-v1alpha1.ts';
-import type { PageSources } from '../../src/features/portal/context.ts';
+import { type MemberSource, membersPage } from '../../src/features/members/members-page.ts';
+import type { ShownQuota } from '../../src/features/quota/own-quota-v1alpha1.ts';
+import { quotaPage } from '../../src/features/quota/quota-page.ts';
 import type { ShownTeam } from '../../src/features/teams/team-v1alpha1.ts';
-import type { ShownToken } from '../../src/features/tokens/feature.ts';
+import { type TeamSource, teamsPage } from '../../src/features/teams/teams-page.ts';
+import type { ShownToken } from '../../src/features/tokens/access-token-v1alpha1.ts';
+import { type NamespacesOf, type TokenSource, tokensPage } from '../../src/features/tokens/tokens-page.ts';
+import type { PortalPage } from '../../src/proxy/portal-page.ts';
+import type { Identity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 
 const AT = '2026-11-26T09:00:00Z';
@@ -18,9 +31,31 @@ export interface PageRows {
   readonly resources?: number;
 }
 
-type EverySource = { readonly [Name in keyof PageSources]-?: NonNullable<PageSources[Name]> };
+/** Where pages have their data from; without a source there is no page. */
+export interface PageSources {
+  readonly access: { accessOf(identity: Identity, filter: string): Promise<AccessView> };
+  readonly namespacesOf: NamespacesOf;
+  readonly quota: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> };
+  readonly tokens: TokenSource;
+  readonly members: MemberSource;
+  readonly teams: TeamSource;
+  readonly invitations: Pick<Invitations, keyof Invitations>;
+}
 
-export function pageSources(rows: PageRows = {}): EverySource {
+export function pagesOf(sources: Partial<PageSources>): PortalPage[] {
+  const { access, namespacesOf, quota, tokens, members, teams, invitations } = sources;
+  const invite = invitations && inviteForms(invitations);
+  return [
+    tokens && tokensPage(tokens, namespacesOf),
+    access && accessPage(access.accessOf),
+    quota && quotaPage(quota.quotaOf),
+    invite && members && membersPage(members, invite),
+    invite && teams && teamsPage(teams, invite),
+    invitations && invitationPage(invitations),
+  ].filter((page) => page !== undefined);
+}
+
+export function pageSources(rows: PageRows = {}): PageSources {
   const { members = 1, namespaces = 1, tokens = 1, teams = 1, usersOfTeam = 1, resources = 1 } = rows;
   const token = tokenNamed('token-0');
   const member = memberNamed('user-0');

@@ -3,7 +3,7 @@
  * are, so that a recorded digest tells whether a picture is as new as its page.
  */
 import { hash } from 'node:crypto';
-import type { AccessView, PageSources } from '../../src/features/portal/context.ts';
+import type { AccessView } from '../../src/features/access-rules/access-page.ts';
 import { createMemorySessions, createPortalSealer } from '../../src/features/portal/portal-storage.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { createFakePortal, keystoneIdentity } from './portal.ts';
@@ -61,9 +61,8 @@ const ACCESS: AccessView = {
 /** The pages by the names of their pictures. */
 export async function picturedPages(): Promise<ReadonlyMap<string, string>> {
   const clock = createFakeClock(NOW);
-  const sources: PageSources = { access: { accessOf: async () => ACCESS } };
   const portal = createFakePortal({
-    ...{ clock, random, ...sources },
+    ...{ clock, random, access: { accessOf: async () => ACCESS } },
     sessions: createMemorySessions({ maxSessions: 1, clock }),
     sealer: createPortalSealer([sealingKey(7)], random),
     client: { file: Buffer.from(''), sha256: digestOf('') },

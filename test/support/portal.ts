@@ -17,6 +17,7 @@ import type { Identity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';
+import { type PageSources, pagesOf } from './portal-pages.ts';
 
 export const ORIGIN = 'https://login.example.com';
 const HOUR = 3_600_000;
@@ -79,7 +80,7 @@ export function keystoneIdentity(expiresAt: number): Identity {
   };
 }
 
-export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePortal {
+export function createFakePortal(changes: Partial<PortalOptions & PageSources> = {}): FakePortal {
   const clock = createFakeClock();
   const logged: FakePortal['logged'] = [];
   const log = (fields: LogFields, message: string) => void logged.push({ message, fields });
@@ -158,6 +159,7 @@ export function createFakePortal(changes: Partial<PortalOptions> = {}): FakePort
     clock,
     random: systemRandom,
     logger,
+    pages: pagesOf(changes),
     ...changes,
   });
   return {
@@ -262,7 +264,10 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
 }
 
 /** A page of the portal for a signed-in user. */
-export async function pageOf(path: string, options: Partial<PortalOptions>): Promise<FakeResponse> {
+export async function pageOf(
+  path: string,
+  options: Partial<PortalOptions & PageSources>,
+): Promise<FakeResponse> {
   const browser = createFakePortal(options).browser();
   await browser.signIn();
   return browser.get(path);

@@ -11,6 +11,7 @@ import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { accessMatrix } from './access-matrix.ts';
+import { accessPage } from './access-page.ts';
 import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 import type { AccessRulesParts } from './feature.ts';
 import { createRulesReviewHandler, createSelfAccessRulesHandler } from './handle-access-rules.ts';
@@ -24,15 +25,18 @@ const PAGE = { groups: 20, rows: 200, names: 5, characters: 80 };
 
 export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
 
-export type AccessRules = ReturnType<typeof createAccessRules>;
+export interface AccessRules extends Feature {
+  /** @returns the names of the namespaces that the user sees; undefined if they are not known now */
+  namespacesOf(identity: Identity): Promise<readonly string[] | undefined>;
+}
 
 export function createAccessRules(
   { parts: { rules }, runtime }: FeatureBuild<AccessRulesParts>,
   parts: ProxyParts,
   access: AccessIndex,
-) {
+): AccessRules {
   const documents = createRulesDocuments({ ...runtime, access, ...rules });
-  const feature: Feature = {
+  return {
     ownResources: [
       { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
       {
@@ -40,31 +44,25 @@ export function createAccessRules(
         handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
       },
     ],
-  };
-  return {
-    ...feature,
-    /** @returns the names of the namespaces that the user sees; undefined if they are not known now */
+    // Computed as if the user had requested it.
+    pages: [
+      accessPage(async (identity, filter) => {
+        const subject = await parts.asIdentity.subjectOf(identity);
+        const { expiresAt } = identity;
+        const selection = { verb: '*' };
+        const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
+        return {
+          matrix: accessMatrix(status, PAGE, filter),
+          ...heldRoles(access.index, subject),
+          incompleteReason: status.incompleteReason,
+        };
+      }),
+    ],
     async namespacesOf(identity: Identity): Promise<readonly string[] | undefined> {
       const subject = await parts.asIdentity.subjectOf(identity);
       const { tenant } = subjectIn(subject, '');
       if (access.state(tenant) !== 'current') return undefined;
       return namespacesAllowed(access.index, subject, visibleNamespaces(tenant), 'visible');
-    },
-    /**
-     * Computes the access that the portal shows as if the user had requested it.
-     *
-     * @param filter what names of namespaces contain; empty for all rights
-     */
-    async accessOf(identity: Identity, filter: string) {
-      const subject = await parts.asIdentity.subjectOf(identity);
-      const { expiresAt } = identity;
-      const selection = { verb: '*' };
-      const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
-      return {
-        matrix: accessMatrix(status, PAGE, filter),
-        ...heldRoles(access.index, subject),
-        incompleteReason: status.incompleteReason,
-      };
     },
   };
 }

@@ -17,7 +17,6 @@ import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { TOO_WIDE } from '../../rbac/scoped-rules.ts';
 import { fingerprintOfSubject } from '../../rbac/subject-key.ts';
 import type { TenantObjects } from '../../rbac/tenant-objects.ts';
-import type { NamedSetConfiguration } from '../rbac-index/feature.ts';
 import { type CompiledAccessRules, compileAccessRules } from './access-rules.ts';
 import type { AccessRulesStatus, RulesSelection, SelfAccessRules } from './access-rules-v1alpha1.ts';
 
@@ -55,8 +54,17 @@ export interface RulesDocuments {
   documentOf(asked: RulesQuery): Promise<RulesDocument>;
 }
 
+/** A set of namespaces that clients ask for by name: those in which this may be done. */
+export type NamedSet = {
+  readonly name: string;
+  readonly verb: string;
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly subresource: string;
+};
+
 export interface RulesDocumentsOptions extends RulesTrust {
-  readonly namedSets: readonly NamedSetConfiguration[];
+  readonly namedSets: readonly NamedSet[];
   readonly clock: Clock;
 }
 

@@ -6,12 +6,12 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import { NEWEST_POD_SECURITY_MINOR } from '../../kubernetes/admission-v1.ts';
+import type { PublishedSelection } from '../../kubernetes/published-objects.ts';
 import { rule } from '../../kubernetes/right.ts';
+import type { WrittenRule } from '../../rbac/grantable-rules.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { defineFeature } from '../define-feature.ts';
 import { ADMISSION_LISTENER } from '../listener-settings.ts';
-import type { PublishingConfiguration } from '../publishing/feature.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
 import { type AdmissionConfiguration, admissionSchema } from './admission-configuration.ts';
 import { webhookConfigurations } from './manifests/registration.ts';
 import * as METRICS from './metrics.ts';
@@ -19,9 +19,9 @@ import { reviewedPolicyWrites, reviewedWrites } from './reviewed-writes.ts';
 
 interface AdmissionReads extends Pick<CoreConfiguration, 'tenancy'> {
   readonly admission?: AdmissionConfiguration;
-  readonly publishing?: PublishingConfiguration;
+  readonly publishing?: PublishedSelection;
   /** Absent in a process that serves only the webhook. */
-  readonly access?: Pick<AccessConfiguration, 'grantable'>;
+  readonly access?: { readonly grantable: readonly WrittenRule[] };
 }
 
 export const admission = defineFeature({

@@ -4,12 +4,15 @@
  */
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
 
 export const allNamespaces = defineFeature({
   name: 'all-namespaces',
   sections: {},
-  reads: ({ access }: { readonly access: AccessConfiguration }) => ({
+  reads: ({
+    access,
+  }: {
+    readonly access: Parameters<typeof filteringMode>[0] & { readonly maxNamespaces: number };
+  }) => ({
     filtering: filteringMode(access),
     maxNamespaces: access.maxNamespaces,
   }),

@@ -18,7 +18,7 @@ import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts
 import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import type { DiscoveryDocuments } from '../discovery/feature.ts';
+import type { DiscoveryDocuments } from '../build.ts';
 import type { IndexParts } from '../rbac-index/feature.ts';
 import { MergedList, type MergedListOptions } from './merged-list.ts';
 import type { MergedWatchOptions } from './merged-watch.ts';

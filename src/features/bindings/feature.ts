@@ -5,6 +5,7 @@ import type { CoreConfiguration, CredentialFiles } from '../../config/core-confi
 import type { Rule } from '../../config/problem.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
+import { needsProvisioner } from '../provisioning-credential.ts';
 import { type TenancyReads, tenancySettings } from '../tenancy-settings.ts';
 import { type BindingsConfiguration, bindingsSchema } from './bindings-configuration.ts';
 import { USERS_WARNING } from './grants.ts';
@@ -68,38 +69,14 @@ export const bindings = defineFeature({
 
 export type BindingsParts = ReturnType<typeof bindings.reads>;
 export type { BindingsConfiguration } from './bindings-configuration.ts';
-export type { ProvisioningTenancy } from './desired-state.ts';
-export type { ProjectNamespace } from './namespace-name.ts';
+export type { KeystoneSync, Live, ProjectMember, RoleMapping } from './keystone-sync.ts';
 export type { ProjectSynchronizer, ProjectSynchronizerOf } from './project-sync.ts';
-
-/** What has the provisioning credential. */
-export interface Provisioning {
-  readonly bindings: Pick<BindingsConfiguration, 'credential'>;
-}
 
 /** The roles that Keystone's are bound to. */
 function roleTargets(bindings: BindingsConfiguration) {
   return [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
     ({ roles = {} }) => Object.values(roles),
   );
-}
-
-/**
- * Whatever writes to the API server needs the provisioning credential.
- *
- * @param what writes, if it does
- * @param does continues "must not also …"
- */
-export function needsProvisioner(
-  { bindings }: Provisioning,
-  what: string | false | undefined,
-  does: string,
-): Rule {
-  return [
-    'bindings.credential',
-    what !== false && what !== undefined && bindings.credential === undefined,
-    `is required with ${what}: a credential that impersonates must not also ${does}`,
-  ];
 }
 
 function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {

@@ -13,7 +13,7 @@ import { compareOwned } from '../../kubernetes/reconcile/drift.ts';
 import { type Desired, type Existing, makePlan } from '../../kubernetes/reconcile/plan.ts';
 import { MAX_LABEL_LENGTH, namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { KeystoneSync, ProjectMember } from '../webhook/keystone-auth-configuration.ts';
+import type { KeystoneSync, ProjectMember } from './keystone-sync.ts';
 import { isManagedFor, managedLabels, type StoredBinding, storedBinding } from './managed-object.ts';
 import { formatNamespace } from './namespace-name.ts';
 

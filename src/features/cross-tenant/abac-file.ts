@@ -11,8 +11,7 @@ import { isEnterable, isOneTenant } from '../../kubernetes/reserved-names.ts';
 import { jsonMistake } from '../../lib/json-mistake.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import { parseStrictJSON } from '../../lib/strict-json.ts';
-import { type GrantableRule, grantableRules } from '../../rbac/grantable-rules.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { type GrantableRule, grantableRules, type WrittenRule } from '../../rbac/grantable-rules.ts';
 import {
   ABAC_API_VERSION,
   type AbacLine,
@@ -42,7 +41,7 @@ export interface AbacFileRules {
 
 interface AbacConfiguration {
   readonly authorization: AuthorizationConfiguration;
-  readonly access: Pick<AccessConfiguration, 'grantable'>;
+  readonly access: { readonly grantable: readonly WrittenRule[] };
   readonly tenancy: TenancyConfiguration;
 }
 

@@ -5,11 +5,11 @@
 
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
+import type { WrittenRule } from '../../rbac/grantable-rules.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
-import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { checkAbacFile } from './abac-file.ts';
 import { administrationRules } from './administrations-configuration.ts';
 import { type AuthorizationConfiguration, authorizationSchema } from './authorization-configuration.ts';
@@ -20,7 +20,7 @@ import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha
 
 interface CrossTenantReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'>, Provisioning {
   readonly authorization: AuthorizationConfiguration;
-  readonly access: Pick<AccessConfiguration, 'grantable'>;
+  readonly access: { readonly grantable: readonly WrittenRule[] };
 }
 
 export const crossTenant = defineFeature({
@@ -78,7 +78,6 @@ export const crossTenant = defineFeature({
 });
 
 export type CrossTenantParts = ReturnType<typeof crossTenant.reads>;
-export type { AuthorizationConfiguration } from './authorization-configuration.ts';
 export type { PolicyProblemOf } from './cross-tenant-policies.ts';
 
 /** Users enter other tenants by paths. */

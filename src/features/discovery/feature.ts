@@ -14,4 +14,3 @@ export const discovery = defineFeature({
 });
 
 export type DiscoveryParts = ReturnType<typeof discovery.reads>;
-export type { DiscoveryDocuments } from './discovery-documents.ts';

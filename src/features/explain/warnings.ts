@@ -9,7 +9,7 @@ import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from '../discovery/feature.ts';
+import type { DiscoveryDocuments } from '../build.ts';
 
 export interface WarningsOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;

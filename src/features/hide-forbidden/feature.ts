@@ -2,14 +2,13 @@
  * The feature `hide-forbidden`: a user who may not learn of an object gets the response for a missing one.
  * See docs/access.md.
  */
-import { isRBACAlone } from '../../kubernetes/authorization-mode.ts';
-import type { AuthorizationConfiguration } from '../cross-tenant/feature.ts';
+import { type AuthorizationMode, isRBACAlone } from '../../kubernetes/authorization-mode.ts';
 import { defineFeature } from '../define-feature.ts';
-import { type AccessConfiguration, NO_INDEX } from '../rbac-index/feature.ts';
+import { NO_INDEX } from '../rbac-index/feature.ts';
 
 interface HideForbiddenReads {
-  readonly access: AccessConfiguration;
-  readonly authorization: Pick<AuthorizationConfiguration, 'hideForbidden'>;
+  readonly access: { readonly index: boolean; readonly authorizers: readonly AuthorizationMode[] };
+  readonly authorization: { readonly hideForbidden: boolean };
 }
 
 export const hideForbidden = defineFeature({

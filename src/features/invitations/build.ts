@@ -11,6 +11,7 @@ import { type Feature, withoutSection } from '../../proxy/feature.ts';
 import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
+import type { PageWithForms } from '../added-forms.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { deleteFormerObjects } from '../former-objects.ts';
@@ -20,6 +21,8 @@ import type { Teams } from '../teams/feature.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import type { InvitationsParts } from './feature.ts';
 import { invitationResources } from './handle-invitations.ts';
+import { inviteForms } from './invitation-forms.ts';
+import { invitationPage } from './invitation-page.ts';
 import {
   createInvitationStore,
   endOf,
@@ -30,11 +33,6 @@ import {
 import { createInvitationTargets } from './invitation-targets.ts';
 import { OWN_ACCEPTANCES, OWN_INVITATIONS, STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 import { Invitations, MOST_PER_HOUR } from './invitations.ts';
-
-export interface InvitationsFeature extends Feature {
-  /** For the portal; undefined without the section `members`. */
-  readonly service?: Invitations;
-}
 
 interface KnownInvitations {
   readonly store: InvitationStore;
@@ -48,8 +46,8 @@ const UPKEEP = new ComponentType<OwnerUpkeep<Invitation>>('upkeep of invitations
 /** What invitations are to. Undefined where the configuration has no such feature. */
 export interface Invited {
   readonly access: AccessIndex | undefined;
-  readonly members: MembersService | undefined;
-  readonly teams: Teams | undefined;
+  readonly members: { readonly service?: MembersService; readonly page?: PageWithForms };
+  readonly teams: { readonly service?: Teams; readonly page?: PageWithForms };
   readonly tenants: TenantUIDs;
 }
 
@@ -57,11 +55,15 @@ export function createInvitations(
   build: FeatureBuild<InvitationsParts>,
   { mode, asIdentity: requests, owners, ownBodies }: ProxyParts,
   { access, members, teams, tenants }: Invited,
-): InvitationsFeature {
+): Feature {
   const { parts, scope, runtime, explains, provisioningUpstream: upstream } = build;
-  if (parts.known === undefined || upstream === undefined)
-    return withoutSection('members', [OWN_INVITATIONS, OWN_ACCEPTANCES]);
-  if (access === undefined || members === undefined || teams === undefined)
+  if (
+    parts.known === undefined ||
+    upstream === undefined ||
+    access === undefined ||
+    members.service === undefined ||
+    teams.service === undefined
+  )
     return withoutSection('members', [OWN_INVITATIONS, OWN_ACCEPTANCES]);
   const { place } = parts.known;
   const known = knownInvitations(build, upstream, parts.known);
@@ -83,11 +85,16 @@ export function createInvitations(
     ...{ place, owners, rate, tenants, store },
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
     describe: (identity) => kubernetesIdentity(identity, mode),
-    targets: createInvitationTargets({ mode, requests, access, members, teams }),
+    targets: createInvitationTargets({
+      ...{ mode, requests, access },
+      members: members.service,
+      teams: teams.service,
+    }),
     linkTo: (secret) => (parts.portalURL === undefined ? secret : `${parts.portalURL}/invitation/${secret}`),
   });
+  const pages = [members, teams].flatMap(({ page }) => page?.(inviteForms(service)) ?? []);
   return {
-    service,
+    pages: [...pages, invitationPage(service)],
     authorizers: [
       {
         name: 'sign-in-of-inviters',

@@ -4,11 +4,10 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { MembersConfiguration } from '../members/feature.ts';
 import { STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 
 interface InvitationsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
-  readonly members?: MembersConfiguration;
+  readonly members?: { readonly namespace: string };
   readonly portal?: { readonly publicURL: string };
 }
 
@@ -30,4 +29,3 @@ export const invitations = defineFeature({
 });
 
 export type InvitationsParts = ReturnType<typeof invitations.reads>;
-export type { Invitations } from './invitations.ts';

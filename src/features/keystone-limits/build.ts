@@ -6,7 +6,7 @@
 import { ComponentType, type Handle } from '../../config/component.ts';
 import type { KeystoneClient } from '../../identity/keystone/keystone.ts';
 import { readKeystoneLimits } from '../../identity/keystone/keystone-limits.ts';
-import type { ProvisioningTenancy } from '../bindings/feature.ts';
+import type { DomainReference } from '../../tenancy/keystone-v3.ts';
 import type { FeatureBuild } from '../build.ts';
 import type { TenancySettings } from '../tenancy-settings.ts';
 import type { KeystoneLimitsParts } from './feature.ts';
@@ -33,13 +33,16 @@ const KEYSTONE_QUOTA = new ComponentType<KeystoneQuota>("quotas from Keystone's 
   dispose: (quota) => quota.close(),
 });
 
+/** Names the tenant of a domain, as provisioning does. */
+type TenantOfDomain = (domain: DomainReference) => { readonly tenant: string } | { readonly refused: string };
+
 /**
  * @param tenantOf names the tenant of a domain as the tenancy mode of the part does
  * @returns undefined if quotas do not follow limits of Keystone
  */
 export function createServedKeystoneQuota(
   { parts, scope, keystone, runtime }: FeatureBuild<KeystoneLimitsParts>,
-  tenantOf: (settings: TenancySettings) => ProvisioningTenancy['tenantOf'],
+  tenantOf: (settings: TenancySettings) => TenantOfDomain,
 ): Handle<KeystoneQuota> | undefined {
   const directory = keystone?.client.directory;
   if (parts.limits === undefined || keystone === undefined || directory === undefined) return undefined;

@@ -4,18 +4,22 @@
  */
 import { type Feature, withoutSection } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
+import type { PageWithForms } from '../added-forms.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import type { TeamDirectory } from '../teams/feature.ts';
 import type { KeystoneNames } from '../who-can/feature.ts';
 import type { MembersParts } from './feature.ts';
 import { createMembersHandler, createPeopleSearchHandler } from './handle-members.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
+import { membersPage } from './members-page.ts';
 import { createMembersService, type MembersService } from './members-service.ts';
 import { createPeopleSearch } from './search-people.ts';
 
 export interface MembersFeature extends Feature {
-  /** For the portal and invitations; undefined without the section `members`. */
+  /** For invitations; undefined without the section `members`, as is the next one. */
   readonly service?: MembersService;
+  /** The page, whose users also invite. */
+  readonly page?: PageWithForms;
 }
 
 /** What members are found with. Undefined where the configuration has no such feature. */
@@ -37,6 +41,7 @@ export function createMembers(
   const searchPeople = createPeopleSearch({ ...options, ...search });
   return {
     service,
+    page: (invite) => membersPage(service, invite),
     ownResources: [
       { ...MEMBERS, handle: createMembersHandler(service, ownBodies) },
       { ...PEOPLE_SEARCHES, handle: createPeopleSearchHandler(searchPeople, ownBodies) },

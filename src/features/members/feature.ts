@@ -2,15 +2,14 @@
  * The feature `members`: who has which role in a namespace, and the search for users. See docs/members.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
-import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
 import { membersRules } from './rights.ts';
 
 interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
   readonly members?: MembersConfiguration;
-  readonly access: Pick<AccessConfiguration, 'index'>;
+  readonly access: { readonly index: boolean };
 }
 
 export const members = defineFeature({
@@ -35,5 +34,4 @@ export const members = defineFeature({
 });
 
 export type MembersParts = ReturnType<typeof members.reads>;
-export type { MembersConfiguration } from './members-configuration.ts';
 export type { MembersService } from './members-service.ts';

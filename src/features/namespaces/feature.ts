@@ -4,12 +4,13 @@
  */
 import { filteringMode } from '../../kubernetes/authorization-mode.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
 
 export const namespaces = defineFeature({
   name: 'namespaces',
   sections: {},
-  reads: ({ access }: { readonly access: AccessConfiguration }) => ({ filtering: filteringMode(access) }),
+  reads: ({ access }: { readonly access: Parameters<typeof filteringMode>[0] }) => ({
+    filtering: filteringMode(access),
+  }),
 });
 
 export type NamespacesParts = ReturnType<typeof namespaces.reads>;

@@ -44,7 +44,7 @@ export async function switchProject(request: PortalRequest, context: PortalConte
   const { keystone, limit, logger } = context;
   const { source } = request;
   const { form, session } = await readOwnForm(request, context, SWITCH_ACTION);
-  const next = redirectTarget(form.get('next'));
+  const next = redirectTarget(form.get('next'), context);
   if (session === undefined) return toSignIn(request, next);
   const { projects, expiresAt: endsAt } = session;
   const project = projects.find(({ id }) => id === form.get('project'));

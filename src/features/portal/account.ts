@@ -4,16 +4,12 @@
  */
 
 import type { IdentitySource } from '../../proxy/identity-source.ts';
+import type { AccountProject } from '../../proxy/portal-page.ts';
 import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
-import type { ProjectNamespace } from '../bindings/feature.ts';
+import type { ProjectNamespace } from '../build.ts';
 import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
-import type { ProjectName, Session } from './portal-storage.ts';
-
-export interface AccountProject extends ProjectName {
-  /** Undefined if Stonegate makes none. */
-  readonly namespace?: string | undefined;
-}
+import type { Session } from './portal-storage.ts';
 
 export type Account = ReturnType<typeof accountOf>;
 

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hasCode } from '../../lib/error-code.ts';
-import { constant } from './html.ts';
+import { constant } from '../../lib/html.ts';
 
 const SHAPE =
   '<rect width="32" height="32" rx="7" fill="#0a5aa8"/><path fill="#fff" d="M6 26V14a10 10 0 0 1 20 0v12h-6V14a4 4 0 0 0-8 0v12z"/><path stroke="#0a5aa8" stroke-width="1.6" d="M6 20h6M20 20h6M16 3.5V10M8.6 6.9l4.4 4.4M23.4 6.9 19 11.300"/>';

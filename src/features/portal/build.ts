@@ -12,11 +12,10 @@ import type { RequestObserver } from '../../observability/request-observer.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { SessionStages } from '../../proxy/session-request.ts';
 import type { Stages } from '../../proxy/stages.ts';
-import type { ProjectNamespace } from '../bindings/feature.ts';
-import type { FeatureBuild } from '../build.ts';
+import type { FeatureBuild, ProjectNamespace } from '../build.ts';
 import type { ClientSetup } from '../client-setup/client-setup-v1alpha1.ts';
 import { type Client, readClient, readVersion } from './assets.ts';
-import type { KeystoneSignIn, PageSources } from './context.ts';
+import type { KeystoneSignIn, PortalOptions } from './context.ts';
 import type { PortalParts } from './feature.ts';
 import { createOIDCLogin, type OIDCLogin, type Provider } from './oidc-portal.ts';
 import { createPortal } from './portal.ts';
@@ -67,7 +66,7 @@ const OIDC_LOGIN = new ComponentType<OIDCLogin>('OIDC login', { dispose: (login)
 export interface PortalProxy {
   readonly stages: Pick<Stages, 'authenticators' | 'mode'> &
     Pick<SessionStages, 'trustedProxies' | 'limiter' | 'responseMemory'>;
-  readonly pages: PageSources;
+  readonly pages: PortalOptions['pages'];
   readonly clientSetup: ClientSetup;
   readonly namespaceOf: ProjectNamespace;
   /** Sessions end with another one. */
@@ -107,7 +106,7 @@ export function createConfiguredPortal(
     keystone: createKeystoneSignIn(build, page.keystone),
     identities: createIdentitySource(stages.authenticators, stages.mode),
     namespaceOf,
-    ...pages,
+    pages,
     sessions: page.hasRedis
       ? createSharedSessions({ ...runtime, shared: shared.cache, configurationDigest: identityDigest })
       : state.sessions,

@@ -16,8 +16,6 @@ export const OIDC_COOKIE = '__Host-stonegate-oidc';
 export const TOKEN_COOKIE = '__Host-stonegate-keystone';
 /** The sealed message that the next page shows once. */
 export const FLASH_COOKIE = '__Host-stonegate-flash';
-/** The sealed secret of an invitation whose link the browser has followed. */
-export const INVITATION_COOKIE = '__Host-stonegate-invitation';
 
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Lax';
 const ID_BYTES = 32;

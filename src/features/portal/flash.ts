@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { HeaderField } from '../../lib/header-list.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import type { Output } from '../../lib/schema-fields.ts';
 import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
+import type { Flash } from '../../proxy/portal-page.ts';
 import type { PortalContext } from './context.ts';
 import { cookieOf, FLASH_COOKIE, setCookie } from './cookies.ts';
 import type { PortalRequest } from './request.ts';
@@ -33,8 +33,6 @@ const flashSchema = z.strictObject({
   /** Milliseconds since the epoch. */
   expiresAt: z.number(),
 });
-
-export type Flash = Omit<Output<typeof flashSchema>, 'expiresAt'>;
 
 export function flashCookie(
   { text, ...flash }: Flash,

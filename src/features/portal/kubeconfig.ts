@@ -11,6 +11,7 @@ import {
   kubeconfigName,
 } from '../../kubernetes/kubeconfig-v1.ts';
 import { toDataURL } from '../../lib/data-url.ts';
+import type { TokenAccess } from '../../proxy/portal-page.ts';
 import { oidcLoginArguments } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Account } from './account.ts';
 import type { Provider } from './oidc-portal.ts';
@@ -55,14 +56,7 @@ export function kubeconfigFileName({ name }: ClusterFacts, token?: string): stri
 }
 
 /** @returns YAML */
-export function kubeconfigWithToken(
-  cluster: ClusterFacts,
-  {
-    name,
-    token,
-    namespace,
-  }: { readonly name: string; readonly token: string; readonly namespace: string | undefined },
-): string {
+export function kubeconfigWithToken(cluster: ClusterFacts, { name, token, namespace }: TokenAccess): string {
   return kubeconfigOf(cluster, [{ name: kubeconfigName(cluster.name, name), args: [], token, namespace }]);
 }
 

@@ -2,11 +2,11 @@
  * The bar of a signed-in user offers the pages, signing out, and the projects for which Stonegate can
  * exchange the browser's Keystone token.
  */
+import { MAX_ROWS } from '../page-parts.ts';
 import type { PortalContext } from './context.ts';
 import type { Navigation } from './pages/layout.ts';
-import { MAX_ROWS } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
-import { ACCESS, HOME, MEMBERS, type PortalRequest, QUOTA, TEAMS, TOKENS } from './request.ts';
+import { type PortalRequest, redirectTarget } from './request.ts';
 import { exchangeableToken } from './session.ts';
 
 export const SIGN_OUT_ACTION = '/logout';
@@ -19,13 +19,14 @@ export function navigationOf(
   context: PortalContext,
 ): Navigation | undefined {
   const { sessionID, path } = request;
-  const { formTokens, access, quota, tokens, members, teams } = context;
+  const { formTokens, pages } = context;
   if (session === undefined || sessionID === undefined) return undefined;
   const { projects, identity } = session;
   const current = projects.find(({ id }) => id === identity.scope?.id)?.id;
   const sorted = projects.toSorted((one, other) => one.name.localeCompare(other.name, 'en'));
   const choice = {
     formToken: formTokens.issue(sessionID, SWITCH_ACTION),
+    next: redirectTarget(path, context),
     current,
     // To any other the user signs in by its name.
     projects: sorted.filter(({ id }, at) => at < MAX_ROWS || id === current),
@@ -33,18 +34,9 @@ export function navigationOf(
   return {
     path,
     signOutToken: formTokens.issue(sessionID, SIGN_OUT_ACTION),
-    pages: [
-      link(HOME, 'Account'),
-      access && link(ACCESS, 'Access'),
-      members && link(MEMBERS, 'Members'),
-      teams && link(TEAMS, 'Teams'),
-      tokens && link(TOKENS, 'Tokens'),
-      quota && link(QUOTA, 'Quota'),
-    ].filter((page) => page !== undefined),
+    pages: pages
+      .flatMap(({ path, navigation }) => (navigation === undefined ? [] : [{ path, ...navigation }]))
+      .sort((one, other) => one.order - other.order),
     choice: exchangeableToken(request, context) === undefined ? undefined : choice,
   };
-}
-
-function link(path: string, label: string): Navigation['pages'][number] {
-  return [path, label];
 }

@@ -57,7 +57,7 @@ export async function startOIDC({ query }: PortalRequest, context: PortalContext
     ...transaction,
     issuer: provider.issuer,
     callback,
-    next: redirectTarget(query.get('next')),
+    next: redirectTarget(query.get('next'), context),
     expiresAt: clock.now() + AUTHORIZATION_TIMEOUT,
   };
   return seeOther(location, [setCookie(OIDC_COOKIE, sealer.seal(JSON.stringify(request), SEALED_FOR))]);

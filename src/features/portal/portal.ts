@@ -10,25 +10,20 @@ import { serveSession } from '../../proxy/session-request.ts';
 import { CLIENT_SETUP_PATH } from '../client-setup/client-setup-v1alpha1.ts';
 import { showKubeconfig, signOut, switchProject } from './account-handlers.ts';
 import { CLIENT_PATH, ICON } from './assets.ts';
-import type { PortalContext, PortalOptions } from './context.ts';
+import type { OwnPage, PortalContext, PortalOptions } from './context.ts';
 import { createFormTokens } from './csrf.ts';
 import { createShownFlashes } from './flash.ts';
-import { followInvitation } from './invitation-link.ts';
 import { navigationOf } from './navigation.ts';
 import { callbackPath, finishOIDC, startOIDC } from './oidc-handlers.ts';
 import type { Provider } from './oidc-portal.ts';
-import { ACCESS_PAGE } from './pages/access-page.ts';
 import { ACCOUNT_PAGE } from './pages/account-page.ts';
-import { INVITATION_PAGE } from './pages/invitation-page.ts';
-import { MEMBERS_PAGE } from './pages/members-page.ts';
-import { QUOTA_PAGE } from './pages/quota-page.ts';
-import { TEAMS_PAGE } from './pages/teams-page.ts';
-import { TOKENS_PAGE } from './pages/tokens-page.ts';
 import { methodNotAllowed, misdirected, notFound, problemOf, problemPage, refusalBy } from './problem.ts';
-import { INVITATION_LINK, type PortalRequest, readRequest } from './request.ts';
+import { type PortalRequest, readRequest } from './request.ts';
 import { type PortalResponse, page, secured } from './response.ts';
+import { followLink } from './secret-link.ts';
 import { currentSession } from './session.ts';
 import { showSignIn, signInWithPassword } from './sign-in-handlers.ts';
+import { pageHandlers } from './user-page.ts';
 
 type Handler = (request: PortalRequest, context: PortalContext) => PortalResponse | Promise<PortalResponse>;
 
@@ -36,14 +31,6 @@ type Route = Readonly<Partial<Record<'GET' | 'POST', Handler>>>;
 type Routes = ReadonlyMap<string, Route>;
 
 const ROUTES: Routes = new Map<string, Route>([
-  ACCOUNT_PAGE,
-  ACCESS_PAGE,
-  QUOTA_PAGE,
-  TOKENS_PAGE,
-  MEMBERS_PAGE,
-  TEAMS_PAGE,
-  INVITATION_PAGE,
-  [INVITATION_LINK, { GET: followInvitation }],
   ['/kubeconfig', { GET: showKubeconfig }],
   ['/login', { GET: showSignIn }],
   ['/login/keystone', { POST: signInWithPassword }],
@@ -58,15 +45,17 @@ const ROUTES: Routes = new Map<string, Route>([
 /** @returns a function that serves one request and never rejects */
 export function createPortal(options: PortalOptions): (exchange: Exchange) => Promise<void> {
   const { sealer, clock, publicURL, providers } = options;
-  const routes: Routes = new Map([...ROUTES, ...callbackRoutes(providers)]);
+  const pages = [ACCOUNT_PAGE, ...options.pages];
+  const routes: Routes = new Map([...pages.flatMap(pageRoutes), ...ROUTES, ...callbackRoutes(providers)]);
   const context: PortalContext = {
     ...options,
+    pages,
     origin: new URL(publicURL).origin,
     formTokens: createFormTokens({ sealer, clock }),
     shownFlashes: createShownFlashes(clock),
   };
   return (exchange) => {
-    const request = readRequest(exchange, context);
+    const request = readRequest(exchange, context, (path) => routes.has(path));
     return serveSession(
       request.observed,
       exchange,
@@ -87,13 +76,19 @@ function callbackRoutes(providers: readonly Provider[]): [string, Route][] {
   ]);
 }
 
+function pageRoutes(page: OwnPage): [string, Route][] {
+  const shown: [string, Route] = [page.path, pageHandlers(page)];
+  if (page.greeting === undefined) return [shown];
+  return [shown, [`${page.path}/`, { GET: (request, context) => followLink(page, request, context) }]];
+}
+
 function isAtOwnHost({ exchange }: PortalRequest, { origin }: PortalContext): boolean {
   const hosts = headerValues(exchange.headers, 'host').map((host) => host.toLowerCase());
   return hosts.length === 1 && hosts[0] === new URL(origin).host;
 }
 
-function handlerOf({ path, method }: PortalRequest, routes: Routes): Handler {
-  const route = routes.get(path.startsWith(INVITATION_LINK) ? INVITATION_LINK : path);
+function handlerOf({ route: path, method }: PortalRequest, routes: Routes): Handler {
+  const route = routes.get(path);
   if (route === undefined) throw notFound();
   const handler =
     method === 'POST' ? route.POST : method === 'GET' || method === 'HEAD' ? route.GET : undefined;

@@ -5,42 +5,12 @@
 import { CODES } from '../../errors/codes.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { toStatus } from '../../errors/to-status.ts';
-import type { HeaderField } from '../../lib/header-list.ts';
+import { type Html, html } from '../../lib/html.ts';
 import { type Refusal, refusalOf } from '../../proxy/delivery.ts';
-import { type Html, html } from './html.ts';
+import { PortalProblem, type Problem } from '../../proxy/portal-page.ts';
+import { button, hidden } from '../page-parts.ts';
 import { layout, type Navigation } from './pages/layout.ts';
-import { button, hidden } from './pages/page-parts.ts';
 import type { PortalRequest } from './request.ts';
-
-export interface Problem {
-  readonly status: number;
-  readonly title: string;
-  readonly text: string;
-  /** Text of the issuer or the API, shown as a quotation. */
-  readonly quote?: string;
-  /** A link to continue with; with fields, a form that sends them again. */
-  readonly action: { readonly label: string; readonly target: string; readonly fields?: URLSearchParams };
-  readonly headers?: readonly HeaderField[];
-}
-
-/** Thrown by a handler; `problem` becomes the page. */
-export class PortalProblem extends Error {
-  readonly problem: Problem;
-  /** The refusal of another part that it shows. */
-  readonly refusal: StatusError | undefined;
-
-  constructor(problem: Problem, refusal?: StatusError) {
-    super(problem.title);
-    this.problem = problem;
-    this.refusal = refusal;
-  }
-
-  /** Returns the problem with a further header. */
-  with(header: HeaderField): PortalProblem {
-    const headers = [...(this.problem.headers ?? []), header];
-    return new PortalProblem({ ...this.problem, headers }, this.refusal);
-  }
-}
 
 const SIGN_IN_AGAIN = { label: 'Sign in again', target: '/login' } as const;
 const TRY_AGAIN = 'Try again';
@@ -57,19 +27,6 @@ function problem(
 
 export const notFound = () =>
   problem(404, 'There is no such page', 'The address is wrong, or the page has moved.', { action: START });
-
-export const noInvitation = () =>
-  problem(
-    404,
-    'There is no such invitation for you',
-    'It was used or withdrawn, has expired, or is for another user. Ask for another link where you have this one from.',
-    { action: START },
-  );
-
-export const noNamespace = () =>
-  problem(404, 'There is no such namespace', 'Or there is, and you may not see it.', {
-    action: { label: 'Choose another', target: '/members' },
-  });
 
 /** @param allowed for the `Allow` field */
 export const methodNotAllowed = (allowed: readonly string[]) =>

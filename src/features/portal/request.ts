@@ -6,11 +6,13 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import { headerValue } from '../../lib/header-list.ts';
+import type { PortalPage } from '../../proxy/portal-page.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import { SessionRequest, type SessionStages } from '../../proxy/session-request.ts';
 import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+const SECOND_SEGMENT = /^(\/[^/]+\/).*$/s;
 const FORM_BYTES = 16_384;
 const FORM_TIMEOUT = 10_000;
 
@@ -20,6 +22,8 @@ export interface PortalRequest {
   readonly observed: SessionRequest;
   readonly method: string;
   readonly path: string;
+  /** The path, or its first segment if there is no such path: what follows may be the secret of a link. */
+  readonly route: string;
   readonly query: URLSearchParams;
   /** The client's address. */
   readonly source: string;
@@ -32,42 +36,39 @@ export const HOME = '/';
 /** The section on setting up kubectl, which other documents link to. */
 export const SET_UP = '/#kubectl';
 
-export const ACCESS = '/access';
-export const QUOTA = '/quota';
-export const TOKENS = '/tokens';
-export const MEMBERS = '/members';
-export const TEAMS = '/teams';
-export const INVITATION = '/invitation';
-/** The beginning of the path of an invitation's link; the secret follows. */
-export const INVITATION_LINK = `${INVITATION}/`;
-
-const REDIRECT_TARGETS: readonly string[] = [
-  ...[HOME, SET_UP, ACCESS, QUOTA, TOKENS, MEMBERS, TEAMS, INVITATION],
-];
-const MEMBERS_OF_NAMESPACE = /^\/members\?namespace=[a-z0-9-]{1,63}$/;
-
 /**
  * The browser's target after sign-in. The requested value is compared whole and never parsed, so that no
  * spelling leads to another site (CWE-601).
  *
  * @param next decoded value of a link or a form
+ * @param pages those that there are
  * @param otherwise the target if the value is no page
  */
-export function redirectTarget(next: string | null | undefined, otherwise = HOME): string {
-  if (next && MEMBERS_OF_NAMESPACE.test(next)) return next;
-  return REDIRECT_TARGETS.find((target) => target === next) ?? otherwise;
+export function redirectTarget(
+  next: string | null | undefined,
+  { pages }: { readonly pages: readonly Pick<PortalPage, 'path' | 'targets'>[] },
+  otherwise = HOME,
+): string {
+  if (!next) return otherwise;
+  const isPage = next === SET_UP || pages.some(({ path, targets }) => path === next || targets?.test(next));
+  return isPage ? next : otherwise;
 }
 
-export function readRequest(exchange: Exchange, stages: SessionStages): PortalRequest {
+/** @param isKnown whether there is such a path */
+export function readRequest(
+  exchange: Exchange,
+  stages: SessionStages,
+  isKnown: (path: string) => boolean,
+): PortalRequest {
   const { target, headers, method } = exchange;
   const end = target.indexOf('?');
   const path = end === -1 ? target : target.slice(0, end);
-  const shownPath = path.startsWith(INVITATION_LINK) ? INVITATION_LINK : path;
-  const observed = new SessionRequest(exchange, shownPath, stages);
+  const route = isKnown(path) ? path : path.replace(SECOND_SEGMENT, '$1');
+  const observed = new SessionRequest(exchange, route, stages);
   const sessionID = cookieOf(headers, SESSION_COOKIE);
   const visitID = cookieOf(headers, VISIT_COOKIE);
   return {
-    ...{ exchange, observed, method, path },
+    ...{ exchange, observed, method, path, route },
     query: new URLSearchParams(end === -1 ? '' : target.slice(end + 1)),
     source: observed.sourceIPs[0],
     sessionID: isID(sessionID) ? sessionID : undefined,

@@ -5,9 +5,9 @@
  */
 
 import type { HeaderField, HeaderList } from '../../lib/header-list.ts';
+import type { Html } from '../../lib/html.ts';
 import type { SessionResponse } from '../../proxy/session-request.ts';
 import { COPY_SCRIPT_HASH } from './copy-script.ts';
-import type { Html } from './html.ts';
 import { STYLE_HASH } from './style.ts';
 
 export interface PortalResponse extends Pick<SessionResponse, 'status' | 'headers' | 'refusal'> {

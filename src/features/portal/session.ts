@@ -66,7 +66,7 @@ export async function beginSession(
   if (!(await sessions.save(id, session, described))) throw sessionNotStored();
   const canSwitch = exchangeable !== undefined && projects.some((other) => other.id !== identity.scope?.id);
   const sealed = canSwitch ? sealer.seal(exchangeable, sealedFor(id)) : '';
-  return seeOther(redirectTarget(next), [
+  return seeOther(redirectTarget(next, context), [
     setCookie(SESSION_COOKIE, id),
     clearCookie(VISIT_COOKIE),
     clearCookie(OIDC_COOKIE),

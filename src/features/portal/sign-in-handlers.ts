@@ -3,17 +3,17 @@
  * counted per source and per user before Keystone is called; like Keystone, the page does not say which of
  * the values was wrong.
  */
+import { MAX_LENGTH } from '../page-parts.ts';
 import { ownName } from './account.ts';
 import type { KeystoneSignIn, PortalContext } from './context.ts';
 import { newID, setCookie, VISIT_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { invitationSecret } from './invitation-link.ts';
 import { navigationOf } from './navigation.ts';
-import { MAX_LENGTH } from './pages/page-parts.ts';
 import { type SignInPage, signInPage } from './pages/sign-in-page.ts';
 import { notFound, staleForm, tooManySignIns } from './problem.ts';
-import { INVITATION, type PortalRequest, readForm, redirectTarget } from './request.ts';
+import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { type PortalResponse, page, seeOther } from './response.ts';
+import { linkSecret } from './secret-link.ts';
 import { beginSession, currentSession } from './session.ts';
 
 const KEYSTONE_ACTION = '/login/keystone';
@@ -32,7 +32,7 @@ export async function showSignIn(request: PortalRequest, context: PortalContext)
     flash: notice === undefined ? undefined : { text: notice },
     signedInAs: session && ownName(session),
     navigation: navigationOf(session, request, context),
-    next: redirectTarget(query.get('next')),
+    next: redirectTarget(query.get('next'), context),
     entered: new URLSearchParams(),
     refusal: undefined,
   });
@@ -49,7 +49,7 @@ export async function signInWithPassword(
   const entered = await readForm(request, clock);
   if (!formTokens.verify(entered.get('token'), visitID, KEYSTONE_ACTION)) throw staleForm();
 
-  const next = redirectTarget(entered.get('next'));
+  const next = redirectTarget(entered.get('next'), context);
   const navigation = navigationOf(await currentSession(request, context), request, context);
   const showAgain = (status: number, message: string, fields: readonly string[] = []) => {
     const refusal = { message, details: { causes: fields.map((field) => ({ field })) } };
@@ -109,16 +109,17 @@ function showForm(
   shown: Shown,
 ): PortalResponse {
   const { visitID } = request;
-  const { cluster, providers, keystone, formTokens, random, clock, invitations } = context;
+  const { cluster, providers, keystone, formTokens, random, clock, pages } = context;
   const visit = visitID ?? newID(random);
-  const secret = shown.next === INVITATION ? invitationSecret(request, context) : undefined;
+  const next = pages.find(({ path }) => path === shown.next);
+  const secret = next && linkSecret(next, request, context);
   const content = signInPage({
     ...shown,
     ...{ server: cluster.server, providers, keystone },
     target: KEYSTONE_ACTION,
     formToken: formTokens.issue(visit, KEYSTONE_ACTION),
     now: clock.now(),
-    invitation: secret === undefined ? undefined : invitations?.offered(secret),
+    greeting: secret === undefined ? undefined : next?.greeting?.(secret),
   });
   return page(status, content, visitID === undefined ? [setCookie(VISIT_COOKIE, visit)] : []);
 }

@@ -4,73 +4,26 @@
  * entered.
  */
 import { StatusError } from '../../errors/status-error.ts';
+import { type Html, html } from '../../lib/html.ts';
 import { ownValue } from '../../lib/json-object.ts';
-import type { RequestOrigin } from '../../proxy/as-identity.ts';
-import { asSession, type OwnRequest, setUser } from '../../proxy/session-request.ts';
-import type { Identity } from '../../tenancy/identity.ts';
-import type { PortalContext } from './context.ts';
+import type { OwnRequest } from '../../proxy/portal-page.ts';
+import { asSession, setUser } from '../../proxy/session-request.ts';
+import { mistake, outcome } from '../page-parts.ts';
+import { accountOf } from './account.ts';
+import type { OwnPage, OwnVisit, PortalContext } from './context.ts';
 import { clearCookie, FLASH_COOKIE } from './cookies.ts';
 import { isFromOwnPage } from './csrf.ts';
-import { type Flash, flashCookie, flashOf, isFirstShown } from './flash.ts';
-import { type Content, type Html, html } from './html.ts';
+import { flashCookie, flashOf, isFirstShown } from './flash.ts';
+import { kubeconfigFileName, kubeconfigWithToken } from './kubeconfig.ts';
 import { navigationOf } from './navigation.ts';
 import { layout } from './pages/layout.ts';
-import { type Forms, outcome } from './pages/page-parts.ts';
 import type { Session } from './portal-storage.ts';
-import { notFound, problemOf, refusalBy, staleForm, tooManyForms } from './problem.ts';
+import { problemOf, refusalBy, staleForm, tooManyForms } from './problem.ts';
 import { type PortalRequest, readForm, redirectTarget } from './request.ts';
 import { download, type PortalResponse, page, seeOther } from './response.ts';
+import { clearSecret, linkSecret } from './secret-link.ts';
 import { currentSession, userOf } from './session.ts';
 import { toSignIn } from './sign-in-handlers.ts';
-
-export interface Visit<Source> extends Forms {
-  readonly source: Source;
-  readonly identity: Identity;
-  readonly session: Session;
-  readonly request: PortalRequest;
-  readonly context: PortalContext;
-  /** The fields of the request's query that the page has a meaning for; its forms are sent there. */
-  readonly query: URLSearchParams;
-  /** What the rows of lists have in their names; empty for all rows. */
-  readonly filter: string;
-  /** How something is changed for this request. */
-  readonly change: { readonly origin: RequestOrigin; readonly signal: AbortSignal };
-}
-
-export interface PageContent {
-  readonly title: string;
-  /** Defaults to the title. */
-  readonly heading?: Content;
-  readonly lead?: Content;
-  readonly main: Content;
-  readonly narrow?: boolean;
-  /** Renders a secret that is shown once. */
-  readonly secret?: (text: string) => Html;
-  /** Replaces the reason why a form was refused. */
-  readonly question?: Html | undefined;
-}
-
-export interface UserPage<Source> {
-  readonly path: string;
-  /** The request that is audited and charged for the page. */
-  readonly standsFor: (query: URLSearchParams) => OwnRequest;
-  /** Without a source there is no page. */
-  readonly sourceOf: (context: PortalContext) => Source | undefined;
-  /** A query with which the browser asks again if it named no object; undefined to show the page. */
-  readonly preselect?: (visit: Visit<Source>) => Promise<Readonly<Record<string, string>> | undefined>;
-  readonly show: (visit: Visit<Source>) => PageContent | Promise<PageContent>;
-  /** The request of each action of the page's forms, their fields `do`; a form with any other is refused. */
-  readonly actions?: Readonly<Record<string, (form: URLSearchParams, query: URLSearchParams) => OwnRequest>>;
-  /** Does what a form asks for; a StatusError is shown above the form. */
-  readonly act?: (form: URLSearchParams, visit: Visit<Source>) => Promise<Done>;
-  /** Headers of the response to a form that was done. */
-  readonly headers?: Parameters<typeof seeOther>[1];
-}
-
-export interface Done extends Flash {
-  /** Sent in place of the page, which has the text of the flash when it is shown next. */
-  readonly kubeconfig?: { readonly fileName: string; readonly content: string };
-}
 
 type Handle = (request: PortalRequest, context: PortalContext) => Promise<PortalResponse>;
 
@@ -87,27 +40,19 @@ function queryOf({ query }: PortalRequest): URLSearchParams {
   return known;
 }
 
-/** @returns the path with its handlers */
-export function userPage<Source>({
-  path,
-  standsFor,
-  sourceOf,
-  preselect,
-  show,
-  actions = {},
-  act,
-  headers = [],
-}: UserPage<Source>): [path: string, handlers: { readonly GET: Handle; readonly POST?: Handle }] {
+export function pageHandlers(shown: OwnPage): { readonly GET: Handle; readonly POST?: Handle } {
+  const { path, standsFor, preselect, show, actions = {}, act } = shown;
+
   function withQuery(query: URLSearchParams): string {
     return query.size === 0 ? path : `${path}?${query.toString()}`;
   }
 
-  function visitOf(request: PortalRequest, context: PortalContext, session: Session): Visit<Source> {
-    const source = sourceOf(context);
-    if (source === undefined) throw notFound();
+  function visitOf(request: PortalRequest, context: PortalContext, session: Session): OwnVisit {
     const query = queryOf(request);
     return {
-      ...{ source, identity: session.identity, session, request, context, query },
+      ...{ path, identity: session.identity, session, request, context, query },
+      account: accountOf(session, context),
+      secret: linkSecret(shown, request, context),
       now: context.clock.now(),
       change: {
         origin: { auditID: request.observed.auditID, clientAddress: request.source },
@@ -123,7 +68,7 @@ export function userPage<Source>({
   }
 
   /** @throws PortalProblem that keeps the form if a rate is exceeded */
-  async function admitForm(visit: Visit<Source>, own: OwnRequest, form: URLSearchParams): Promise<void> {
+  async function admitForm(visit: OwnVisit, own: OwnRequest, form: URLSearchParams): Promise<void> {
     const { session, request, context, target } = visit;
     try {
       await asSession(request.observed, userOf(session, request, context), context, own);
@@ -132,7 +77,7 @@ export function userPage<Source>({
     }
   }
 
-  async function render(visit: Visit<Source>): Promise<Html> {
+  async function render(visit: OwnVisit): Promise<Html> {
     const { session, request, context, refusal } = visit;
     const { title, heading = title, lead, main, narrow = false, secret, question } = await show(visit);
     return layout({
@@ -148,9 +93,9 @@ ${main}`,
   }
 
   async function GET(request: PortalRequest, context: PortalContext): Promise<PortalResponse> {
-    if (sourceOf(context) === undefined) throw notFound();
     const session = await currentSession(request, context);
-    if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
+    if (session === undefined)
+      return toSignIn(request, redirectTarget(request.exchange.target, context, path));
     const visit = visitOf(request, context, session);
     const isPaid = visit.flash !== undefined && isFirstShown(request, context);
     const user = userOf(session, request, context);
@@ -159,21 +104,23 @@ ${main}`,
     if (preselected !== undefined) return seeOther(withQuery(new URLSearchParams(preselected)));
     return page(200, await render(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
   }
-  if (act === undefined) return [path, { GET }];
+  if (act === undefined) return { GET };
 
   const POST: Handle = async (request, context) => {
     const { form, session } = await readOwnForm(request, context, path);
-    if (session === undefined) return toSignIn(request, redirectTarget(request.exchange.target, path));
+    if (session === undefined)
+      return toSignIn(request, redirectTarget(request.exchange.target, context, path));
     const visit = visitOf(request, context, session);
     const asked = ownValue(actions, form.get('do') ?? '')?.(form, visit.query);
     await admitForm(visit, asked ?? standsFor(visit.query), form);
     try {
       if (asked === undefined) throw mistake('This form is not known here.');
       const { kubeconfig, ...flash } = await act(form, visit);
-      const sent = [...headers, flashCookie(flash, request, context)];
-      return kubeconfig === undefined
-        ? seeOther(visit.target, sent)
-        : download(kubeconfig.fileName, kubeconfig.content, sent);
+      const sent = [...clearSecret(shown), flashCookie(flash, request, context)];
+      if (kubeconfig === undefined) return seeOther(visit.target, sent);
+      const { cluster } = context;
+      const fileName = kubeconfigFileName(cluster, kubeconfig.name);
+      return download(fileName, kubeconfigWithToken(cluster, kubeconfig), sent);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       const refused = { ...visit, flash: undefined, entered: form, refusal: error };
@@ -182,20 +129,7 @@ ${main}`,
       return { ...page(status, await render(refused), wait), refusal: refusalBy(error, auditID) };
     }
   };
-  return [path, { GET, POST }];
-}
-
-/**
- * What a user has to correct in a form.
- *
- * @param field its name; undefined if it is no field
- */
-export function mistake(text: string, field?: string): StatusError {
-  return new StatusError(
-    'ObjectInvalid',
-    text,
-    field === undefined ? {} : { details: { causes: [{ field }] } },
-  );
+  return { GET, POST };
 }
 
 /**

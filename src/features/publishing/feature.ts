@@ -2,16 +2,16 @@
  * The feature `publishing`: objects of the system that are copied to tenants. See docs/publishing.md.
  */
 import type { TenancyConfiguration } from '../../config/core-configuration.ts';
-import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
+import type { WrittenRule } from '../../rbac/grantable-rules.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { type PublishingConfiguration, publishingSchema } from './publishing-configuration.ts';
 import { publishingRules } from './rights.ts';
 
 interface PublishingReads extends Provisioning {
   readonly publishing?: PublishingConfiguration;
-  readonly access: Pick<AccessConfiguration, 'grantable'>;
+  readonly access: { readonly grantable: readonly WrittenRule[] };
   readonly tenancy: TenancyConfiguration;
 }
 
@@ -39,4 +39,3 @@ export const publishing = defineFeature({
 });
 
 export type PublishingParts = ReturnType<typeof publishing.reads>;
-export type { PublishingConfiguration } from './publishing-configuration.ts';

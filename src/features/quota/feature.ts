@@ -4,9 +4,9 @@
 
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
-import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
+import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { countedWrites } from './counted-writes.ts';
 import * as METRICS from './metrics.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';

@@ -1,6 +1,7 @@
 /**
- * Shows users the quota of their tenant: in Stonegate's own API, and to the portal. The stored TenantQuota is
- * read as Stonegate itself, and its reservations, whose UIDs are the operator's, are shown as a sum.
+ * Shows users the quota of their tenant: in Stonegate's own API, and on a page of the portal. The stored
+ * TenantQuota is read as Stonegate itself, and its reservations, whose UIDs are the operator's, are shown as a
+ * sum.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
@@ -15,16 +16,11 @@ import {
   type SingleObjectKind,
 } from '../../proxy/response/single-object.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Identity } from '../../tenancy/identity.ts';
 import type { ProxyParts } from '../build.ts';
 import { OWN_QUOTAS, quotaSummary, type ShownQuota } from './own-quota-v1alpha1.ts';
+import { quotaPage } from './quota-page.ts';
 import { ledgerOf, textsAs } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-
-export interface ShownQuotas extends Feature {
-  /** For the portal; undefined without the section `quota`. */
-  readonly source?: { quotaOf(identity: Identity): Promise<ShownQuota | undefined> };
-}
 
 /** A page of the portal is made even if its browser is gone. */
 const NEVER = new AbortController().signal;
@@ -33,7 +29,7 @@ const NEVER = new AbortController().signal;
 export function createShownQuotas(
   place: Place | undefined,
   { mode, upstream, clock }: Pick<ProxyParts, 'mode' | 'clock'> & { readonly upstream: UpstreamFetcher },
-): ShownQuotas {
+): Feature {
   if (place === undefined)
     return unavailable("need quotas, which Stonegate's operator turns on with quota", [OWN_QUOTAS]);
   const kind = quotaKind(place, upstream);
@@ -52,12 +48,12 @@ export function createShownQuotas(
         },
       },
     ],
-    source: {
-      async quotaOf(identity) {
+    pages: [
+      quotaPage(async (identity) => {
         const tenant = mode.tenantOf(identity);
         return mode.isSystem(tenant) ? undefined : fetchSingleObject(kind, tenant, NEVER);
-      },
-    },
+      }),
+    ],
   };
 }
 

@@ -99,5 +99,4 @@ export const accessSchema = z.strictObject({
     ),
 });
 
-export type NamedSetConfiguration = Output<typeof namedSet>;
 export type AccessConfiguration = Output<typeof accessSchema>;

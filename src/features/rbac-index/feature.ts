@@ -48,5 +48,4 @@ export const rbacIndex = defineFeature({
 });
 
 export type IndexReadParts = ReturnType<typeof rbacIndex.reads>;
-export type { AccessConfiguration, NamedSetConfiguration } from './access-configuration.ts';
 export type { IndexParts } from './index-component.ts';

@@ -6,18 +6,23 @@ import type { Handle } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { PageWithForms } from '../added-forms.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { deleteFormerObjects } from '../former-objects.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import type { TeamsParts } from './feature.ts';
 import { createTeamHandler } from './handle-teams.ts';
-import type { Memberships, TeamDirectory } from './memberships.ts';
+import type { Memberships } from './memberships.ts';
+import type { TeamDirectory } from './team-index.ts';
 import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
 import { Teams } from './teams.ts';
+import { teamsPage } from './teams-page.ts';
 
 export interface TeamsFeature extends Feature {
-  /** For the portal and invitations; undefined without the section `members`, as is the next one. */
+  /** For invitations; undefined without the section `members`, as are the next two. */
   readonly service?: Teams;
+  /** The page, whose users also invite. */
+  readonly page?: PageWithForms;
   readonly directory?: TeamDirectory;
 }
 
@@ -43,6 +48,7 @@ export function createTeams(
   });
   return {
     service,
+    page: (invite) => teamsPage(service, invite),
     directory: memberships,
     ownResources: [
       { ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode: parts.mode, teams: service }) },

@@ -5,11 +5,10 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { MembersConfiguration } from '../members/feature.ts';
 import { TEAMS } from './team-v1alpha1.ts';
 
 interface TeamsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
-  readonly members?: MembersConfiguration;
+  readonly members?: { readonly namespace: string; readonly teamMembers: number };
 }
 
 export const teams = defineFeature({
@@ -30,5 +29,5 @@ export const teams = defineFeature({
 });
 
 export type TeamsParts = ReturnType<typeof teams.reads>;
-export type { TeamDirectory } from './memberships.ts';
+export type { TeamDirectory } from './team-index.ts';
 export type { Teams } from './teams.ts';

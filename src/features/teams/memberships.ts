@@ -5,28 +5,17 @@ import { ComponentType, type Handle } from '../../config/component.ts';
 import { storableObjects } from '../../kubernetes/informer-store.ts';
 import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
-import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
-import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import type { TeamsParts } from './feature.ts';
-import { NO_GROUPS, TeamIndex } from './team-index.ts';
-import { readTeam, TEAMS, type Team } from './team-v1alpha1.ts';
+import { NO_GROUPS, type TeamDirectory, TeamIndex } from './team-index.ts';
+import { readTeam, TEAMS } from './team-v1alpha1.ts';
 
 /** Memberships count for so many milliseconds after the informer last proved them. */
 const MEMBERSHIP_LIFETIME = 180_000;
-
-/** What is known of the teams of all tenants. */
-export interface TeamDirectory {
-  /** The groups of the teams that the user is in. */
-  readonly groupsOf: GroupsOf;
-  readonly teamsOf: (
-    tenant: TenantName,
-  ) => readonly { readonly spec: Pick<Team['spec'], 'name' | 'members'> }[];
-}
 
 export interface Memberships extends TeamDirectory {
   readonly index: TeamIndex;

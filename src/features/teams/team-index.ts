@@ -2,9 +2,20 @@
  * The teams of all tenants, filled by an informer, and the groups that each user has by them.
  */
 import type { InformerList, InformerStore, StorableObject } from '../../kubernetes/informer-store.ts';
+import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { GroupsOf } from '../../tenancy/tenancy-mode.ts';
 import type { StoredForTenant } from '../former-objects.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import { groupOf, revisionOf, storedForTenant, type Team } from './team-v1alpha1.ts';
+
+/** What is known of the teams of all tenants. */
+export interface TeamDirectory {
+  /** The groups of the teams that the user is in. */
+  readonly groupsOf: GroupsOf;
+  readonly teamsOf: (
+    tenant: TenantName,
+  ) => readonly { readonly spec: Pick<Team['spec'], 'name' | 'members'> }[];
+}
 
 type Groups = readonly string[];
 

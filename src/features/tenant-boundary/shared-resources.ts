@@ -9,7 +9,7 @@ import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from '../discovery/feature.ts';
+import type { DiscoveryDocuments } from '../build.ts';
 
 export interface SharedResourcesOptions {
   readonly mayBeShared: NonNullable<TenancyMode['mayBeShared']>;

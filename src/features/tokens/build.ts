@@ -24,12 +24,12 @@ import type { TenantUIDs } from '../tenant-uids.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { AccessTokens } from './access-tokens.ts';
 import type { TokensParts } from './feature.ts';
-
 import { tokenResources } from './handle-tokens.ts';
 import { createScopeAuthorizer } from './scope-authorizer.ts';
 import { createTokenAuthenticator } from './token-authenticator.ts';
 import { type AccessToken, type ReadToken, readToken, TokenStore } from './token-store.ts';
 import { createTokenUpkeep } from './token-upkeep.ts';
+import { type NamespacesOf, tokensPage } from './tokens-page.ts';
 
 interface KnownTokens {
   readonly store: TokenStore;
@@ -52,9 +52,8 @@ export interface TokensOptions {
 
 export interface ConfiguredTokens {
   readonly authenticator: Authenticator;
-  readonly feature: Feature;
-  /** For the portal. */
-  readonly tokens: AccessTokens;
+  /** @param namespacesOf undefined if there is no RBAC index */
+  readonly feature: (namespacesOf: NamespacesOf | undefined) => Feature;
 }
 
 /** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
@@ -93,12 +92,11 @@ export function createTokens(
     objectsOf: (tenant) => createObjects(upstream, { kind: 'tenant', tenant }),
   });
   return {
-    tokens,
     authenticator: createTokenAuthenticator({
       ...{ ...checks, mode, informer, used },
       namespacesOf: createTenantNamespaces(access),
     }),
-    feature: {
+    feature: (namespacesOf) => ({
       authorizers: [
         createScopeAuthorizer({
           store,
@@ -107,6 +105,7 @@ export function createTokens(
         }),
       ],
       ownResources: tokenResources(tokens, bodies),
-    },
+      pages: [tokensPage(tokens, namespacesOf)],
+    }),
   };
 }

@@ -4,9 +4,8 @@
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
-import { needsProvisioner, type Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
-import type { AccessConfiguration } from '../rbac-index/feature.ts';
+import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { tokenRules } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
@@ -15,7 +14,7 @@ interface TokensReads
   extends Pick<CoreConfiguration, 'tenancy' | 'authentication' | 'upstream'>,
     Provisioning {
   readonly tokens?: TokensConfiguration;
-  readonly access: AccessConfiguration;
+  readonly access: { readonly index: boolean };
 }
 
 export const tokens = defineFeature({
@@ -59,6 +58,3 @@ export const tokens = defineFeature({
 });
 
 export type TokensParts = ReturnType<typeof tokens.reads>;
-export type { ShownToken } from './access-token-v1alpha1.ts';
-export type { AccessTokens } from './access-tokens.ts';
-export { scopeNotes } from './scope.ts';

@@ -14,11 +14,16 @@ import type { Exchange } from '../../lib/exchange.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import { createIdentitySource } from '../../proxy/identity-source.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { ProjectSynchronizer, ProjectSynchronizerOf } from '../bindings/feature.ts';
+import type {
+  KeystoneSync,
+  Live,
+  ProjectMember,
+  ProjectSynchronizer,
+  ProjectSynchronizerOf,
+} from '../bindings/feature.ts';
 import type { FeatureBuild } from '../build.ts';
 import { type ConfigMapRules, createConfigMapRules } from './config-map.ts';
 import type { WebhookParts } from './feature.ts';
-import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configuration.ts';
 import { type KeystonePolicy, type ParseResult, readPolicy } from './policy-file.ts';
 import { syncReader } from './sync-file.ts';
 import { createGroupNames, createTokenReviewer } from './token-review.ts';

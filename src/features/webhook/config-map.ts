@@ -14,7 +14,7 @@ import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import type { Live } from './keystone-auth-configuration.ts';
+import type { Live } from '../bindings/feature.ts';
 import type { ParseResult } from './policy-file.ts';
 import type { ConfigMapReference } from './webhook-configuration.ts';
 

@@ -3,8 +3,8 @@
  */
 
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
-import type { Provisioning } from '../bindings/feature.ts';
 import { defineFeature } from '../define-feature.ts';
+import type { Provisioning } from '../provisioning-credential.ts';
 import * as METRICS from './metrics.ts';
 import { checkWebhookFiles, syncSupport } from './sync-file.ts';
 import { type WebhookConfiguration, type WebhookSource, webhookSchema } from './webhook-configuration.ts';

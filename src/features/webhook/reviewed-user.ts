@@ -9,7 +9,7 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { Identity, IdentityScope } from '../../tenancy/identity.ts';
-import type { KeystoneSync, ProjectMember } from './keystone-auth-configuration.ts';
+import type { KeystoneSync, ProjectMember } from '../bindings/feature.ts';
 
 const RESERVED = /^(system|keystone|stonegate):/;
 /** The form of the IDs that Keystone generates. */

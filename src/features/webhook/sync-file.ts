@@ -8,7 +8,7 @@ import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import { readYAML } from '../../config/documents.ts';
 import type { Finding, Problem } from '../../config/problem.ts';
 import { text } from '../../lib/schema-fields.ts';
-import type { KeystoneSync, RoleMapping } from './keystone-auth-configuration.ts';
+import type { KeystoneSync, RoleMapping } from '../bindings/feature.ts';
 import { checked, type ParseResult, readPolicy } from './policy-file.ts';
 import type { WebhookConfiguration, WebhookSource } from './webhook-configuration.ts';
 

@@ -8,7 +8,7 @@ import type { UserInfo } from '../../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { KeystoneSync, Live, ProjectMember } from './keystone-auth-configuration.ts';
+import type { KeystoneSync, Live, ProjectMember } from '../bindings/feature.ts';
 import type { TokenReviewStatus } from './review.ts';
 import { applyRoleMappings, legacyUser, projectMember, projectOf, qualifiedUser } from './reviewed-user.ts';
 

@@ -10,7 +10,7 @@ import type { LabelValues } from '../../lib/metric.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { postedBody, sendReview } from '../../proxy/posted-review.ts';
-import type { Live } from './keystone-auth-configuration.ts';
+import type { Live } from '../bindings/feature.ts';
 import { policyAllows } from './keystone-policy.ts';
 import { WEBHOOK_REVIEWS } from './metrics.ts';
 import type { KeystonePolicy } from './policy-file.ts';

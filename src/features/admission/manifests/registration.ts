@@ -15,9 +15,13 @@ import {
   webhookConfiguration,
 } from '../../../kubernetes/admissionregistration-v1.ts';
 import { MANAGED_BY } from '../../../kubernetes/managed-labels.ts';
-import { PUBLISHED, PUBLISHED_POLICY, publishedKindsOf } from '../../../kubernetes/published-objects.ts';
+import {
+  PUBLISHED,
+  PUBLISHED_POLICY,
+  type PublishedSelection,
+  publishedKindsOf,
+} from '../../../kubernetes/published-objects.ts';
 import { POLICY_REGISTRATION } from '../../cross-tenant/tenancy-v1alpha1.ts';
-import type { PublishingConfiguration } from '../../publishing/feature.ts';
 import type { AdmissionConfiguration } from '../admission-configuration.ts';
 import {
   ADMISSION_PATH,
@@ -36,7 +40,7 @@ const REGISTRATION = 'stonegate-admission';
 interface Configuration {
   readonly admission: AdmissionConfiguration;
   readonly tenancy: TenancyConfiguration;
-  readonly publishing?: PublishingConfiguration;
+  readonly publishing?: PublishedSelection;
 }
 
 /** @param caBundle PEM in base64 */

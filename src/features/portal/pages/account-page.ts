@@ -1,24 +1,23 @@
 /**
  * The start page: how to set up kubectl, and the user's identity in Kubernetes.
  */
+import { type Html, html } from '../../../lib/html.ts';
 import { SELF_IDENTITY } from '../../explain/stonegate-v1alpha1.ts';
-import { type Account, accountOf } from '../account.ts';
-import { type Html, html } from '../html.ts';
+import { chips, described, list, MAX_ROWS, timeOf } from '../../page-parts.ts';
+import type { Account } from '../account.ts';
+import type { OwnPage } from '../context.ts';
 import { HOME } from '../request.ts';
-import { userPage } from '../user-page.ts';
-import { chips, described, list, MAX_ROWS, timeOf } from './page-parts.ts';
 import { setUp } from './set-up.ts';
 
 /** Groups shown unfolded: a user may have hundreds. */
 const GROUPS_SHOWN = 12;
 
-export const ACCOUNT_PAGE = userPage({
+export const ACCOUNT_PAGE: OwnPage = {
   path: HOME,
+  navigation: { label: 'Account', order: 0 },
   standsFor: () => ({ verb: 'list', resource: SELF_IDENTITY }),
-  sourceOf: (context) => context,
   show(page) {
-    const { session, context, request } = page;
-    const account = accountOf(session, context);
+    const { account, context, request } = page;
     const { project, domain, issuer, roles, otherProjects, expiresAt } = account;
     const { providers, keystone } = context;
     const provider = providers.find((each) => each.issuer === issuer);
@@ -43,7 +42,7 @@ ${described('Signed in until', timeOf(expiresAt, page))}
 </details>`,
     };
   },
-});
+};
 
 function projects(names: readonly string[]): Html {
   const more = names.length - MAX_ROWS;

@@ -3,11 +3,10 @@
  * row on a desktop, two on a phone. Everything works without the script.
  * WCAG 2.2 §2.4.1 (skip link), §2.4.2 (titles), §3.1.1 (language).
  */
+import { type Content, constant, type Html, html } from '../../../lib/html.ts';
 import { DRAWING } from '../assets.ts';
 import { COPY_SCRIPT } from '../copy-script.ts';
-import { type Content, constant, type Html, html } from '../html.ts';
 import type { ProjectName } from '../portal-storage.ts';
-import { redirectTarget } from '../request.ts';
 import { STYLE } from '../style.ts';
 
 const STYLE_TEXT = constant(STYLE);
@@ -15,6 +14,8 @@ const SCRIPT_TEXT = constant(COPY_SCRIPT);
 
 export interface ProjectChoice {
   readonly formToken: string;
+  /** The page after it. */
+  readonly next: string;
   /** The id; undefined if the user has signed in without a project. */
   readonly current: string | undefined;
   readonly projects: readonly ProjectName[];
@@ -25,8 +26,8 @@ export interface Navigation {
   /** The path of the page. */
   readonly path: string;
   readonly signOutToken: string;
-  /** The paths of the pages that there are, with what links to them say. */
-  readonly pages: readonly (readonly [path: string, label: string])[];
+  /** The pages that there are, with what links to them say. */
+  readonly pages: readonly { readonly path: string; readonly label: string }[];
   /** Undefined if the user cannot switch to another project. */
   readonly choice: ProjectChoice | undefined;
 }
@@ -58,7 +59,7 @@ export function layout({ title, navigation, narrow = false, main, server }: Layo
 ${
   navigation &&
   html`<nav aria-label="Pages">${links(navigation)}</nav>
-<div class="own">${navigation.choice && projectMenu(navigation.choice, navigation.path)}${signOutForm(navigation)}</div>`
+<div class="own">${navigation.choice && projectMenu(navigation.choice)}${signOutForm(navigation)}</div>`
 }
 </div></header>
 <main id="main" tabindex="-1"><div class="${narrow ? 'wrap narrow' : 'wrap'} top">
@@ -77,16 +78,16 @@ function signOutForm({ signOutToken }: Navigation): Html {
 
 function links({ path, pages }: Navigation): Content {
   return pages.map(
-    ([target, label]) =>
-      html`<a href="${target}"${target === path && html` aria-current="page"`}>${label}</a>\n`,
+    (page) =>
+      html`<a href="${page.path}"${page.path === path && html` aria-current="page"`}>${page.label}</a>\n`,
   );
 }
 
-function projectMenu({ formToken, current, projects }: ProjectChoice, path: string): Html {
+function projectMenu({ formToken, next, current, projects }: ProjectChoice): Html {
   const name = projects.find(({ id }) => id === current)?.name ?? 'No project';
   return html`<details class="menu"><summary><span class="unseen">Switch project: </span>${name}</summary><form method="post" action="/project">
 <input type="hidden" name="token" value="${formToken}">
-<input type="hidden" name="next" value="${redirectTarget(path)}">
+<input type="hidden" name="next" value="${next}">
 <label for="switch">Project</label>
 <select id="switch" name="project" required>
 ${current === undefined && html`<option value="" selected>none</option>`}

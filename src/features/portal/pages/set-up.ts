@@ -4,19 +4,19 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { kubeconfigName } from '../../../kubernetes/kubeconfig-v1.ts';
+import { type Html, html } from '../../../lib/html.ts';
 import { certificateBlocks } from '../../../lib/transport-security.ts';
+import { copied } from '../../page-parts.ts';
 import { CLIENT_PATH } from '../assets.ts';
 import type { PortalContext } from '../context.ts';
 import { type Executable, executablesFor } from '../executables.ts';
-import { type Html, html } from '../html.ts';
 import { type ClusterFacts, kubeconfigFileName } from '../kubeconfig.ts';
 import type { Provider } from '../oidc-portal.ts';
-import { type PortalRequest, TOKENS } from '../request.ts';
-import { copied } from './page-parts.ts';
+import type { PortalRequest } from '../request.ts';
 
 /** @param provider where the user has signed in; undefined for Keystone */
 export function setUp(request: PortalRequest, context: PortalContext, provider: Provider | undefined): Html {
-  const { cluster, tokens } = context;
+  const { cluster, pages } = context;
   const fileName = kubeconfigFileName(cluster);
   const kubeContext = kubeconfigName(new URL(cluster.server).hostname);
   return html`<section class="card" id="kubectl" aria-labelledby="set-up">
@@ -34,7 +34,7 @@ ${copied('Commands to try it', triedWith(`--context ${kubeContext}`))}</li>
 <p><a class="button quiet stretch" href="/kubeconfig" download="${fileName}">Download kubeconfig</a></p>
 ${copied('Commands to try the file', triedWith(`--kubeconfig ${fileName}`))}
 </details>
-${tokens !== undefined && html`<p class="also">Nothing to install: <a href="${TOKENS}#kubeconfig">a kubeconfig with an access token</a></p>`}
+${pages.map(({ setUpHint }) => setUpHint && html`<p class="also">${setUpHint}</p>`)}
 </section>`;
 }
 

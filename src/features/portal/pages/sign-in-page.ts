@@ -1,14 +1,15 @@
 /**
- * The sign-in page: a link for each issuer, a form for Keystone. A user who has followed the link of an
- * invitation sees what it gives. What is wrong is said above the form; the password is never put back.
+ * The sign-in page: a link for each issuer, a form for Keystone. A user who has followed the link of a page,
+ * such as that of an invitation, sees what it gives. What is wrong is said above the form; the password is
+ * never put back.
  * WCAG 2.2 §3.3.1 to §3.3.3, §1.3.5 (autocomplete).
  */
-import type { Offer } from '../../invitations/invitation-v1alpha1.ts';
+import { type Content, type Html, html } from '../../../lib/html.ts';
+import type { Forms } from '../../../proxy/portal-page.ts';
+import { button, form, hidden, outcome, textField } from '../../page-parts.ts';
 import type { KeystoneSignIn } from '../context.ts';
-import { type Html, html } from '../html.ts';
 import type { Provider } from '../oidc-portal.ts';
 import { layout, type Navigation } from './layout.ts';
-import { button, type Forms, form, hidden, offered, outcome, textField } from './page-parts.ts';
 
 export interface SignInPage extends Forms {
   readonly server: string;
@@ -19,12 +20,12 @@ export interface SignInPage extends Forms {
   readonly signedInAs?: string | undefined;
   readonly navigation: Navigation | undefined;
   readonly next: string;
-  /** Describes the namespace or team to which the user is invited. */
-  readonly invitation: Offer | undefined;
+  /** What the page says to a user who has followed a link; undefined for what it says to all others. */
+  readonly greeting: Content;
 }
 
 export function signInPage(page: SignInPage): Html {
-  const { server, navigation, providers, keystone, signedInAs, refusal, invitation } = page;
+  const { server, navigation, providers, keystone, signedInAs, refusal, greeting } = page;
   return layout({
     title: refusal === undefined ? 'Sign in' : 'Error: Sign in',
     narrow: true,
@@ -37,7 +38,7 @@ ${
 }
 <div class="card">
 <h1>Sign in</h1>
-<p class="lead">${invitation === undefined ? html`to use Kubernetes with <code>kubectl</code>` : html`You are invited ${offered(invitation)}.`}</p>
+<p class="lead">${greeting ?? html`to use Kubernetes with <code>kubectl</code>`}</p>
 ${providers.length > 0 && html`<div class="stack">${providers.map((provider) => providerLink(provider, page.next))}</div>`}
 ${providers.length > 0 && keystone !== undefined && html`<p class="or">or</p>`}
 ${keystone !== undefined && keystoneForm(page, keystone)}

@@ -1,11 +1,8 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { KeystoneSync, ProjectMember } from '../../../../src/features/bindings/keystone-sync.ts';
 import { managedLabels, storedBinding } from '../../../../src/features/bindings/managed-object.ts';
 import { createProjectSynchronizer } from '../../../../src/features/bindings/project-sync.ts';
-import type {
-  KeystoneSync,
-  ProjectMember,
-} from '../../../../src/features/webhook/keystone-auth-configuration.ts';
 import type { Binding, Namespace } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { type LogFields, silentLogger } from '../../../../src/lib/logger.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';

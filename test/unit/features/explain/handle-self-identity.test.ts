@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ProjectNamespace } from '../../../../src/features/bindings/feature.ts';
+import type { ProjectNamespace } from '../../../../src/features/build.ts';
 import { createSelfIdentityHandler } from '../../../../src/features/explain/handle-self-identity.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';

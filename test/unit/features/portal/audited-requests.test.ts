@@ -174,6 +174,12 @@ t.test('the audit log has neither the query of a request nor the secret of an in
   );
 });
 
+t.test('nor has it the secret of a link for which there is no page', async (t) => {
+  const portal = createFakePortal();
+  await portal.browser().get(`/invitation/${SECRET}`);
+  t.match(seen(portal), [{ path: '/invitation/', status: 404 }]);
+});
+
 t.test('a response names its audit event', async (t) => {
   const { portal, browser } = await signedIn();
   for (const path of ['/', '/no-such-page', '/icon.svg']) {

@@ -7,6 +7,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { highUsage } from '../../../../src/features/quota/build.ts';
 import { OWN_QUOTAS, quotaProblem, quotaRows } from '../../../../src/features/quota/own-quota-v1alpha1.ts';
 import { createShownQuotas } from '../../../../src/features/quota/show-quota.ts';
+import type { Feature } from '../../../../src/proxy/feature.ts';
 import { createOwnAPI } from '../../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -14,6 +15,7 @@ import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+import { createFakePortal } from '../../../support/portal.ts';
 
 const PATH = '/apis/stonegate.dev/v1alpha1/tenantquotas';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
@@ -87,6 +89,15 @@ function site(
   };
 }
 
+/** The page that a user sees, of whatever home. */
+async function pageFor({ pages = [] }: Feature, home: string): Promise<string> {
+  const portal = createFakePortal({ pages });
+  portal.world.identity = keystoneIdentity('alice', { home, expiresAt: portal.clock.now() + 60_000 });
+  const browser = portal.browser();
+  await browser.signIn();
+  return (await browser.get('/quota')).text;
+}
+
 t.test('the list has the quota of the user’s tenant, without what only concerns the operator', async (t) => {
   const { get, fetcher } = site();
   const expected = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
@@ -130,7 +141,7 @@ t.test('users of the system tenant are told where the quotas of all tenants are'
     code: 'NotFound',
     message: /tenantquotas\.tenancy\.stonegate\.dev/,
   });
-  t.equal(await quotas.source?.quotaOf(keystoneIdentity('olga', { home: 'ops' })), undefined);
+  t.match(await pageFor(quotas, 'ops'), 'Your tenant has no quota.');
   t.same(fetcher.asked, []);
 });
 
@@ -143,7 +154,9 @@ t.test('a kind that cannot be listed is shown', async (t) => {
 });
 
 t.test('the portal shows the same quota', async (t) => {
-  t.strictSame(await site().quotas.source?.quotaOf(keystoneIdentity('alice', { home: 'acme' })), SHOWN);
+  const text = await pageFor(site().quotas, 'acme');
+  for (const { resource, percent } of quotaRows(SHOWN))
+    t.match(text, `aria-label="${resource}: ${percent} percent used"`);
 });
 
 t.test('an API server that cannot be used causes an error that names the reason', async (t) => {
@@ -159,13 +172,13 @@ t.test('an API server that cannot be used causes an error that names the reason'
 });
 
 t.test('without the section quota the resource is not served, and the response says why', async (t) => {
-  const { ownResources, source } = createShownQuotas(undefined, {
+  const { ownResources, pages } = createShownQuotas(undefined, {
     mode: MODES.shared,
     upstream: fakeFetcher(() => new Error('asked')),
     clock: createFakeClock(),
   });
   t.match(ownResources, [{ unavailable: /turns on with quota/ }]);
-  t.equal(source, undefined);
+  t.equal(pages, undefined);
 });
 
 t.test('the percentage of usage is exact, also for a limit of zero', async (t) => {

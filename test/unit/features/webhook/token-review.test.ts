@@ -1,9 +1,6 @@
 import t from 'tap';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
-import type {
-  KeystoneSync,
-  ProjectMember,
-} from '../../../../src/features/webhook/keystone-auth-configuration.ts';
+import type { KeystoneSync, ProjectMember } from '../../../../src/features/bindings/keystone-sync.ts';
 import {
   createGroupNames,
   createTokenReviewer,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { constant, html } from '../../../../src/features/portal/html.ts';
+import { constant, html } from '../../../src/lib/html.ts';
 
 t.test('values are escaped, in text and in attributes', async (t) => {
   const { text } = html`<a title="${`"'><script>&`}">${'</a><b>'}</a>`;

@@ -2,33 +2,34 @@
  * The page "Quota": what the user's tenant may use of the cluster, and what it uses, with a bar for each
  * resource. On a phone each row becomes a block.
  */
-import { OWN_QUOTAS, type QuotaRow, quotaProblem, quotaRows } from '../../quota/own-quota-v1alpha1.ts';
-import { type Html, html } from '../html.ts';
-import { QUOTA } from '../request.ts';
-import { userPage, type Visit } from '../user-page.ts';
-import { filterForm, rowsOf } from './rows.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { PortalPage, Visit } from '../../proxy/portal-page.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import { filterForm, rowsOf } from '../page-rows.ts';
+import { OWN_QUOTAS, type QuotaRow, quotaProblem, quotaRows, type ShownQuota } from './own-quota-v1alpha1.ts';
 
-export const QUOTA_PAGE = userPage({
-  path: QUOTA,
-  standsFor: () => ({ verb: 'list', resource: OWN_QUOTAS }),
-  sourceOf: ({ quota }) => quota,
-  async show(page) {
-    const { source, identity, context } = page;
-    const { tenant } = context.identities.describe(identity);
-    const quota = await source.quotaOf(identity);
-    const problem = quota && quotaProblem(quota);
-    return {
-      title: 'Quota',
-      lead: html`What all namespaces of <span class="tag">${tenant}</span> may use together`,
-      main:
-        quota === undefined
-          ? html`<section class="card"><p>Your tenant has no quota.</p></section>`
-          : html`${resources(quotaRows(quota), page)}${problem !== undefined && html`<p class="also">${problem}</p>`}`,
-    };
-  },
-});
+/** @param quotaOf the quota of a user's tenant; undefined if it has none */
+export function quotaPage(quotaOf: (identity: Identity) => Promise<ShownQuota | undefined>): PortalPage {
+  return {
+    path: '/quota',
+    navigation: { label: 'Quota', order: 5 },
+    standsFor: () => ({ verb: 'list', resource: OWN_QUOTAS }),
+    async show(page) {
+      const quota = await quotaOf(page.identity);
+      const problem = quota && quotaProblem(quota);
+      return {
+        title: 'Quota',
+        lead: html`What all namespaces of <span class="tag">${page.account.tenant}</span> may use together`,
+        main:
+          quota === undefined
+            ? html`<section class="card"><p>Your tenant has no quota.</p></section>`
+            : html`${resources(quotaRows(quota), page)}${problem !== undefined && html`<p class="also">${problem}</p>`}`,
+      };
+    },
+  };
+}
 
-function resources(all: readonly QuotaRow[], page: Pick<Visit<unknown>, 'request' | 'filter'>): Html {
+function resources(all: readonly QuotaRow[], page: Pick<Visit, 'path' | 'filter'>): Html {
   const rows = rowsOf(page);
   const shown = rows.take(all, ({ resource }) => resource);
   return html`${filterForm(page, rows.hint)}<section class="card">${table(shown)}</section>`;

@@ -1,7 +1,7 @@
 /** A page shows at most 200 rows, and finds the others by their names, however many there are. */
 import t from 'tap';
-import { createFakePortal } from '../../../support/portal.ts';
-import { pageSources } from '../../../support/portal-pages.ts';
+import { createFakePortal } from '../../support/portal.ts';
+import { pageSources } from '../../support/portal-pages.ts';
 
 /** The names of a kind that a page shows, without repetition. */
 async function namesOn(path: string, name: RegExp, sources: ReturnType<typeof pageSources>) {

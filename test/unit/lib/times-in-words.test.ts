@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatDuration, formatTime } from '../../../../src/features/portal/pages/times.ts';
+import { formatDuration, formatTime } from '../../../src/lib/times-in-words.ts';
 
 const NOW = Date.UTC(2026, 10, 28, 9);
 const MINUTE = 60_000;

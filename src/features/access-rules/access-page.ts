@@ -2,42 +2,52 @@
  * The page "What you may do": the user's roles, and a matrix of kinds and verbs for each set of namespaces
  * with equal rules. On a phone each row of a matrix becomes a list of verbs.
  */
+import { type Content, type Html, html } from '../../lib/html.ts';
+import type { PageAccount, PortalPage } from '../../proxy/portal-page.ts';
+import type { HeldRoles } from '../../rbac/held-roles.ts';
+import type { Identity } from '../../tenancy/identity.ts';
+import { chips, described, list } from '../page-parts.ts';
+import { filterForm } from '../page-rows.ts';
 import {
+  type AccessMatrix,
   MATRIX_VERBS,
   type MatrixGroup,
   type MatrixRow,
   shortened,
-} from '../../access-rules/access-matrix.ts';
-import { SELF_ACCESS_RULES } from '../../access-rules/access-rules-v1alpha1.ts';
-import { type Account, accountOf } from '../account.ts';
-import type { AccessView } from '../context.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { ACCESS } from '../request.ts';
-import { userPage } from '../user-page.ts';
-import { chips, described, list } from './page-parts.ts';
-import { filterForm } from './rows.ts';
+} from './access-matrix.ts';
+import { SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 
-export const ACCESS_PAGE = userPage({
-  path: ACCESS,
-  standsFor: () => ({ verb: 'list', resource: SELF_ACCESS_RULES }),
-  sourceOf: ({ access }) => access,
-  async show(page) {
-    const { source, identity, session, context, filter } = page;
-    const account = accountOf(session, context);
-    const access = await source.accessOf(identity, filter.toLowerCase());
-    const { groups, moreGroups } = access.matrix;
-    const { incompleteReason } = access;
-    const projects = projectsByNamespace(account);
-    return {
-      title: 'What you may do',
-      lead: html`as <code>${account.username}</code> in <span class="tag">${account.tenant}</span>`,
-      main: html`${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
+/** What a user may do, from the RBAC index. */
+export interface AccessView extends HeldRoles {
+  readonly matrix: AccessMatrix;
+  readonly incompleteReason: string | undefined;
+}
+
+/** @param accessOf a user; with what names of namespaces contain, empty for all rights */
+export function accessPage(
+  accessOf: (identity: Identity, filter: string) => Promise<AccessView>,
+): PortalPage {
+  return {
+    path: '/access',
+    navigation: { label: 'Access', order: 1 },
+    standsFor: () => ({ verb: 'list', resource: SELF_ACCESS_RULES }),
+    async show(page) {
+      const { identity, account, filter } = page;
+      const access = await accessOf(identity, filter.toLowerCase());
+      const { groups, moreGroups } = access.matrix;
+      const { incompleteReason } = access;
+      const projects = projectsByNamespace(account);
+      return {
+        title: 'What you may do',
+        lead: html`as <code>${account.username}</code> in <span class="tag">${account.tenant}</span>`,
+        main: html`${incompleteReason !== undefined && html`<div class="notice bad" role="status"><p>This may be incomplete: ${incompleteReason}.</p></div>`}
 ${rolesCard(account, access, projects)}
 ${filterForm(page, moreGroups === 0 ? undefined : `${moreGroups} more sets of namespaces are left out: enter a part of a namespace's name, or see what "stonegate access" prints.`)}
 ${groups.length === 0 ? html`<section class="card"><p>${noRights(filter, incompleteReason)}</p></section>` : groups.map((group, at) => matrixCard(group, at, groups.length > CARDS_SHOWN, projects))}`,
-    };
-  },
-});
+      };
+    },
+  };
+}
 
 function noRights(filter: string, incompleteReason: string | undefined): string {
   if (filter !== '')
@@ -50,7 +60,7 @@ function noRights(filter: string, incompleteReason: string | undefined): string 
 /** The name of a namespace's project, unless the namespace has that name too. */
 type Projects = ReadonlyMap<string, string>;
 
-function projectsByNamespace({ project, otherProjects }: Account): Projects {
+function projectsByNamespace({ project, otherProjects }: PageAccount): Projects {
   return new Map(
     [...(project === undefined ? [] : [project]), ...otherProjects].flatMap(({ name, namespace }) =>
       namespace === undefined || namespace === name ? [] : [[namespace, name]],
@@ -58,7 +68,7 @@ function projectsByNamespace({ project, otherProjects }: Account): Projects {
   );
 }
 
-function rolesCard({ project, roles }: Account, access: AccessView, projects: Projects): Html {
+function rolesCard({ project, roles }: PageAccount, access: AccessView, projects: Projects): Html {
   return html`<section class="card" aria-labelledby="roles">
 <h2 id="roles">Your roles</h2>
 <dl>

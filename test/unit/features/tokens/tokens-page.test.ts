@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parse } from 'yaml';
-import type { TokenSource } from '../../../../src/features/portal/context.ts';
-import type { ShownToken } from '../../../../src/features/tokens/feature.ts';
+import type { ShownToken } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
+import type { TokenSource } from '../../../../src/features/tokens/tokens-page.ts';
 import { createFakePortal, headerOf } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 

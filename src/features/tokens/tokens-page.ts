@@ -2,15 +2,11 @@
  * The page "Access tokens": the user's tokens, and forms that create one. Its secret is shown once, or sent
  * once in a kubeconfig.
  */
-import { ESCALATION_WORDS } from '../../../rbac/escalating.ts';
-import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../../tokens/access-token-v1alpha1.ts';
-import { type ShownToken, scopeNotes } from '../../tokens/feature.ts';
-import { accountOf } from '../account.ts';
-import type { TokenSource } from '../context.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { kubeconfigFileName, kubeconfigWithToken } from '../kubeconfig.ts';
-import { TOKENS } from '../request.ts';
-import { type Done, mistake, userPage, type Visit } from '../user-page.ts';
+import { type Content, type Html, html } from '../../lib/html.ts';
+import { formatDuration, formatTime } from '../../lib/times-in-words.ts';
+import type { Done, Forms, PortalPage, Visit } from '../../proxy/portal-page.ts';
+import { ESCALATION_WORDS } from '../../rbac/escalating.ts';
+import type { Identity } from '../../tenancy/identity.ts';
 import {
   button,
   checkbox,
@@ -22,14 +18,21 @@ import {
   form,
   hidden,
   MAX_ROWS,
+  mistake,
   radio,
   textField,
   timeOf,
-} from './page-parts.ts';
-import { filterForm, rowsOf } from './rows.ts';
-import { formatDuration, formatTime } from './times.ts';
+} from '../page-parts.ts';
+import { filterForm, rowsOf } from '../page-rows.ts';
+import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, type ShownToken } from './access-token-v1alpha1.ts';
+import type { AccessTokens } from './access-tokens.ts';
+import { scopeNotes } from './scope.ts';
 
-type TokensVisit = Visit<TokenSource>;
+/** Only the public members: a test gives an object of its own. */
+export type TokenSource = Pick<AccessTokens, keyof AccessTokens>;
+type Lives = Pick<TokenSource, 'longestLife'>;
+/** @returns the names of the namespaces that the user sees; undefined if they are not known now */
+export type NamespacesOf = (identity: Identity) => Promise<readonly string[] | undefined>;
 
 const SECONDS_OF_DAY = 86_400;
 /** Seconds for which a rotated secret stays valid: as long as a program may need to get the other one. */
@@ -47,58 +50,62 @@ const LEVELS = [
   ['userinfo', 'Nothing: it only proves who you are'],
 ] as const;
 
-export const TOKENS_PAGE = userPage<TokenSource>({
-  path: TOKENS,
-  standsFor: () => ({ verb: 'list', resource: OWN_ACCESS_TOKENS }),
-  sourceOf: ({ tokens }) => tokens,
-  async show(page) {
-    const rows = rowsOf(page);
-    const all = page.source.list(page.identity);
-    const tokens = rows.take(
-      [...all.filter(isLive), ...all.filter((token) => !isLive(token))],
-      ({ metadata, spec }) => `${metadata.name} ${spec.description ?? ''}`,
-    );
-    const live = tokens.filter(isLive);
-    const ended = tokens.filter((token) => !isLive(token));
-    const namespaces = await page.context.namespacesOf?.(page.identity);
-    return {
-      title: 'Access tokens',
-      lead: 'For scripts, pipelines and programs: a token acts as you, and may do no more than you choose here.',
-      secret: newSecret,
-      main: html`${filterForm(page, rows.hint)}<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
+/** @param namespacesOf undefined if there is no RBAC index */
+export function tokensPage(source: TokenSource, namespacesOf: NamespacesOf | undefined): PortalPage {
+  return {
+    path: '/tokens',
+    navigation: { label: 'Tokens', order: 4 },
+    setUpHint: html`Nothing to install: <a href="/tokens#kubeconfig">a kubeconfig with an access token</a>`,
+    standsFor: () => ({ verb: 'list', resource: OWN_ACCESS_TOKENS }),
+    async show(page) {
+      const rows = rowsOf(page);
+      const all = source.list(page.identity);
+      const tokens = rows.take(
+        [...all.filter(isLive), ...all.filter((token) => !isLive(token))],
+        ({ metadata, spec }) => `${metadata.name} ${spec.description ?? ''}`,
+      );
+      const live = tokens.filter(isLive);
+      const ended = tokens.filter((token) => !isLive(token));
+      const namespaces = await namespacesOf?.(page.identity);
+      return {
+        title: 'Access tokens',
+        lead: 'For scripts, pipelines and programs: a token acts as you, and may do no more than you choose here.',
+        secret: newSecret,
+        main: html`${filterForm(page, rows.hint)}<section class="card" aria-labelledby="own"><h2 id="own">Your tokens</h2>
 ${all.some(isLive) ? table(live, 'Tokens that have not ended', page) : html`<p>You have none.</p>`}
 ${ended.length > 0 && html`<details><summary>${ended.length} that ended in the last 30 days</summary>${table(ended, 'Tokens that have ended', page)}</details>`}
 </section>
 <section class="card" id="kubeconfig" aria-labelledby="quick"><h2 id="quick">kubectl without the stonegate command</h2>
-${kubeconfigForm(page)}</section>
+${kubeconfigForm(page, source)}</section>
 <section class="card" aria-labelledby="new"><h2 id="new">Create a token</h2>
-${form(page, 'create', fields(entering(page, 'create'), namespaces))}</section>`,
-    };
-  },
-  actions: {
-    create: () => ({ verb: 'create', resource: OWN_ACCESS_TOKENS }),
-    rotate: (form) => ({ verb: 'create', resource: OWN_ROTATIONS, name: form.get('name') ?? '' }),
-    revoke: (form) => ({ verb: 'delete', resource: OWN_ACCESS_TOKENS, name: form.get('name') ?? '' }),
-  },
-  async act(entered, page) {
-    const { source, identity, change } = page;
-    const { signal } = change;
-    const name = entered.get('name') ?? '';
-    switch (entered.get('do')) {
-      case 'create': {
-        const token = await source.create(identity, newToken(entered, source), signal);
-        return handedOver(token, 'is created', entered, page);
+${form(page, 'create', fields(entering(page, 'create'), source, namespaces))}</section>`,
+      };
+    },
+    actions: {
+      create: () => ({ verb: 'create', resource: OWN_ACCESS_TOKENS }),
+      rotate: (form) => ({ verb: 'create', resource: OWN_ROTATIONS, name: form.get('name') ?? '' }),
+      revoke: (form) => ({ verb: 'delete', resource: OWN_ACCESS_TOKENS, name: form.get('name') ?? '' }),
+    },
+    async act(entered, page) {
+      const { identity, change } = page;
+      const { signal } = change;
+      const name = entered.get('name') ?? '';
+      switch (entered.get('do')) {
+        case 'create': {
+          const token = await source.create(identity, newToken(entered, source), signal);
+          return handedOver(token, 'is created', entered, page);
+        }
+        case 'rotate': {
+          const token = await source.rotate(identity, name, OVERLAP, signal);
+          return handedOver(token, 'has another secret', entered, page);
+        }
+        default:
+          await source.revoke(identity, name, signal);
+          return { text: `The token ${name} is revoked.` };
       }
-      case 'rotate': {
-        const token = await source.rotate(identity, name, OVERLAP, signal);
-        return handedOver(token, 'has another secret', entered, page);
-      }
-      default:
-        await source.revoke(identity, name, signal);
-        return { text: `The token ${name} is revoked.` };
-    }
-  },
-});
+    },
+  };
+}
 
 function isLive({ status: { state } }: ShownToken): boolean {
   return state === 'active' || state === 'blocked';
@@ -109,7 +116,7 @@ function newSecret(secret: string): Html {
 ${copied('The token', secret)}`;
 }
 
-function table(tokens: readonly ShownToken[], caption: string, page: TokensVisit): Html {
+function table(tokens: readonly ShownToken[], caption: string, page: Forms): Html {
   return html`<table class="sheet rows">
 <caption>${caption}</caption>
 <thead><tr><th scope="col">Token</th><th scope="col">State</th><th scope="col">Ends</th><th scope="col">Last used</th></tr></thead>
@@ -118,7 +125,7 @@ ${tokens.map((token) => row(token, page))}</tbody>
 </table>`;
 }
 
-function row(token: ShownToken, page: TokensVisit): Html {
+function row(token: ShownToken, page: Forms): Html {
   const { metadata, spec, status } = token;
   const { name } = metadata;
   const { description = '', scopes, rules = [] } = spec;
@@ -131,7 +138,7 @@ function row(token: ShownToken, page: TokensVisit): Html {
 ${isLive(token) && html`<tr class="more"><td colspan="4">${actions(name, notes, page)}</td></tr>\n`}`;
 }
 
-function actions(name: string, notes: readonly string[], page: TokensVisit): Html {
+function actions(name: string, notes: readonly string[], page: Forms): Html {
   return fold(
     'Rotate or revoke',
     name,
@@ -142,8 +149,8 @@ ${form(page, 'revoke', html`${hidden('name', name)}<p>What uses it is refused fr
 }
 
 /** The choices of the form below for a token with which kubectl works as with a sign-in, in one click. */
-function kubeconfigForm(page: TokensVisit): Html {
-  const life = page.source.longestLife({ scopes: ['session'] });
+function kubeconfigForm(page: Forms, lives: Lives): Html {
+  const life = lives.longestLife({ scopes: ['session'] });
   const days = String(Math.ceil(life / 1_000 / SECONDS_OF_DAY));
   const choices = { level: 'session', days, description: 'kubeconfig' };
   return form(
@@ -158,9 +165,9 @@ ${choiceButton(AS_KUBECONFIG, 'Download kubeconfig with a token', 'quiet stretch
 const AS_KUBECONFIG = ['as', 'kubeconfig'] as const;
 
 /** @param namespaces that the user sees; undefined if they are not known */
-function fields(page: TokensVisit, namespaces: readonly string[] | undefined): Html {
+function fields(page: Forms, lives: Lives, namespaces: readonly string[] | undefined): Html {
   const lifeOf = (scope: string) =>
-    html` <span class="life">up to ${formatDuration(page.source.longestLife({ scopes: [scope] }))}</span>`;
+    html` <span class="life">up to ${formatDuration(lives.longestLife({ scopes: [scope] }))}</span>`;
   const words = ESCALATION_WORDS.map((word) => `+${word}`);
   return html`${textField(page, { name: 'description', label: 'What is it for?', hint: 'Such as "deployments of the shop".' })}
 <fieldset><legend>What may it do, and for how long?</legend>
@@ -181,7 +188,7 @@ function isEverywhere(level: string): boolean {
   return level === 'session' || level === 'userinfo';
 }
 
-function namespacesField(page: TokensVisit, namespaces: readonly string[] = []): Html {
+function namespacesField(page: Forms, namespaces: readonly string[] = []): Html {
   return namespaces.length === 0 || namespaces.length > MAX_ROWS
     ? textField(page, {
         name: 'namespaces',
@@ -196,32 +203,24 @@ function handedOver(
   { metadata: { name }, spec, status }: ShownToken,
   what: string,
   entered: URLSearchParams,
-  { context, session, now }: TokensVisit,
+  { account, now }: Visit,
 ): Done {
   const { token = '', expirationTimestamp, notes = [] } = status;
   const end = `It ends on ${formatTime(expirationTimestamp, now)}.`;
   const text = [`The token ${name} ${what}.`, end, ...notes].join(' ');
   if (entered.get('as') !== AS_KUBECONFIG[1]) return { text, secret: token };
-  const { cluster } = context;
   const [, scoped] = /^namespace\/([^/]+)\//.exec(spec.scopes[0] ?? '') ?? [];
-  const namespace = scoped ?? accountOf(session, context).project?.namespace;
-  return {
-    text,
-    kubeconfig: {
-      fileName: kubeconfigFileName(cluster, name),
-      content: kubeconfigWithToken(cluster, { name, token, namespace }),
-    },
-  };
+  return { text, kubeconfig: { name, token, namespace: scoped ?? account.project?.namespace } };
 }
 
 /** @throws StatusError ObjectInvalid */
-function newToken(entered: URLSearchParams, tokens: TokenSource) {
+function newToken(entered: URLSearchParams, lives: Lives) {
   const description = (entered.get('description') ?? '').trim();
   const scopes = [...scopesOf(entered), ...entered.getAll('words')];
   const days = Number(entered.get('days'));
   if (!Number.isInteger(days) || days < 1)
     throw mistake('Enter for how many days the token is valid: 1 or more.', 'days');
-  const longest = Math.floor(tokens.longestLife({ scopes }) / 1_000);
+  const longest = Math.floor(lives.longestLife({ scopes }) / 1_000);
   return {
     ...(description !== '' && { description }),
     scopes,

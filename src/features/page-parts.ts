@@ -3,25 +3,10 @@
  * what was entered. What a button takes away is said before it, in a part that the user opens first.
  * WCAG 2.2 §3.3.1, §3.3.2, §3.3.4.
  */
-import type { StatusError } from '../../../errors/status-error.ts';
-import type { Offer } from '../../invitations/invitation-v1alpha1.ts';
-import type { Flash } from '../flash.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { timeInWords } from './times.ts';
-
-/** The state of a page's forms. */
-export interface Forms {
-  /** Where they are posted: the page itself, with its query. */
-  readonly target: string;
-  readonly formToken: string;
-  readonly flash: Flash | undefined;
-  /** Why the last form was refused; its causes name the fields to correct. */
-  readonly refusal: Pick<StatusError, 'message' | 'details'> | undefined;
-  /** What was entered in a form that was refused; else empty. */
-  readonly entered: URLSearchParams;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
+import { StatusError } from '../errors/status-error.ts';
+import { type Content, type Html, html } from '../lib/html.ts';
+import { timeInWords } from '../lib/times-in-words.ts';
+import type { Forms } from '../proxy/portal-page.ts';
 
 type Entered = Pick<Forms, 'entered' | 'refusal'>;
 
@@ -45,13 +30,6 @@ export function timeOf(time: string | number, { now }: Pick<Forms, 'now'>): Html
 /** A long name, which breaks after a separator rather than inside of a word. */
 export function breakable(name: string): Html {
   return html`${name.split(/(?<=[:/@.])/).map((part, at) => html`${at > 0 && html`<wbr>`}${part}`)}`;
-}
-
-/** Describes what an invitation grants, after "invites you" or "You are invited". */
-export function offered({ namespace, role, team }: Pick<Offer, 'namespace' | 'role' | 'team'>): Html {
-  return team === undefined
-    ? html`to the namespace <code>${namespace}</code>, with the role <strong>${role}</strong>`
-    : html`to the team <code>${team}</code>`;
 }
 
 /** A row of a `<dl>`. */
@@ -172,7 +150,20 @@ export function fold(summary: string, of: string, content: Content): Html {
   return html`<details><summary aria-label="${summary} ${of}">${summary}</summary>${content}</details>`;
 }
 
-/** One click selects it all; `copy-script.ts` adds a button. */
+/** One click selects it all; the script of the portal's pages adds a button. */
 export function copied(label: string, text: string): Html {
   return html`<div class="copied"><pre tabindex="0" role="region" aria-label="${label}">${breakable(text)}</pre></div>`;
+}
+
+/**
+ * What a user has to correct in a form.
+ *
+ * @param field its name; undefined if it is no field
+ */
+export function mistake(text: string, field?: string): StatusError {
+  return new StatusError(
+    'ObjectInvalid',
+    text,
+    field === undefined ? {} : { details: { causes: [{ field }] } },
+  );
 }

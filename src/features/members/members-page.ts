@@ -2,43 +2,35 @@
  * The page "Members": who has which role in a namespace and from where, with forms that change it for those
  * who see where roles come from.
  */
-import type { OwnRequest } from '../../../proxy/session-request.ts';
+import { type Content, type Html, html } from '../../lib/html.ts';
 import {
-  FORCE_FIELD,
-  type Member,
-  memberSpecSchema,
-  MEMBERS as OWN_MEMBERS,
-  type RoleSource,
-} from '../../members/member-v1alpha1.ts';
-import { accountOf } from '../account.ts';
-import type { MemberSource } from '../context.ts';
-import { type Content, type Html, html } from '../html.ts';
-import { noNamespace } from '../problem.ts';
-import { MEMBERS } from '../request.ts';
-import { mistake, userPage, type Visit } from '../user-page.ts';
-import {
-  actOnInvitations,
-  INVITATION_ACTIONS,
-  invitationLink,
-  inviteParts,
-  pendingInvitations,
-} from './invitation-parts.ts';
+  type Forms,
+  type OwnRequest,
+  type PortalPage,
+  PortalProblem,
+  type Visit,
+} from '../../proxy/portal-page.ts';
+import type { AddedForms } from '../added-forms.ts';
 import {
   breakable,
   button,
   chips,
   entering,
-  type Forms,
   fold,
   form,
   hidden,
   MAX_ROWS,
+  mistake,
   NOTHING_ENTERED,
   refusedForm,
   select,
   textField,
-} from './page-parts.ts';
-import { filterForm, type Rows, rowsOf } from './rows.ts';
+} from '../page-parts.ts';
+import { filterForm, rowsOf } from '../page-rows.ts';
+import { FORCE_FIELD, MEMBERS, type Member, memberSpecSchema, type RoleSource } from './member-v1alpha1.ts';
+import type { MembersService } from './members-service.ts';
+
+export type MemberSource = Omit<MembersService, 'grant'>;
 
 const ROLE = {
   name: 'role',
@@ -62,64 +54,75 @@ const TYPE = {
   ],
 } as const;
 
-export const MEMBERS_PAGE = userPage<MemberSource>({
-  path: MEMBERS,
-  standsFor: (query) => ({ verb: 'list', ...inNamespace(query) }),
-  sourceOf: ({ members }) => members,
-  async preselect(page) {
-    if (namespaceOf(page) !== '') return undefined;
-    const namespaces = await page.source.namespaces(page.identity);
-    const own = accountOf(page.session, page.context).project?.namespace;
-    const namespace = namespaces.find((name) => name === own) ?? namespaces[0];
-    return namespace === undefined || namespaces.length > MAX_ROWS ? undefined : { namespace };
-  },
-  async show(page) {
-    const { source, identity, refusal } = page;
-    const namespaces = await source.namespaces(identity);
-    const namespace = namespaceOf(page);
-    if (namespace !== '' && !namespaces.includes(namespace)) throw noNamespace();
-    const mayBeForced = refusal?.details?.causes?.some(({ field }) => field === FORCE_FIELD) === true;
-    return {
-      title: 'Members',
-      heading: namespace === '' ? 'Members' : html`Members of <code>${namespace}</code>`,
-      lead: 'Who has which role in a namespace',
-      main: html`${chooser(namespaces, namespace)}${namespace !== '' && (await membersOf(namespace, page))}`,
-      secret: invitationLink,
-      question: mayBeForced ? forceForm(page) : undefined,
-    };
-  },
-  actions: {
-    add: (_, query) => ({ verb: 'create', ...inNamespace(query) }),
-    set: (form, query) => ({ verb: 'update', ...inNamespace(query), name: form.get('id') ?? '' }),
-    remove: (form, query) => ({ verb: 'delete', ...inNamespace(query), name: form.get('id') ?? '' }),
-    ...INVITATION_ACTIONS,
-  },
-  async act(entered, page) {
-    const { source, identity, change } = page;
-    const namespace = namespaceOf(page);
-    const role = entered.get('role') ?? '';
-    const invited = await actOnInvitations(entered, { namespace, role }, page);
-    if (invited !== undefined) return invited;
-    const id = entered.get('id') ?? '';
-    const name = (entered.get('name') ?? '').trim();
-    const options = { ...change, force: entered.get('force') === 'true' };
-    if (entered.get('do') === 'remove')
-      return done(`${name} is removed.`, await source.remove(identity, namespace, id, options));
-    const { data: spec } = memberSpecSchema.safeParse({ type: entered.get('type'), name, role });
-    if (spec === undefined) throw mistake('Enter the name of the member.', 'name');
-    const { notes } =
-      entered.get('do') === 'set'
-        ? await source.set(identity, namespace, id, spec, options)
-        : await source.add(identity, namespace, spec, options);
-    return done(`${name} has the role ${role}.`, { notes });
-  },
-});
-
-function inNamespace(query: URLSearchParams): Pick<OwnRequest, 'resource' | 'namespace'> {
-  return { resource: OWN_MEMBERS, namespace: query.get('namespace') ?? '' };
+/** @param invite by which users of the page invite others to the namespace */
+export function membersPage(source: MemberSource, invite: AddedForms): PortalPage {
+  return {
+    path: '/members',
+    navigation: { label: 'Members', order: 2 },
+    targets: /^\/members\?namespace=[a-z0-9-]{1,63}$/,
+    standsFor: (query) => ({ verb: 'list', ...inNamespace(query) }),
+    async preselect(page) {
+      if (namespaceOf(page) !== '') return undefined;
+      const { identity, account } = page;
+      const namespaces = await source.namespaces(identity);
+      const own = account.project?.namespace;
+      const namespace = namespaces.find((name) => name === own) ?? namespaces[0];
+      return namespace === undefined || namespaces.length > MAX_ROWS ? undefined : { namespace };
+    },
+    async show(page) {
+      const { identity, refusal } = page;
+      const namespaces = await source.namespaces(identity);
+      const namespace = namespaceOf(page);
+      if (namespace !== '' && !namespaces.includes(namespace))
+        throw new PortalProblem({
+          status: 404,
+          title: 'There is no such namespace',
+          text: 'Or there is, and you may not see it.',
+          action: { label: 'Choose another', target: '/members' },
+        });
+      const mayBeForced = refusal?.details?.causes?.some(({ field }) => field === FORCE_FIELD) === true;
+      return {
+        title: 'Members',
+        heading: namespace === '' ? 'Members' : html`Members of <code>${namespace}</code>`,
+        lead: 'Who has which role in a namespace',
+        main: html`${chooser(namespaces, namespace)}${namespace !== '' && (await membersOf(namespace, page, source, invite))}`,
+        secret: invite.secret,
+        question: mayBeForced ? forceForm(page) : undefined,
+      };
+    },
+    actions: {
+      add: (_, query) => ({ verb: 'create', ...inNamespace(query) }),
+      set: (form, query) => ({ verb: 'update', ...inNamespace(query), name: form.get('id') ?? '' }),
+      remove: (form, query) => ({ verb: 'delete', ...inNamespace(query), name: form.get('id') ?? '' }),
+      ...invite.actions,
+    },
+    async act(entered, page) {
+      const { identity, change } = page;
+      const namespace = namespaceOf(page);
+      const role = entered.get('role') ?? '';
+      const invited = await invite.act(entered, { namespace, role }, page);
+      if (invited !== undefined) return invited;
+      const id = entered.get('id') ?? '';
+      const name = (entered.get('name') ?? '').trim();
+      const options = { ...change, force: entered.get('force') === 'true' };
+      if (entered.get('do') === 'remove')
+        return done(`${name} is removed.`, await source.remove(identity, namespace, id, options));
+      const { data: spec } = memberSpecSchema.safeParse({ type: entered.get('type'), name, role });
+      if (spec === undefined) throw mistake('Enter the name of the member.', 'name');
+      const { notes } =
+        entered.get('do') === 'set'
+          ? await source.set(identity, namespace, id, spec, options)
+          : await source.add(identity, namespace, spec, options);
+      return done(`${name} has the role ${role}.`, { notes });
+    },
+  };
 }
 
-function namespaceOf({ query }: Visit<unknown>): string {
+function inNamespace(query: URLSearchParams): Pick<OwnRequest, 'resource' | 'namespace'> {
+  return { resource: MEMBERS, namespace: query.get('namespace') ?? '' };
+}
+
+function namespaceOf({ query }: Visit): string {
   return query.get('namespace') ?? '';
 }
 
@@ -140,29 +143,29 @@ function chooser(namespaces: readonly string[], chosen: string): Html {
 ${choice}${button('Show', undefined, 'quiet')}</form></div>`;
 }
 
-async function membersOf(namespace: string, page: Visit<MemberSource>): Promise<Html> {
-  const { result: members, notes } = await page.source.list(page.identity, namespace);
+async function membersOf(
+  namespace: string,
+  page: Visit,
+  source: MemberSource,
+  invite: AddedForms,
+): Promise<Html> {
+  const { result: members, notes } = await source.list(page.identity, namespace);
   const mayChange = members.some(({ status }) => status.from.length > 0);
   const rows = rowsOf(page);
   const shown = rows.take(members, ({ spec, status }) => `${spec.name} ${status.displayName ?? ''}`);
-  const parts = mayChange && (await addParts(namespace, page, rows));
+  const inviting = mayChange && (await invite.load(page));
+  const asked = select(entering(page, 'invite'), ROLE, '-invited');
+  // Made first: all lists of the page have their rows then.
+  const parts =
+    inviting &&
+    html`<section class="card" aria-labelledby="add"><h2 id="add">Add a member</h2>
+${form(page, 'add', addFields(entering(page, 'add')))}</section>
+<section class="card" aria-labelledby="invite"><h2 id="invite">Invite someone</h2>
+${inviting({ namespace }, page, rows, asked)}</section>`;
   return html`${filterForm(page, rows.hint, namespace)}<section class="card" aria-labelledby="list"><h2 id="list">Members</h2>
 ${notes.map((note) => html`<p class="also">${note}</p>`)}
 ${members.length === 0 ? html`<p>No binding grants a role here.</p>` : table(shown, page)}</section>
 ${parts}`;
-}
-
-async function addParts(namespace: string, page: Visit<MemberSource>, rows: Rows): Promise<Html> {
-  const pending = await pendingInvitations(page);
-  const asked = select(entering(page, 'invite'), ROLE, '-invited');
-  return html`<section class="card" aria-labelledby="add"><h2 id="add">Add a member</h2>
-${form(page, 'add', addFields(entering(page, 'add')))}</section>
-<section class="card" aria-labelledby="invite"><h2 id="invite">Invite someone</h2>
-${inviteParts(
-  pending.filter(({ spec }) => spec.namespace === namespace),
-  page,
-  { asked, rows },
-)}</section>`;
 }
 
 function table(members: readonly Member[], page: Forms): Html {

@@ -2,8 +2,8 @@
  * The rows of a page's lists. There are at most 200 of them, so that a page is short however much its user
  * may see; a filter by name finds the others.
  */
-import { type Html, html } from '../html.ts';
-import type { Visit } from '../user-page.ts';
+import { type Html, html } from '../lib/html.ts';
+import type { Visit } from '../proxy/portal-page.ts';
 import { button, hidden, MAX_ROWS, NOTHING_ENTERED, textField } from './page-parts.ts';
 
 export interface Rows {
@@ -16,7 +16,7 @@ export interface Rows {
   readonly hint: string | undefined;
 }
 
-export function rowsOf({ filter }: Pick<Visit<unknown>, 'filter'>): Rows {
+export function rowsOf({ filter }: Pick<Visit, 'filter'>): Rows {
   const wanted = filter.toLowerCase();
   let room = MAX_ROWS;
   let more = 0;
@@ -43,12 +43,12 @@ export function rowsOf({ filter }: Pick<Visit<unknown>, 'filter'>): Rows {
  * @param namespace of a page that has one
  */
 export function filterForm(
-  { request, filter }: Pick<Visit<unknown>, 'request' | 'filter'>,
+  { path, filter }: Pick<Visit, 'path' | 'filter'>,
   hint: string | undefined,
   namespace = '',
 ): Html | false {
   if (filter === '' && hint === undefined) return false;
-  return html`<form class="card" method="get" action="${request.path}">
+  return html`<form class="card" method="get" action="${path}">
 ${namespace !== '' && hidden('namespace', namespace)}
 <div class="row">${textField(NOTHING_ENTERED, { name: 'name', label: 'Filter by name', value: filter }, '-filter')}${button('Filter', undefined, 'quiet')}</div>
 <p class="also" role="status">${hint ?? 'This page shows only what has this in its name.'}</p>

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
-import type { AccessView } from '../../../../src/features/portal/context.ts';
+import type { AccessView } from '../../../../src/features/access-rules/access-page.ts';
 import { createFakePortal, pageOf } from '../../../support/portal.ts';
 
 const NONE = {

@@ -1,0 +1,103 @@
+/**
+ * Builds the features that have a listener of their own.
+ */
+import type { Handle } from '../config/component.ts';
+import { scopeOf } from '../config/scope.ts';
+import { createConfiguredAdmission } from '../features/admission/build.ts';
+import { createProjectSynchronizer } from '../features/bindings/build.ts';
+import { createPolicyProblem } from '../features/cross-tenant/build.ts';
+import { createConfiguredPortal, type PortalState } from '../features/portal/build.ts';
+import { createQuotaRules } from '../features/quota/build.ts';
+import { createConfiguredWebhook, type InForce } from '../features/webhook/build.ts';
+import type { Exchange } from '../lib/exchange.ts';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { ServingStages } from '../proxy/delivery.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { createKeystoneAuthentication } from './authenticators.ts';
+import type { AppBuild } from './backends.ts';
+import type { BuiltFeatures } from './build-features.ts';
+import type { AdmissionBuild } from './configuration.ts';
+import { FEATURES } from './features.ts';
+
+/** What a feature's own listener serves. */
+type Serve = ((exchange: Exchange) => Promise<void>) | undefined;
+
+/** The features that have a listener of their own, by its name. */
+export interface FeatureListeners {
+  readonly portal: Serve;
+  readonly webhook: Serve;
+  readonly admission: Serve;
+}
+
+interface ListenerOptions {
+  /** Undefined if the process was started without a portal. */
+  readonly portal: PortalState | undefined;
+  /** Whether the process was started with a webhook. */
+  readonly hasWebhook: boolean;
+  readonly inForce: () => InForce;
+}
+
+/**
+ * One API server sends the reviews of all users, so a limit per address would be one for all; the limit of
+ * concurrent validations stays.
+ */
+const UNLIMITED = { perSecond: Number.MAX_SAFE_INTEGER, burst: Number.MAX_SAFE_INTEGER };
+
+export function buildListeners(
+  build: AppBuild,
+  { extensions: { pages }, namespaceOf }: BuiltFeatures,
+  stages: ServingStages,
+  { portal, hasWebhook, inForce }: ListenerOptions,
+) {
+  const { of, loaded, upstream, provisioningUpstream } = build;
+  const { keystone } = loaded.configuration.authentication;
+  const { mode } = stages;
+  const { identityDigest } = loaded;
+  const clientSetup = of(FEATURES.clientSetup).parts.setup;
+  const webhook =
+    hasWebhook && keystone
+      ? createConfiguredWebhook(of(FEATURES.webhook), {
+          ...{ mode, inForce, createProjectSynchronizer },
+          authenticator: createKeystoneAuthentication(build, keystone, mode, UNLIMITED),
+        })
+      : undefined;
+  const listeners: FeatureListeners = {
+    portal:
+      portal &&
+      createConfiguredPortal(
+        of(FEATURES.portal),
+        { stages, pages, clientSetup, namespaceOf, identityDigest },
+        portal,
+      ),
+    webhook: webhook?.serve,
+    admission: createConfiguredAdmission(
+      of(FEATURES.admission),
+      upstream,
+      createQuotaRules(of(FEATURES.quota), provisioningUpstream),
+      createPolicyProblem,
+    ),
+  };
+  const readiness: readonly ReadinessCheck[] = webhook?.checks ?? [];
+  return { listeners, readiness, syncRules: webhook?.syncRules };
+}
+
+/**
+ * What a process serves that serves only the admission webhook.
+ *
+ * @param upstream undefined if no API server is configured
+ */
+export function buildAdmission(
+  { loaded, runtime, generation }: AdmissionBuild,
+  upstream: Handle<Upstream> | undefined,
+): Serve {
+  const { configuration } = loaded;
+  const common = { runtime, scope: scopeOf(generation) };
+  const quota = { ...common, parts: FEATURES.quota.reads(configuration, loaded) };
+  const admission = { ...common, parts: FEATURES.admission.reads(configuration, loaded) };
+  return createConfiguredAdmission(
+    admission,
+    upstream,
+    createQuotaRules(quota, upstream),
+    createPolicyProblem,
+  );
+}
