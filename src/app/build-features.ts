@@ -41,6 +41,7 @@ import { createMemberships, createTeamReadiness } from '../features/teams/member
 import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
 import { createTenantUIDs } from '../features/tenants/build.ts';
 import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
+import { createTraces } from '../features/traces/build.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createKeystoneNames, createWhoCan } from '../features/who-can/build.ts';
 import { createAccessReviewer } from '../kubernetes/access-reviewer.ts';
@@ -148,10 +149,10 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   const accessRules = access && createAccessRules(of(FEATURES.accessRules), parts, access);
   const quotas = createShownQuotas(of(FEATURES.quota).parts.controller?.place, parts);
   const directory = keystone?.client.directory;
-  const people = directory && createKeystoneNames({ directory, clock });
+  const keystoneNames = directory && createKeystoneNames({ directory, clock });
   const teams = createTeams(of(FEATURES.teams), parts, memberships, tenants);
   const members = createMembers(of(FEATURES.members), parts, {
-    ...{ access, teams: teams.directory, keystone: people },
+    ...{ access, teams: teams.directory, keystone: keystoneNames },
   });
   const invitations = createInvitations(of(FEATURES.invitations), parts, {
     ...{ access, tenants, members, teams },
@@ -169,6 +170,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),
     createRates(of(FEATURES.rates)),
+    createTraces(of(FEATURES.traces)),
     createClientSetup(of(FEATURES.clientSetup)),
     createDiscoveryFeature(parts),
     createOwnTenant(parts),
@@ -183,7 +185,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     members,
     teams,
     invitations,
-    createWhoCan(parts, access, people, ownUserName(ownCredential(loaded))),
+    createWhoCan(parts, access, keystoneNames, ownUserName(ownCredential(loaded))),
     index && of(FEATURES.hideForbidden).parts.isOn ? createHideForbidden(mode, index) : undefined,
   ];
   const features = given.filter((feature) => feature !== undefined);

@@ -27,6 +27,7 @@ import { teams } from '../features/teams/feature.ts';
 import { tenantBoundary } from '../features/tenant-boundary/feature.ts';
 import { tenants } from '../features/tenants/feature.ts';
 import { tokens } from '../features/tokens/feature.ts';
+import { traces } from '../features/traces/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import { webhook } from '../features/webhook/feature.ts';
 import { whoCan } from '../features/who-can/feature.ts';
@@ -61,4 +62,5 @@ export const FEATURES = {
   webhook,
   admission,
   usage,
+  traces,
 };

@@ -4,7 +4,9 @@
  * after which the request continues without Redis.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/
  */
+
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { BackendCall } from '../lib/backend-call.ts';
 import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/error-code.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -48,7 +50,7 @@ type Connection = RedisOptions & { replyMapping: 'legacy' };
 
 /** @throws RangeError if the URL is not one of Redis */
 export function createRedisStore(options: RedisStoreOptions): SharedStore {
-  const { clock, logger, telemetry } = options;
+  const { clock, logger } = options;
   const roundTrip = options.timeout / 2;
   const channel = `${options.keyPrefix}drops`;
   const connection = connectionOptions(options);
@@ -77,30 +79,29 @@ export function createRedisStore(options: RedisStoreOptions): SharedStore {
     refusal = message;
   }
 
-  function failed(error: unknown, seconds: number): void {
+  function failed(error: unknown, call: BackendCall): void {
     const message = messageOf(error);
     const answered = error instanceof Error && error.name === 'ReplyError' && !AWAY.test(message);
     if (answered) {
       refused(message);
       circuit.succeeded();
-      telemetry.backendCall('redis', CREDENTIAL_REFUSED.test(message) ? 'refused' : 'error', seconds);
+      call.end(CREDENTIAL_REFUSED.test(message) ? 'refused' : 'error');
       return;
     }
     circuit.failed(message);
-    telemetry.backendCall('redis', error instanceof TimeoutError ? 'timeout' : 'error', seconds);
+    call.end(error instanceof TimeoutError ? 'timeout' : 'error');
   }
 
   async function ask<T>(command: () => Promise<T>): Promise<T | undefined> {
     if (!circuit.enter()) return undefined;
-    const startedAt = clock.now();
-    const seconds = (): number => (clock.now() - startedAt) / 1000;
+    const call = new BackendCall('redis', options);
     try {
       const answer = await within(command(), roundTrip, clock);
       circuit.succeeded();
-      telemetry.backendCall('redis', 'ok', seconds());
+      call.end('ok');
       return answer;
     } catch (error) {
-      failed(error, seconds());
+      failed(error, call);
       return undefined;
     }
   }

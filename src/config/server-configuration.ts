@@ -22,7 +22,9 @@ export const serverSchema = z.strictObject({
   trustedProxies: z
     .array(cidr)
     .default([])
-    .describe('Address ranges of proxies whose `X-Forwarded-For` is trusted.'),
+    .describe(
+      'Address ranges of proxies whose `X-Forwarded-For` is trusted, and `traceparent` with `traces`.',
+    ),
   workers: z
     .union([z.int().min(1).max(256), z.literal('auto')], { error: '"auto" or a number from 1 to 256' })
     .default(1)

@@ -15,6 +15,7 @@ import type {
 } from '../kubernetes/upstream-ports.ts';
 import type { ResponseWriter } from '../lib/exchange.ts';
 import type { InFlight, InFlightCounter } from '../lib/in-flight.ts';
+import { currentTrace } from '../lib/request-trace.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { Outcome, RequestObserver } from '../observability/request-observer.ts';
 import { accountOf } from './acting-tenant.ts';
@@ -69,6 +70,7 @@ export function deliver(delivery: Delivery): Promise<RelayResult> {
 
 async function handle(delivery: Delivery, handler: RouteHandler): Promise<RelayResult> {
   const { outgoing, stages } = delivery;
+  currentTrace()?.stage('handle');
   const release = stages.bodies.reserve(outgoing);
   let handled: Handled;
   try {
@@ -94,6 +96,7 @@ function writeOwn(
 }
 
 function forward(delivery: Delivery): Promise<RelayResult> {
+  currentTrace()?.stage('forward');
   const inspection = delivery.stages.bodies.inspect(delivery.outgoing);
   return inspection === undefined ? send(delivery) : sendInspected(delivery, inspection);
 }

@@ -6,6 +6,7 @@
 import type { Authenticator } from '../identity/authenticator.ts';
 import type { RelayResult, UpstreamRequest, UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { ObservedRequest } from '../observability/request-observer.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { AdmissionPlugin } from './admission.ts';
 import type { Authorizer } from './authorizer.ts';
@@ -13,7 +14,7 @@ import type { BodyRule } from './body-rule.ts';
 import type { Limiter } from './limiter.ts';
 import type { OwnResource } from './own-api.ts';
 import type { PortalPage } from './portal-page.ts';
-import type { Outgoing } from './request-context.ts';
+import type { Outgoing, Received } from './request-context.ts';
 import type { StreamedResponse } from './response/response-stream.ts';
 import type { RouteKind } from './route-kind.ts';
 import type { Policies } from './tenant-entry.ts';
@@ -43,6 +44,8 @@ export interface Feature {
   readonly pages?: readonly PortalPage[];
   readonly bodyRules?: readonly BodyRule[];
   readonly responseHooks?: readonly ResponseHook[];
+  /** At most one feature gives it. */
+  readonly tracer?: Tracer | undefined;
   /** What the process waits for at `/readyz`. */
   readonly readiness?: readonly ReadinessCheck[];
 }
@@ -90,9 +93,22 @@ export interface RequestHook extends Pick<UpstreamRequest, 'onForbidden' | 'onCr
   readonly completed?: (result: RelayResult) => RelayResult;
 }
 
+/** Traces each request, around all stages. */
+export interface Tracer {
+  /**
+   * `currentTrace` returns the trace of the request while it is served.
+   *
+   * @param request the stages add to it what they learn
+   * @param serve it is not referred to once it was called: a stream must not keep the stages alive
+   */
+  trace(request: TracedRequest, serve: () => Promise<void>): Promise<void>;
+}
+
+export type TracedRequest = ObservedRequest & Pick<Received, 'exchange'>;
+
 /** What all features of a configuration give together. */
 export type CombinedFeatures = Omit<Feature, 'ownResources'> &
-  Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'limiter' | 'ownResources'>>;
+  Required<Omit<Feature, 'tenantEntry' | 'provisioner' | 'limiter' | 'tracer' | 'ownResources'>>;
 
 export function combineFeatures(features: readonly Feature[]): CombinedFeatures {
   const handlers: RouteHandlers = {};
@@ -104,6 +120,7 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     authorizers: features.flatMap(({ authorizers = [] }) => authorizers),
     admission: features.flatMap(({ admission = [] }) => admission),
     limiter: features.find(({ limiter }) => limiter)?.limiter,
+    tracer: features.find(({ tracer }) => tracer)?.tracer,
     handlers,
     publicDocuments: new Map(features.flatMap(({ publicDocuments = [] }) => [...publicDocuments])),
     pages: features.flatMap(({ pages = [] }) => pages),

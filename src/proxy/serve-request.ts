@@ -6,6 +6,7 @@
 
 import type { Exchange } from '../lib/exchange.ts';
 import type { InFlight } from '../lib/in-flight.ts';
+import { currentTrace } from '../lib/request-trace.ts';
 import type { Outcome } from '../observability/request-observer.ts';
 import {
   deliver,
@@ -15,6 +16,7 @@ import {
   refuse,
   type ServingStages,
 } from './delivery.ts';
+import type { Tracer } from './feature.ts';
 import { openStream } from './request/open-stream.ts';
 import type { RequestContext } from './request-context.ts';
 import { closeStream, StreamDelivery } from './response/stream-delivery.ts';
@@ -37,28 +39,49 @@ import {
  * cannot be written. Most stages return at once: only a promise is awaited, since each `await` costs as
  * much as a stage.
  */
-export async function serveRequest(exchange: Exchange, stages: ServingStages): Promise<void> {
+export function serveRequest(exchange: Exchange, stages: ServingStages): Promise<void> {
+  const { tracer } = stages;
+  return tracer === undefined ? runStages(exchange, stages) : traceStages(exchange, stages, tracer);
+}
+
+async function traceStages(exchange: Exchange, stages: ServingStages, tracer: Tracer): Promise<void> {
   const context = receive(exchange, stages);
+  return tracer.trace(context, () => runStages(exchange, stages, context));
+}
+
+async function runStages(
+  exchange: Exchange,
+  stages: ServingStages,
+  context: RequestContext = receive(exchange, stages),
+): Promise<void> {
+  const trace = currentTrace();
   const undecided = stages.undecided.enter();
   let observed = false;
   try {
     const identified = parseRequestInfo(context, stages);
     const published = publish(identified, stages);
     if (published !== undefined) return endPublished(context, published, stages, undecided);
+    trace?.stage('authenticate');
     const authentication = authenticate(identified, stages);
     const authenticated = authentication instanceof Promise ? await authentication : authentication;
+    trace?.stage('resolveTenant');
     const resolution = resolveTenant(authenticated, stages);
     const scoped = resolution instanceof Promise ? await resolution : resolution;
     observed = true;
     stages.observer.requestReceived(context);
     openStream(scoped, stages.streams);
+    trace?.stage('provision');
     const provisioning = provision(scoped, stages);
     if (provisioning !== undefined) await provisioning;
+    trace?.stage('actAs');
     const impersonation = actAs(scoped, stages);
     const acting = impersonation instanceof Promise ? await impersonation : impersonation;
+    trace?.stage('authorize');
     const authorization = authorize(acting, stages);
     const authorized = authorization instanceof Promise ? await authorization : authorization;
+    trace?.stage('admit');
     admit(authorized, stages);
+    trace?.stage('limit');
     const limiting = limit(authorized, stages);
     if (limiting !== undefined) await limiting;
     const routed = rewrite(authorized, stages);

@@ -5,7 +5,6 @@
  */
 import { type HeaderField, headerValue } from '../lib/header-list.ts';
 import type { InFlight } from '../lib/in-flight.ts';
-import type { BackendResult } from '../lib/telemetry.ts';
 import type { CallContext, CallRequest, CallResult, Flow, ResponseSink, Sending } from './call-request.ts';
 import {
   type Attempt,
@@ -27,6 +26,7 @@ import type { ResponseHandler } from './http1/connection.ts';
 import { isConnectionLoss } from './http1/errors.ts';
 import { InactivityTimer } from './http1/inactivity-timer.ts';
 import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
+import { MeasuredAttempts } from './measured-attempts.ts';
 import { PermittedCall } from './permitted-call.ts';
 
 /**
@@ -46,7 +46,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
   readonly outcome = Promise.withResolvers<CallResult>();
   readonly #context: CallContext;
   #sink: ResponseSink;
-  #startedAt = 0;
+  readonly #attempts: MeasuredAttempts;
   #state: State = NEW;
   /** Whether the request was sent again after a lost connection. */
   #sentAgain = false;
@@ -56,6 +56,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
   constructor(context: CallContext, request: CallRequest, sending: Sending, sink: ResponseSink) {
     super(request, sending, context.limits);
     this.#context = context;
+    this.#attempts = new MeasuredAttempts(context);
     this.#sink = sink;
     const { cancellation } = sending;
     cancellation.onCancel(this.#onCancel);
@@ -64,14 +65,14 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
   }
 
   protected onWaiting(wait: { cancel(): void }): void {
-    this.#startedAt = this.#context.clock.now();
+    this.#attempts.wait();
     this.#state = { phase: 'waiting', wait };
   }
 
   protected onPermitted(): void {
-    const { sender, method, target, headers, longRunning } = this.request;
+    const { sender, method, target, longRunning } = this.request;
     const { framing, body, upgrade } = this.sending;
-    this.#startedAt = this.#context.clock.now();
+    const headers = this.#attempts.begin(this.request.headers);
     try {
       const pools = this.#context.selectPools(sender);
       const head = requestHead(method, target, pools.authority, headers, pools.token, framing);
@@ -123,7 +124,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       this.#sink.head(status, fields, this);
       state.response = status;
     }
-    this.#count('ok');
+    this.#attempts.end('ok');
   }
 
   onData(chunk: BorrowedChunk): void {
@@ -164,7 +165,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
       isConnectionLoss(error)
     ) {
       this.#sentAgain = true;
-      this.#count('error');
+      this.#attempts.end('error');
       state.timer?.stop();
       this.onPermitted();
     } else if (state.phase === 'discarding') state.end(true);
@@ -263,7 +264,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     this.outcome.reject(failure);
     // A full queue says nothing about the API server, and a held response was counted at its head.
     const isCounted = failure.http === 429 || (state.phase === 'attempt' && state.response !== undefined);
-    if (!isCounted) this.#count(backendResult(failure));
+    if (!isCounted) this.#attempts.end(backendResult(failure));
   }
 
   #breakOff(state: State): void {
@@ -291,10 +292,5 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
         timedOut(attempt.response === undefined ? 'no response head in time' : 'no data for too long'),
       ),
     );
-  }
-
-  #count(result: BackendResult): void {
-    const seconds = (this.#context.clock.now() - this.#startedAt) / 1000;
-    this.#context.telemetry.backendCall('upstream', result, seconds);
   }
 }

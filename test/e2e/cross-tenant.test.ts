@@ -69,6 +69,12 @@ t.test('a line of the operator’s policy file lets a user into another tenant',
   const written = await kubectl.run(['delete', 'pod', 'web', '-n', 'default']);
   t.match(written.stderr, /Forbidden/, 'nothing beyond the policy is allowed');
   t.match((await alice('nowhere').run(LIST)).stderr, /Forbidden/);
+  await crossTenant.writePolicyFile([{ ...line, space: 'initech' }]);
+  reload();
+  await eventually(async () => !(await mayList(kubectl)));
+  await crossTenant.writePolicyFile([line]);
+  reload();
+  await eventually(() => mayList(kubectl));
   await reconfigure({ abac: [] });
   await eventually(async () => !(await mayList(kubectl)));
   await eventually(() => crossTenant.provisioned().length === 0);

@@ -1,7 +1,7 @@
 /**
  * Shows users the quota of their tenant: in Stonegate's own API, and on a page of the portal. The stored
- * TenantQuota is read as Stonegate itself, and its reservations, whose UIDs are the operator's, are shown as a
- * sum.
+ * TenantQuota is read as Stonegate itself, and its reservations, whose UIDs are the operator's, are shown as
+ * a sum.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';

@@ -4,9 +4,11 @@
  * status and the shape leave this file.
  * https://docs.openstack.org/api-ref/identity/v3/
  */
+
 import { isUtf8 } from 'node:buffer';
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../../errors/status-error.ts';
+import { BackendCall } from '../../lib/backend-call.ts';
 import { type Clock, withDeadline } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { isJSONObject, type JSONObject, readJSONObject } from '../../lib/json-object.ts';
@@ -70,7 +72,7 @@ export function keystoneUnavailable(cause: unknown): StatusError {
 }
 
 export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
-  const { clock, telemetry, timeout } = options;
+  const { clock, timeout } = options;
   const url = new URL(options.url);
   const base = url.pathname.replace(/\/*$/, '').replace(/(?:\/v3)?$/, '/v3');
   const pool = new Pool(url.origin, {
@@ -116,9 +118,7 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
 
   return {
     async exchange(request) {
-      const started = clock.now();
-      const count = (result: 'ok' | 'error' | 'timeout' | 'refused') =>
-        telemetry.backendCall('keystone', result, (clock.now() - started) / 1000);
+      const call = new BackendCall('keystone', options);
       try {
         const response = await withDeadline(
           clock,
@@ -127,10 +127,10 @@ export function createKeystoneHTTP(options: KeystoneHTTPOptions): KeystoneHTTP {
           (signal) => send(request, signal),
           ...(request.signal === undefined ? [] : [request.signal]),
         );
-        count(request.refusals.includes(response.status) ? 'refused' : 'ok');
+        call.end(request.refusals.includes(response.status) ? 'refused' : 'ok');
         return response;
       } catch (error) {
-        count(error === LATE ? 'timeout' : 'error');
+        call.end(error === LATE ? 'timeout' : 'error');
         throw keystoneUnavailable(error);
       }
     },

@@ -4,9 +4,11 @@
  * most one fetch per interval.
  * OpenID Connect Discovery 1.0 §4; RFC 7517 §5.
  */
+
 import { hash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
+import { BackendCall } from '../../lib/backend-call.ts';
 import { Backoff } from '../../lib/backoff.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { innermostCode } from '../../lib/error-code.ts';
@@ -125,15 +127,15 @@ export class DiscoveredIssuerKeys implements IssuerKeys, ReadinessCheck {
   }
 
   async #attempt(): Promise<void> {
-    const { url, timeout, clock, logger, telemetry } = this.#options;
+    const { url, timeout, clock, logger } = this.#options;
     const { signal } = this.#closing;
     this.#timer?.cancel();
-    const started = clock.now();
+    const call = new BackendCall('issuer', this.#options);
     const deadline = new AbortController();
     const limit = clock.after(timeout, () => deadline.abort(new Error('timed out')));
     try {
       this.#accept(await fetchKeys(this.#options, this.#http, AbortSignal.any([signal, deadline.signal])));
-      telemetry.backendCall('issuer', 'ok', (clock.now() - started) / 1_000);
+      call.end('ok');
     } catch (error) {
       if (signal.aborted) return;
       const isLate = deadline.signal.aborted;
@@ -141,7 +143,7 @@ export class DiscoveredIssuerKeys implements IssuerKeys, ReadinessCheck {
         ? fetchFailure(`did not answer within ${timeout} ms`, 'ETIMEDOUT')
         : fetchFailure(innermost(error), innermostCode(error));
       this.#failure = failure;
-      telemetry.backendCall('issuer', isLate ? 'timeout' : 'error', (clock.now() - started) / 1_000);
+      call.end(isLate ? 'timeout' : 'error');
       logger.warn(
         { issuer: url, failure: failure.message, keysKept: this.#fetched !== undefined },
         'issuer keys not fetched',

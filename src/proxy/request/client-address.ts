@@ -45,6 +45,11 @@ export function clientAddresses(
   return alone;
 }
 
+export function isTrustedProxy(peer: string | undefined, trusted: TrustedProxies): boolean {
+  const seen = peer === undefined ? undefined : read(peer);
+  return seen !== undefined && isTrusted(seen.address, trusted);
+}
+
 const UNKNOWN: readonly [string] = ['unknown'];
 
 interface Read {
