@@ -1,6 +1,7 @@
 /**
  * Time and timers as an injected dependency, so that no test sleeps.
  */
+import { untraced } from './request-trace.ts';
 
 /** A started timer; `cancel` is idempotent. */
 export interface Timer {
@@ -21,7 +22,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(milliseconds, action) {
-    const timer = setTimeout(action, milliseconds);
+    const timer = untraced(() => setTimeout(action, milliseconds));
     timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },

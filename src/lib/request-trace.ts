@@ -30,6 +30,11 @@ export function currentTrace(): RequestTrace | undefined {
   return storage.getStore();
 }
 
+/** Runs work that belongs to no request, such as that of a timer. */
+export function untraced<T>(work: () => T): T {
+  return storage.getStore() === undefined ? work() : storage.exit(work);
+}
+
 export function runTraced<T>(trace: RequestTrace, work: () => T): T {
   return storage.run(trace, work);
 }

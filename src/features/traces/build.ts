@@ -13,7 +13,7 @@ import { newTraceContext, readTraceContext } from './trace-context.ts';
 
 /** Streams that outlive it still send their spans. */
 const EXPORTER = new ComponentType<SpanExporter>('export of traces', {
-  dispose: (exporter) => exporter.flush(),
+  dispose: (exporter) => exporter.close(),
 });
 
 type TracesBuild = Pick<FeatureBuild<TracesParts>, 'parts' | 'runtime' | 'scope'>;

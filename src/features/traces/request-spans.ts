@@ -109,10 +109,14 @@ export class RequestSpans implements RequestTrace {
 }
 
 /** The verb and the resource, with the subresource; none before the user is known: they are any text. */
+/** Of resources as API servers have them: a path of the client's may contain anything. */
+const NAME = /^[a-z0-9.-]{1,63}$/;
+
 function operationOf({ info, user }: ObservedRequest): readonly string[] {
   if (user === undefined || info?.isResourceRequest !== true) return [];
   const { verb, resource, subresource } = info;
-  return [verb, subresource === '' ? resource : `${resource}/${subresource}`];
+  const names = subresource === '' ? [resource] : [resource, subresource];
+  return [verb, names.every((name) => NAME.test(name)) ? names.join('/') : '_OTHER'];
 }
 
 function methodOf({ exchange: { method } }: ObservedRequest): string {

@@ -32,6 +32,8 @@ export const BATCH = 512;
 const DELAY = 5_000;
 /** Milliseconds for a whole post. */
 const TIMEOUT = 5_000;
+/** Milliseconds for a post at the end: the process ends soon. */
+const LAST_TIMEOUT = 1_000;
 
 export class SpanExporter {
   readonly #options: SpanExporterOptions;
@@ -41,6 +43,7 @@ export class SpanExporter {
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
   #isFailing = false;
+  #isClosing = false;
 
   constructor(options: SpanExporterOptions) {
     const { endpoint, ca } = options.collector;
@@ -76,8 +79,21 @@ export class SpanExporter {
     return this.#sending;
   }
 
+  /** Sends the rest, as long as the collector takes it. */
+  close(): Promise<void> {
+    this.#isClosing = true;
+    return this.flush();
+  }
+
   async #sendAll(): Promise<void> {
-    while (this.#queue.length > 0) await this.#send(this.#queue.splice(0, BATCH));
+    while (this.#queue.length > 0) {
+      await this.#send(this.#queue.splice(0, BATCH));
+      if (this.#isClosing && this.#isFailing) this.#lose(this.#queue.splice(0).length);
+    }
+  }
+
+  #lose(spans: number): void {
+    if (spans > 0) this.#options.telemetry.count(SPANS, { result: 'failed' }, spans);
   }
 
   async #send(spans: readonly Span[]): Promise<void> {
@@ -85,12 +101,12 @@ export class SpanExporter {
     const body = JSON.stringify(exportRequest(spans, resource));
     try {
       const late = () => new Error('the collector did not answer in time');
-      await withDeadline(clock, TIMEOUT, late, (signal) => this.#post(body, signal));
+      await withDeadline(clock, this.#isClosing ? LAST_TIMEOUT : TIMEOUT, late, (signal) => this.#post(body, signal));
       telemetry.count(SPANS, { result: 'exported' }, spans.length);
       if (this.#isFailing) logger.info({}, 'traces: the collector takes spans again');
       this.#isFailing = false;
     } catch (error) {
-      telemetry.count(SPANS, { result: 'failed' }, spans.length);
+      this.#lose(spans.length);
       if (!this.#isFailing)
         logger.warn({ error }, 'traces: the collector does not take spans; they are lost');
       this.#isFailing = true;

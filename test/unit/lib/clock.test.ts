@@ -1,5 +1,6 @@
 import t from 'tap';
-import { runAt, unlessAborted } from '../../../src/lib/clock.ts';
+import { runAt, systemClock, unlessAborted } from '../../../src/lib/clock.ts';
+import { currentTrace, runTraced } from '../../../src/lib/request-trace.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const DAY = 86_400_000;
@@ -49,4 +50,17 @@ t.test('the result of work that has ended counts', async (t) => {
   const ending = new AbortController();
   t.equal(await unlessAborted(Promise.resolve('done'), ending.signal), 'done');
   await t.rejects(unlessAborted(Promise.reject(new Error('failed')), ending.signal), { message: 'failed' });
+});
+
+t.test('what a timer does belongs to no request', async (t) => {
+  const trace = { stage() {}, call: () => undefined };
+  // A timer of the clock does not keep the process alive.
+  const alive = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const seen = await runTraced(
+    trace,
+    () => new Promise((resolve) => systemClock.after(0, () => resolve(currentTrace()))),
+  );
+  t.equal(seen, undefined);
+  t.equal(runTraced(trace, currentTrace), trace);
 });

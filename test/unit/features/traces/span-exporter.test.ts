@@ -121,3 +121,15 @@ t.test('spans that the collector does not take are lost and counted, and logged 
   t.same(counts(), { failed: 2, exported: 1 });
   t.match(warnings[1], /again/);
 });
+
+t.test(
+  'at the end a collector that takes nothing gets one batch, and the rest is lost at once',
+  async (t) => {
+    const { collector, exporter, counts } = await start(t);
+    collector.status = 503;
+    exporter.add(Array.from({ length: QUEUE }, () => SPAN));
+    await exporter.close();
+    t.same(counts(), { failed: QUEUE });
+    t.ok(collector.posts.length <= 2, `${collector.posts.length} posts`);
+  },
+);
