@@ -53,6 +53,9 @@ const ARRIVAL = 10_000;
 const ATTEMPTS = 4;
 
 /** The methods that write also throw a StatusError for what the API server refuses. */
+/** What the API server has not stored for certain. */
+const REFUSED: ReadonlySet<string> = new Set(['ProvisioningForbidden', 'ProvisioningRefused']);
+
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
   /** Tokens that are being made, and that may not be in the store yet, by id. */
@@ -114,8 +117,8 @@ export class AccessTokens {
         throw new StatusError('InternalError', 'the access token could not be created: try again');
       return this.#shown(token, text);
     } catch (error) {
-      // If it was stored all the same, it counts when it is in the store.
-      this.#made.delete(id);
+      // After any other error it may have been stored all the same.
+      if (error instanceof StatusError && REFUSED.has(error.code)) this.#made.delete(id);
       throw error;
     }
   }

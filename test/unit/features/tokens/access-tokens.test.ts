@@ -1,5 +1,6 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
 import t from 'tap';
+import type { ErrorCode } from '../../../../src/errors/codes.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
 import { accessTokenSpecSchema } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
@@ -31,7 +32,7 @@ const alice: Identity = {
 function setUp() {
   const clock = createFakeClock();
   const memory = createMemoryObjects();
-  const server = { refuses: false };
+  const server: { failsWith: ErrorCode | undefined } = { failsWith: undefined };
   const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
     ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
@@ -44,7 +45,7 @@ function setUp() {
     objectsOf: () => ({
       ...memory,
       async create(kind, place, object, signal) {
-        if (server.refuses) throw new StatusError('ProvisioningRefused', 'refused');
+        if (server.failsWith !== undefined) throw new StatusError(server.failsWith, 'not stored');
         const metadata = { ...object.metadata, creationTimestamp: timestamp(clock.now()) };
         return memory.create(kind, place, { ...object, metadata }, signal);
       },
@@ -90,10 +91,18 @@ t.test('of 300 creations at the same time 100 make a token', async (t) => {
 
 t.test('what the API server refuses to store takes no place of a token', async (t) => {
   const { server, create } = setUp();
-  server.refuses = true;
+  server.failsWith = 'ProvisioningRefused';
   await Promise.allSettled(Array.from({ length: 100 }, create));
-  server.refuses = false;
+  server.failsWith = undefined;
   t.match(await create(), { status: { state: 'active' } });
+});
+
+t.test('a token that may have been stored without an answer takes its place until it is known', async (t) => {
+  const { server, create } = setUp();
+  server.failsWith = 'UpstreamTimeout';
+  await Promise.allSettled(Array.from({ length: 100 }, create));
+  server.failsWith = undefined;
+  await t.rejects(create(), { code: 'ObjectInvalid' });
 });
 
 t.test('the rules of a token are bounded in size', async (t) => {
