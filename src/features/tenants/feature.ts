@@ -5,11 +5,18 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { defineFeature } from '../define-feature.ts';
 
+interface TenantsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
+  readonly tokens?: object;
+  readonly members?: object;
+}
+
 export const tenants = defineFeature({
   name: 'tenants',
   sections: {},
-  reads: ({ tenancy, upstream: { server } }: Pick<CoreConfiguration, 'tenancy' | 'upstream'>) => ({
-    tenants: tenancy.facts.tenantsAreObjects ? { server } : undefined,
+  // Only these sections store something for a tenant, and print the right to watch tenants.
+  reads: ({ tokens, members, tenancy: { facts }, upstream: { server } }: TenantsReads) => ({
+    tenants:
+      facts.tenantsAreObjects && (tokens !== undefined || members !== undefined) ? { server } : undefined,
   }),
 });
 
