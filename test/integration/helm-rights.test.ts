@@ -153,6 +153,13 @@ const FEATURES = [
   ...[[], ['apps/v1/deployments', 'v1/configmaps']].map(
     (count) => [['shared', 'arktos'], { quota: { default: { pods: '10' }, count } }] as const,
   ),
+  [
+    ['shared', 'arktos'],
+    {
+      quota: { default: { pods: '10' }, count: ['example.com/v1/widgets'] },
+      bindings: { createRoles: false },
+    },
+  ],
 ] as const;
 
 t.test('features are granted what stonegate manifests rbac prints for them', { skip }, async (t) => {

@@ -146,7 +146,7 @@ with the conditions under which it is needed. Placeholders are replaced by the c
   {{- range (default list $given.quota.count) -}}
     {{- $parts := splitList "/" . -}}
     {{- $group := ternary (first $parts) "" (eq (len $parts) 3) -}}
-    {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" (list "list" "watch")) -}}
+    {{- $rules = append $rules (dict "apiGroups" (list $group) "resources" (list (last $parts)) "verbs" (list "get" "list" "watch")) -}}
   {{- end -}}
 {{- end -}}
 {{- range $section, $more := get $rbac.sections $given.tenancy.mode -}}
