@@ -83,7 +83,7 @@ interface ControllerOptions {
   readonly keep: boolean;
 }
 
-/** What features keep over reloads is created with the process. */
+/** `app.ts` creates these with the process. It imports no feature itself. */
 export { createMembershipLog, type MembershipLog } from '../features/cross-tenant/build.ts';
 export { createPortalState, type PortalState } from '../features/portal/build.ts';
 export { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';

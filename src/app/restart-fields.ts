@@ -17,7 +17,7 @@ export const RESTART_FIELDS = [
   'server.limits.headerBytes',
   'admin.bind',
   'audit.file',
-  ...DEFINITIONS.flatMap(({ keptFields = [] }) => keptFields),
+  ...DEFINITIONS.flatMap(({ restartFields = [] }) => restartFields),
 ];
 
 /** Tells the operator which changes have no effect before a restart. */

@@ -45,7 +45,7 @@ export class ComponentType<T extends object> {
 }
 
 declare const COMPONENT: unique symbol;
-/** A component of the generation that is being built: nothing else can be used by another one. */
+/** An instance that `component()` returned in this generation. `uses` accepts only these. */
 export type Handle<T extends object> = T & { readonly [COMPONENT]: true };
 /** Components that another one calls, if there are such. */
 export type Uses = readonly (Handle<object> | undefined)[];

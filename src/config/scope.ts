@@ -31,7 +31,7 @@ export interface Scope {
     uses: U,
     create: (part: P, used: U, previous: readonly T[]) => T,
   ): Handle<T>;
-  /** Reused as long as the components in `uses` stay the same. */
+  /** Reads nothing of the configuration: reused as long as the components in `uses` stay the same. */
   derived<T extends object, const U extends Uses>(
     type: ComponentType<T>,
     uses: U,

@@ -1,6 +1,6 @@
 /**
- * What a feature is, as one value: its name, and as data whatever would else be a list of features. What it
- * does while it serves is in its `build.ts`, which no command loads that only needs the data.
+ * What a feature declares: everything over which commands, manifests and references iterate. What it does
+ * while it serves is in its `build.ts`, which no command loads that only needs the data.
  */
 import type { z } from 'zod';
 import type { FileContent } from '../config/parse.ts';
@@ -47,10 +47,10 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   checkFiles?(configuration: C, content: FileContent): readonly Finding[];
   /** Writes that a webhook of its own reviews, each at its path. */
   reviewedWrites?(configuration: C): readonly ReviewedWrite[];
-  /** Its own listener, if it has one: named as the feature. */
+  /** Its own listener. Its section has the feature's name and a field `bind`. */
   listener?(configuration: C): ListenerSettings | undefined;
-  /** Fields that a process keeps from its start. */
-  readonly keptFields?: readonly string[];
+  /** Fields whose change needs a restart. */
+  readonly restartFields?: readonly string[];
   /** What the impersonating credential needs at the API server. */
   readonly rights?: readonly Right[];
   /** What the provisioning credential needs. */

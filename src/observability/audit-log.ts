@@ -15,7 +15,6 @@ import {
   usersText,
 } from './audit-event.ts';
 
-/** The destination of the lines; `audit-file.ts` creates it. */
 export const AUDIT_EVENTS_LOST = defineCounter({
   name: 'stonegate_audit_events_lost_total',
   help: 'Audit events that could not be written.',
@@ -29,6 +28,7 @@ export const AUDIT_LOG_FAILING = defineGauge({
   initial: 0,
 });
 
+/** The destination of the lines; `audit-file.ts` creates it. */
 export interface AuditSink {
   /**
    * Writes one line. A text put together from its parts would be laid out twice, once to be a text and once

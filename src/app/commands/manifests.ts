@@ -1,7 +1,5 @@
 /**
- * `stonegate manifests rbac`: the rights that Stonegate needs at the API server for impersonation, and no
- * others. Each extra key is listed, because RBAC has no `userextras/*`.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ * `stonegate manifests`: prints rights, custom resources, roles, and what the admission webhook needs.
  */
 
 import { X509Certificate } from 'node:crypto';

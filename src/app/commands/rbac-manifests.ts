@@ -1,7 +1,7 @@
 /**
- * The rights that Stonegate's own credential needs at the API server, each with its reason and with the
- * conditions under which it is needed. `stonegate manifests rbac`, the chart and the kustomize overlays are
- * made from this table.
+ * The rights of the credential that impersonates: the core's, and those that features list, each with its
+ * reason and its conditions. Each extra key is listed, because RBAC has no `userextras/*`.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 import type { Document } from 'yaml';
 import {

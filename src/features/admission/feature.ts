@@ -31,7 +31,7 @@ export const admission = defineFeature({
       .exactOptional()
       .describe('A webhook that refuses what tenants may not create. Off without it.'),
   },
-  keptFields: ['admission.bind'],
+  restartFields: ['admission.bind'],
   rules: ({ admission, tenancy: { facts } }: AdmissionReads) => podSecurityRules(admission, facts),
   admissionRules: () => [rule('authorization.k8s.io', ['subjectaccessreviews'], ['create'])],
   registrations: ({ admission, tenancy, publishing }: AdmissionReads, caBundle, place) =>

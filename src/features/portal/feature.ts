@@ -21,7 +21,7 @@ export const portal = defineFeature({
   sections: {
     portal: portalSchema.exactOptional().describe('A sign-in page for browsers. Off without it.'),
   },
-  keptFields: ['portal.bind'],
+  restartFields: ['portal.bind'],
   listener: ({ portal }: PortalReads) => portal && { ...portal, http2: false },
   rules: portalRules,
   reads({ portal, authentication: { keystone, jwt }, cache }: PortalReads, material) {

@@ -11,7 +11,7 @@ export const usage = defineFeature({
       .exactOptional()
       .describe('What each tenant and project uses, as records and metrics. Off without it.'),
   },
-  keptFields: ['usage.records', 'usage.metrics'],
+  restartFields: ['usage.records', 'usage.metrics'],
   reads: ({ usage }: { readonly usage?: UsageConfiguration }) => ({ usage }),
 });
 

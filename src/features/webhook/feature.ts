@@ -22,7 +22,7 @@ export const webhook = defineFeature({
       .exactOptional()
       .describe("A webhook for an API server's reviews that replaces k8s-keystone-auth. Off without it."),
   },
-  keptFields: ['webhook.bind'],
+  restartFields: ['webhook.bind'],
   listener: ({ webhook }: WebhookReads) => webhook,
   rules: ({ webhook, authentication, tenancy }: WebhookReads) => [
     [
