@@ -4,7 +4,7 @@
  * again, unless the changelog says so because a stored form has changed.
  */
 import { execFile } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -101,14 +101,19 @@ function configuration({ keystone }: Testbed): Record<string, object> {
  * @param main of the version
  */
 async function identitySettings(main: string, file: string): Promise<string> {
-  const module: unknown = await import(pathToFileURL(join(dirname(main), 'config', 'parse.ts')).href);
-  if (typeof module !== 'object' || module === null || !('parseConfiguration' in module))
-    throw new Error(`${main} does not export how it parses a configuration`);
-  const { parseConfiguration } = module;
-  if (typeof parseConfiguration !== 'function') throw new TypeError('parseConfiguration is no function');
-  const { configuration } = parseConfiguration(readFileSync(file, 'utf8'), dirname(file));
+  const folder = dirname(main);
+  const [path, name] = existsSync(join(folder, 'app/configuration.ts'))
+    ? ['app/configuration.ts', 'parseStonegate']
+    : ['config/parse.ts', 'parseConfiguration'];
+  const exported = new Map<string, unknown>(
+    Object.entries(await import(pathToFileURL(join(folder, path)).href)),
+  );
+  const parse = exported.get(name);
+  if (typeof parse !== 'function') throw new TypeError(`${path} does not export ${name}`);
+  const { configuration } = parse(readFileSync(file, 'utf8'), dirname(file));
   const { authentication, tenancy } = configuration;
-  return JSON.stringify({ authentication, tenancy });
+  const { facts: _facts, ...settings } = tenancy;
+  return JSON.stringify({ authentication, tenancy: settings });
 }
 
 type Site = Awaited<ReturnType<typeof setUp>>;

@@ -75,7 +75,7 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
         },
       });
       t.match(JSON.stringify(body.status), '"member"');
-      t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames is legacy')));
+      t.ok(stonegate.logged.some((line) => line.includes('webhook.usernames: is legacy')));
     },
   );
 

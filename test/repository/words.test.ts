@@ -65,7 +65,7 @@ const QUOTED: readonly RegExp[] = [
 const OUTPUT: Readonly<Record<string, readonly string[]>> = {
   'src/features/bindings/plan.ts': ["const [first = 'nobody', ...others]"],
   'src/features/bindings/grants.ts': [
-    "'bindings.subjects is users: what a person holds",
+    "'is users: what a person holds",
     "reason: 'people may ask what they may do'",
   ],
   'src/app/commands/rbac-manifests.ts': ['Ask what a person may do:'],

@@ -75,7 +75,7 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
     const { signal } = new AbortController();
     const systemTenant = operatorTenant(tenancy);
     const warnings = [
-      ...(bindings.subjects === 'users' ? [USERS_WARNING] : []),
+      ...(bindings.subjects === 'users' ? [`bindings.subjects ${USERS_WARNING}`] : []),
       ...(systemTenant === undefined ? [] : await systemBindingWarnings(objects, systemTenant, signal)),
     ];
     for (const warning of warnings) io.stderr(columns([[`warning: ${warning}`]]));

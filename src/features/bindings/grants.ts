@@ -30,9 +30,9 @@ export type Holders =
       readonly disabledUserIDs: ReadonlySet<string>;
     };
 
-/** Warning for an operator who configures `subjects: users`. */
+/** Warns an operator who configures `subjects: users`: continues "bindings.subjects". */
 export const USERS_WARNING =
-  'bindings.subjects is users: what a person holds on a project applies to every token of theirs, also to one of another project, and is taken away by the next run only';
+  'is users: what a person holds on a project applies to every token of theirs, also to one of another project, and is taken away by the next run only';
 
 export interface Grant {
   /** Unique for each grant. */
