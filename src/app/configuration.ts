@@ -32,7 +32,9 @@ import { isJSONObject } from '../lib/json-object.ts';
 import type { Output } from '../lib/schema-fields.ts';
 import { FEATURES } from './features.ts';
 
-type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
+type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
 type SectionsOf<F extends { readonly sections: z.ZodRawShape }> = Intersection<F['sections']>;
 
 /** Composes the sections of features; the type of a list of them is lost without the assertion. */

@@ -101,7 +101,9 @@ export class SpanExporter {
     const body = JSON.stringify(exportRequest(spans, resource));
     try {
       const late = () => new Error('the collector did not answer in time');
-      await withDeadline(clock, this.#isClosing ? LAST_TIMEOUT : TIMEOUT, late, (signal) => this.#post(body, signal));
+      await withDeadline(clock, this.#isClosing ? LAST_TIMEOUT : TIMEOUT, late, (signal) =>
+        this.#post(body, signal),
+      );
       telemetry.count(SPANS, { result: 'exported' }, spans.length);
       if (this.#isFailing) logger.info({}, 'traces: the collector takes spans again');
       this.#isFailing = false;
