@@ -53,9 +53,6 @@ const ARRIVAL = 10_000;
 const ATTEMPTS = 4;
 
 /** The methods that write also throw a StatusError for what the API server refuses. */
-/** What the API server has not stored for certain. */
-const REFUSED: ReadonlySet<string> = new Set(['ProvisioningForbidden', 'ProvisioningRefused']);
-
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
   /** Tokens that are being made, and that may not be in the store yet, by id. */
@@ -118,7 +115,8 @@ export class AccessTokens {
       return this.#shown(token, text);
     } catch (error) {
       // After any other error it may have been stored all the same.
-      if (error instanceof StatusError && REFUSED.has(error.code)) this.#made.delete(id);
+      const code = error instanceof StatusError ? error.code : undefined;
+      if (code === 'ProvisioningForbidden' || code === 'ProvisioningRefused') this.#made.delete(id);
       throw error;
     }
   }
