@@ -23,6 +23,11 @@ export interface Provisioner {
 }
 
 const TOKEN = 'provisioner-token';
+/** With the rights for quotas of tenants and of projects. */
+const QUOTAS = {
+  default: { pods: '1' },
+  keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods' } },
+};
 
 export interface ProvisionerOptions {
   readonly mode: Mode;
@@ -39,7 +44,11 @@ export async function admitProvisioner(
 ): Promise<Provisioner> {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   const roles = Object.fromEntries(targets.map((target, at) => [`role-${at}`, target]));
-  const configuration = defaultConfiguration({ tenancy: { mode }, bindings: { roles }, ...withQuotas });
+  const configuration = defaultConfiguration({
+    tenancy: { mode },
+    bindings: { roles },
+    ...(withQuotas && { quota: QUOTAS }),
+  });
   const manifests = provisionerManifests(configuration, { kind: 'User', name: 'provisioner' }, '');
   seedManifests(apiServer.seed, manifestsIn(manifests));
   const bridge = keystone.directory.user('Default', 'bridge');
