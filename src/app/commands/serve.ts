@@ -48,8 +48,8 @@ anew, opens the audit log anew and empties this process' caches.
   --keep             leave roles, bindings and copies of policies and publishing
                      that the configuration does not have any more
   --only admission   serve the admission webhook and nothing else; of the
-                     configuration only tenancy, admission, admin, log, upstream,
-                     publishing and quota are read
+                     configuration only tenancy, admission, admin, log,
+                     upstream, publishing and quota are read
   --help             this text
 
 Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
