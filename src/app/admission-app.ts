@@ -19,9 +19,9 @@ import { createShutdown } from '../server/shutdown.ts';
 import type { AppOptions, ServingApp } from './app.ts';
 import { buildAdmission } from './build-listeners.ts';
 import { type LoadedAdmission, loadAdmission } from './configuration.ts';
+import { tlsMaterial } from './listeners.ts';
 import { METRICS } from './metrics.ts';
 import { warnOfRestart } from './restart-fields.ts';
-import { tlsMaterial } from './tls-material.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
 export interface AdmissionAppOptions extends Pick<AppOptions, 'file' | 'watched' | 'sources' | 'logger'> {

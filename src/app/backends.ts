@@ -18,7 +18,7 @@ export interface AppBuild extends StonegateBuild, Backends {
   readonly explains: boolean;
   /** The tenancy mode of the configuration, without what features add to users. */
   readonly mode: TenancyMode;
-  /** What a feature is built from. */
+  /** Gives a feature the backends, its scope, and the parts that it reads. */
   of<P extends Parts>(feature: {
     reads(configuration: StonegateConfiguration, material: Material): P;
   }): FeatureBuild<P>;

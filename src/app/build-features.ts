@@ -83,7 +83,7 @@ interface ControllerOptions {
   readonly keep: boolean;
 }
 
-/** `app.ts` creates these with the process. It imports no feature itself. */
+/** `app.ts` creates these with the process, and imports no feature itself. */
 export { createMembershipLog, type MembershipLog } from '../features/cross-tenant/build.ts';
 export { createPortalState, type PortalState } from '../features/portal/build.ts';
 export { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';
@@ -200,7 +200,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   };
 }
 
-/** What works beside the requests, on the replica with the lease. */
+/** Builds the controllers, which work on the replica with the lease, whatever is requested. */
 function buildControllers(
   { of }: AppBuild,
   policies: ConfiguredPolicies | undefined,

@@ -19,7 +19,7 @@ import type { BuiltFeatures } from './build-features.ts';
 import type { AdmissionBuild } from './configuration.ts';
 import { FEATURES } from './features.ts';
 
-/** What a feature's own listener serves. */
+/** Serves the requests of one listener; undefined if the configuration does not have it. */
 type Serve = ((exchange: Exchange) => Promise<void>) | undefined;
 
 /** The features that have a listener of their own, by its name. */
@@ -82,7 +82,7 @@ export function buildListeners(
 }
 
 /**
- * What a process serves that serves only the admission webhook.
+ * Builds the admission webhook for a process that serves nothing else.
  *
  * @param upstream undefined if no API server is configured
  */

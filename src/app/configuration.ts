@@ -56,7 +56,7 @@ export const configurationSchema = sections.transform(
 
 export type StonegateConfiguration = Output<typeof configurationSchema>;
 export type LoadedStonegate = LoadedConfiguration<StonegateConfiguration>;
-/** What the components of a generation are built from. */
+/** A configuration with what its components need of the process. */
 export type StonegateBuild = Build<StonegateConfiguration>;
 
 /** The features with the whole configuration, of which each reads a part. */
@@ -104,7 +104,7 @@ export function loadStonegate(file: string, sources: LoadSources = systemSources
 }
 
 /**
- * For commands.
+ * Loads the configuration of a command.
  *
  * @param file the value of `--config`
  * @throws UsageError without a file; ConfigurationError
@@ -176,7 +176,7 @@ export type LoadedAdmission = Loaded<AdmissionProcessConfiguration>;
 export const OF_ADMISSION: readonly FeatureDefinition<z.ZodRawShape, AdmissionProcessConfiguration, Parts>[] =
   [FEATURES.admission, FEATURES.quota];
 
-/** What the components of such a process are built from. */
+/** The same for a process that serves only the admission webhook. */
 export interface AdmissionBuild extends Omit<Build, 'loaded'> {
   readonly loaded: LoadedAdmission;
 }

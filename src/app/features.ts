@@ -32,7 +32,7 @@ import { usage } from '../features/usage/feature.ts';
 import { webhook } from '../features/webhook/feature.ts';
 import { whoCan } from '../features/who-can/feature.ts';
 
-/** In the order in which manifests and references list what they give. */
+/** Manifests and references list what the features give in this order. */
 export const FEATURES = {
   tenants,
   discovery,

@@ -6,15 +6,15 @@
 import type { AddressInfo } from 'node:net';
 import type { RuntimeDependencies } from '../config/build.ts';
 import { StatusError } from '../errors/status-error.ts';
+import type { Material } from '../features/define-feature.ts';
 import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { CONNECTIONS_OPEN, createListener, type Listener } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
 import { DEFINITIONS, type LoadedStonegate, type StonegateConfiguration } from './configuration.ts';
 import type { Serving } from './serving.ts';
-import { tlsMaterial } from './tls-material.ts';
 
-/** By the name of the listener: `api`, or that of a feature. */
+/** The addresses of listeners by their names: `api`, or the name of a feature. */
 export interface Addresses {
   readonly api: AddressInfo;
   readonly [feature: string]: AddressInfo | undefined;
@@ -118,4 +118,13 @@ function tlsOf({ name, tls }: NamedSettings, { configuration, file }: LoadedSton
 
 function notConfigured(name: string): Promise<never> {
   return Promise.reject(new StatusError('NotFound', `the ${name} is not configured any more`));
+}
+
+/** Reads the files. With `clientCAFile`, only clients with a certificate of that CA may connect. */
+export function tlsMaterial(
+  { certFile, keyFile, clientCAFile }: ListenerSettings['tls'],
+  file: Material['file'],
+): TLSMaterial {
+  const own = { cert: file(certFile), key: file(keyFile) };
+  return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };
 }

@@ -36,7 +36,7 @@ export interface ServingProcess {
 }
 
 export interface Serving extends Pick<ConfiguredProxy, 'recheck' | 'permits' | 'clear'>, InForce {
-  /** What each listener serves, by its name; undefined if the configuration does not have it. */
+  /** Maps the name of a listener to the function that serves it; undefined if it is not configured. */
   readonly serve: Readonly<Record<string, Serve | undefined>>;
   readonly checks: readonly ReadinessCheck[];
   readonly drops: Drops;

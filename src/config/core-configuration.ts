@@ -151,7 +151,7 @@ export const CORE_LIMITS = {
     .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
 };
 
-/** In the order in which the reference lists them. */
+/** The reference lists the sections in this order. */
 export const CORE_SECTIONS = {
   server: serverSchema.describe('The listener.'),
   admin: z
@@ -192,7 +192,7 @@ export const CORE_SECTIONS = {
 
 const coreLimits = z.strictObject(CORE_LIMITS);
 const core = z.strictObject({ ...CORE_SECTIONS, limits: coreLimits });
-/** What every configuration has, whatever the features. */
+/** The part of a configuration that does not depend on the features. */
 export type CoreConfiguration = Output<typeof core>;
 
 export type TenancyConfiguration = CoreConfiguration['tenancy'];

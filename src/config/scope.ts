@@ -5,7 +5,7 @@
 import type { ComponentType, Handle, Uses } from './component.ts';
 import type { GenerationBuilder } from './generation.ts';
 
-/** What is read of the configuration and of its files. */
+/** A value of the configuration or of its files, as JSON. */
 export type Part =
   | string
   | number

@@ -13,7 +13,7 @@ interface Target {
 }
 
 export interface AddedForms {
-  /** Those of the page contain them. */
+  /** The links and forms of the page contain them. */
   readonly actions: NonNullable<PortalPage['actions']>;
   /** Renders the secret of a form that was done. */
   readonly secret: NonNullable<PageContent['secret']>;

@@ -56,7 +56,7 @@ export interface Backends {
   readonly keystone: Handle<Keystone> | undefined;
 }
 
-/** What a feature is built from. */
+/** Everything that a feature gets to build its components and handlers. */
 export interface FeatureBuild<P extends Parts = Parts> extends Backends {
   /** What it reads of the configuration. */
   readonly parts: P;

@@ -17,7 +17,7 @@ import {
 } from './access-matrix.ts';
 import { SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 
-/** What a user may do, from the RBAC index. */
+/** Computes from the RBAC index what a user may do. */
 export interface AccessView extends HeldRoles {
   readonly matrix: AccessMatrix;
   readonly incompleteReason: string | undefined;
