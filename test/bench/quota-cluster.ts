@@ -2,9 +2,11 @@
  * A real kube-apiserver whose tenants' pods Stonegate counts, with Stonegate as a process of its own that
  * serves the admission webhook. ResourceQuotas are counted by kube-controller-manager as usual.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { freePort } from '../support/free-port.ts';
 import type { Reply } from '../support/https-client.ts';
 import type { KubernetesOptions } from '../support/kubernetes/api-server.ts';
 import {
@@ -13,12 +15,13 @@ import {
   prepareQuotaSite,
   QUOTAS,
   register,
+  type Webhook,
 } from '../support/kubernetes/quota-site.ts';
 import { type ServingStonegate, serveConfiguration } from './contenders/stonegate.ts';
 import { TWO_CORES } from './processes.ts';
 
 export interface QuotaCluster extends PreparedQuotaSite {
-  /** One process that counts and reviews, or another one beside it that only reviews. */
+  /** The first counts. It reviews too, unless the second is a standby. */
   readonly replicas: readonly ServingStonegate[];
 }
 
@@ -28,13 +31,15 @@ export const PLENTY = { pods: '1000000' };
 interface QuotaClusterOptions extends KubernetesOptions {
   /** With 2, each process reviews every other pod, as behind a balancer that picks one for each review. */
   readonly replicas?: 1 | 2;
+  /** The second process can count too, and reviews all: it goes on when the first one, which leads, is lost. */
+  readonly standby?: boolean;
   /** Called before Stonegate starts. */
   readonly prepare?: (site: PreparedQuotaSite) => Promise<void>;
 }
 
 /** @returns what `use` returns, when everything has ended */
 export async function withQuotaCluster<T>(
-  { replicas: count = 1, prepare, ...options }: QuotaClusterOptions,
+  { replicas: count = 1, standby = false, prepare, ...options }: QuotaClusterOptions,
   use: (cluster: QuotaCluster) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-bench-quota-'));
@@ -56,7 +61,11 @@ export async function withQuotaCluster<T>(
       replicas.push(serving);
     };
     await serve(site.testbed.configFile);
-    if (count === 1) await register(site.kubernetes, site.webhook);
+    if (standby) {
+      const second = await configureStandby(site.webhook);
+      await serve(second.configFile);
+      await register(site.kubernetes, second);
+    } else if (count === 1) await register(site.kubernetes, site.webhook);
     else {
       const second = await configureSecond(life, site.kubernetes, quota);
       await serve(second.configFile, 'admission');
@@ -67,6 +76,16 @@ export async function withQuotaCluster<T>(
   } finally {
     for (const end of ends.reverse()) await end();
   }
+}
+
+/** The same configuration with other ports. */
+async function configureStandby(webhook: Webhook): Promise<Webhook> {
+  const port = await freePort();
+  const { admission, ...configuration } = parse(readFileSync(webhook.configFile, 'utf8'));
+  const configFile = join(dirname(webhook.configFile), 'standby.yaml');
+  const bind = `127.0.0.1:${port}`;
+  writeFileSync(configFile, stringify({ ...configuration, admission: { ...admission, bind } }));
+  return { ...webhook, configFile, port };
 }
 
 export const podsIn = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;

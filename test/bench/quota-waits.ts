@@ -1,9 +1,18 @@
 /**
- * How soon the room of a deleted pod can be used again, with a TenantQuota and with a ResourceQuota; and for
- * how long a create that was admitted blocks room if the pod is never stored.
+ * How soon the room of a deleted pod can be used again, with a TenantQuota and with a ResourceQuota, and after
+ * the loss of the replica that counts; and for how long a create that was admitted blocks room if the pod is
+ * never stored.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { areUsing, createPod, PLENTY, podsIn, type QuotaCluster } from './quota-cluster.ts';
+import {
+  areUsing,
+  createPod,
+  forEach,
+  PLENTY,
+  podsIn,
+  type QuotaCluster,
+  withQuotaCluster,
+} from './quota-cluster.ts';
 import { type Spread, spreadOf } from './statistics.ts';
 
 export interface QuotaWaits {
@@ -76,6 +85,35 @@ async function untilUnblocked(cluster: QuotaCluster, name: string): Promise<numb
   const began = performance.now();
   await until(async () => (await createPod(cluster, name, 'second')).status === 201, 250);
   return (performance.now() - began) / 1_000;
+}
+
+const TENANTS = 100;
+const AT_ONCE = 16;
+
+/** Seconds, of each of 100 tenants, from the loss of the leader, and a DELETE after it, until there is room. */
+export function measureLeaderLoss(): Promise<Spread> {
+  return withQuotaCluster({ controllers: true, standby: true }, async (cluster) => {
+    const names = Array.from({ length: TENANTS }, (_, at) => `left-${at}`);
+    await forEach(names, AT_ONCE, async (name) => {
+      await cluster.namespace(name, name);
+      await cluster.limit(name, { pods: '1' });
+      await until(async () => (await createPod(cluster, name, 'first')).status === 201, 100);
+    });
+    await until(() => areUsing(cluster, 'TenantQuota', new Set(names), '1'), 100);
+    cluster.replicas[0]?.signal('SIGKILL');
+    const lost = performance.now();
+    await forEach(names, AT_ONCE, (name) =>
+      cluster.kubernetes.admit('DELETE', `${podsIn(name)}/first?gracePeriodSeconds=0`),
+    );
+    const waited: number[] = [];
+    await Promise.all(
+      names.map(async (name) => {
+        await until(async () => (await createPod(cluster, name, 'second')).status === 201, 1_000);
+        waited.push((performance.now() - lost) / 1_000);
+      }),
+    );
+    return spreadOf(waited);
+  });
 }
 
 /** @param interval milliseconds between two looks */

@@ -3,13 +3,16 @@ import { missingControllers } from '../support/kubernetes/programs.ts';
 import { type QuotaCluster, withQuotaCluster } from './quota-cluster.ts';
 import { type CreatesRow, compareCreates } from './quota-creates.ts';
 import { measureQuotaMemory, type QuotaMemoryRow } from './quota-memory.ts';
-import { measureWaits, type QuotaWaits } from './quota-waits.ts';
+import { measureLeaderLoss, measureWaits, type QuotaWaits } from './quota-waits.ts';
 import { print } from './report.ts';
+import type { Spread } from './statistics.ts';
 import { verdict } from './verdicts.ts';
 
 interface QuotaFigures {
   readonly creates: readonly CreatesRow[];
   readonly waits: QuotaWaits;
+  /** Seconds until there is room again after the loss of the leader. */
+  readonly leaderLost: Spread;
   readonly memory: readonly QuotaMemoryRow[];
 }
 
@@ -40,7 +43,9 @@ export async function playQuota(): Promise<QuotaFigures> {
     return { creates, waits };
   });
   const two = await withQuotaCluster({ ...options, replicas: 2 }, compare);
+  const leaderLost = await measureLeaderLoss();
+  console.log(`\nRoom again after the loss of the leader, seconds: ${JSON.stringify(leaderLost)}`);
   const memory = [await measureQuotaMemory(1), await measureQuotaMemory(10_000)];
   print('Many tenants', memory, ['tenants', 'countedSeconds', 'residentMB']);
-  return { ...one, creates: [...one.creates, ...two], memory };
+  return { ...one, creates: [...one.creates, ...two], leaderLost, memory };
 }
