@@ -179,21 +179,33 @@ t.test('the audit log has neither the query of a request nor the secret of an in
 
 t.test('nor has it the secret of a link for which there is no page', async (t) => {
   const portal = createFakePortal();
-  for (const path of ['/invitation/', '//invitation/', `https://login.example.com/invitation/`])
+  for (const path of ['/invitation/', '//invitation/', 'https://login.example.com/invitation/'])
     await portal.browser().get(`${path}${SECRET}`);
-  t.match(seen(portal), [
-    { path: '/invitation/', status: 404 },
-    { path: '//invitation/', status: 404 },
-    { path: 'https:/', status: 404 },
-  ]);
+  t.same(
+    seen(portal).map(({ path, status }) => [path, status]),
+    [
+      ['/invitation/', 404],
+      ['//invitation/', 404],
+      ['https:/', 404],
+    ],
+  );
 });
 
 t.test('the event of a page names the namespace that it shows, also if the browser named none', async (t) => {
   const lines: string[] = [];
   const sink = { write: (...parts: readonly string[]) => void lines.push(parts.join('')) };
   const observer = createAuditLog({ sink, clock: createFakeClock() });
-  const { browser } = await signedIn({ ...PAGE_SOURCES, observer });
+  let before = '';
+  const members: typeof PAGE_SOURCES.members = {
+    ...PAGE_SOURCES.members,
+    list(...asked) {
+      before = lines.at(-1) ?? '';
+      return PAGE_SOURCES.members.list(...asked);
+    },
+  };
+  const { browser } = await signedIn({ ...PAGE_SOURCES, members, observer });
   await browser.get('/members');
+  t.match(JSON.parse(before), { stage: 'RequestReceived', requestURI: '/members', verb: 'list' });
   t.match(JSON.parse(lines.at(-1) ?? ''), {
     ...{ stage: 'ResponseComplete', verb: 'list', requestURI: '/members' },
     objectRef: { resource: 'members', namespace: 'shop', apiGroup: 'stonegate.dev' },
