@@ -120,6 +120,14 @@ t.test(
   },
 );
 
+t.test('the scope of the whole tenant deletes namespaces one by one, and not all of one name', async (t) => {
+  const scopeFor = createTenantNamespaces(accessIndexOf(namespace('web')).access);
+  const scope = tokenScope('tenant/manage +rbac', [], scopeFor('acme'));
+  const reason = (verb: string) => outsideReason(scope, question(verb, 'namespaces', '', { name: 'web' }));
+  t.equal(reason('delete'), undefined);
+  t.match(reason('deletecollection'), /does not allow it/);
+});
+
 const many = (length: number, prefix: string) => Array.from({ length }, (_, at) => `${prefix}${at}`);
 const WIDE = { verbs: many(64, 'v'), apiGroups: many(64, 'g'), resources: many(64, 'r'), namespaces: ['*'] };
 

@@ -89,6 +89,13 @@ t.test('of 300 creations at the same time 100 make a token', async (t) => {
   t.equal(memory.all().length, 100);
 });
 
+t.test('the token of a user with a certificate ends with the certificate at the latest', async (t) => {
+  const { clock, tokens } = setUp();
+  const bob = { ...alice, authenticator: 'x509', expiresAt: clock.now() + 30_000 };
+  const { status } = await tokens.create(bob, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+  t.equal(status.expirationTimestamp, timestamp(bob.expiresAt));
+});
+
 t.test('what the API server refuses to store takes no place of a token', async (t) => {
   const { server, create } = setUp();
   server.failsWith = 'ProvisioningRefused';
