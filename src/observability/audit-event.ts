@@ -20,7 +20,7 @@ export type AuditedRequest = Omit<ObservedRequest, 'exchange' | 'tenant'> & {
   readonly exchange: Pick<ObservedRequest['exchange'], 'method' | 'target' | 'headers'>;
   readonly tenant?: string;
   /** What its lines begin with, once one was made. */
-  auditText?: string;
+  auditText?: string | undefined;
 };
 
 /** No name in Kubernetes is longer than 253 characters; what is, need not be repeated whole. */

@@ -14,7 +14,7 @@ export interface PortalPage<V extends Visit = Visit> {
   readonly navigation?: { readonly label: string; readonly order: number };
   /** The request that is audited and charged for the page. */
   readonly standsFor: (query: URLSearchParams) => OwnRequest;
-  /** A query with which the browser asks again if it named no object; undefined to show the page. */
+  /** The query with which the page is shown if the browser's names no object; undefined for the browser's. */
   readonly preselect?: (visit: V) => Promise<Readonly<Record<string, string>> | undefined>;
   readonly show: (visit: V) => PageContent | Promise<PageContent>;
   /** The request of each action of the page's forms, their fields `do`; a form with any other is refused. */

@@ -48,7 +48,7 @@ export class SessionRequest implements ObservedRequest {
   user?: UserInfo;
   outcome?: Outcome;
   /** See `observability/audit-event.ts`. */
-  auditText?: string;
+  auditText: string | undefined;
   isObserved = false;
 
   /** @param path that the observers see: without a query, and without a secret */
@@ -83,7 +83,10 @@ export async function asSession(
   isPaid = false,
 ): Promise<void> {
   setUser(request, user);
-  if (own !== undefined) request.info = infoOf(own);
+  if (own !== undefined) {
+    request.info = infoOf(own);
+    request.auditText = undefined;
+  }
   observe(request, stages);
   if (own !== undefined && !isPaid) await stages.limiter?.admit(user, request.info);
 }

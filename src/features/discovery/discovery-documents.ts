@@ -137,7 +137,7 @@ export class DiscoveryDocuments {
   async #load(request: DocumentRequest, signal: AbortSignal): Promise<UpstreamResponse> {
     const { route } = request;
     const response = await fetchDocument(this.#options.fetcher, request, signal);
-    if (route.reduce === 'resources') return this.#reduceResources(route, response, signal);
+    if (route.reduce === 'resources') return this.#reduceResources(request, response, signal);
     if (route.reduce === 'none' || response.status !== 200) return response;
     return route.reduce === 'groups'
       ? this.#reduceGroups(request, response, signal)
@@ -170,14 +170,14 @@ export class DiscoveryDocuments {
   }
 
   async #reduceResources(
-    route: DiscoveryRoute,
+    { account, route }: DocumentRequest,
     response: UpstreamResponse,
     signal: AbortSignal,
   ): Promise<UpstreamResponse> {
     if (response.status !== 200 && response.status !== 404) return response;
     const { mode } = this.#options;
     const own = response.status === 200 ? documentOf(response, resourceListSchema) : undefined;
-    const shared = await this.#shared.resources(groupVersionOf(route.path), signal);
+    const shared = await this.#shared.resources(groupVersionOf(route.path), account, signal);
     const all = shared === undefined ? own : withForced(own, shared.document, shared.forced);
     const base = own === undefined ? JSON_RESPONSE : response;
     const reduced = all && reduceResources(all, mode.hiddenResources, mode.readableResources);

@@ -6,6 +6,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
+import type { Account } from '../../kubernetes/upstream-request.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { GroupDescription, ResourceNames } from '../../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../../tenancy/system-definitions.ts';
@@ -48,16 +49,16 @@ export class SharedDiscovery {
   /** @returns undefined if it cannot be read what the system tenant shares with every tenant */
   async resources(
     groupVersion: GroupVersion | undefined,
+    account: Account,
     signal: AbortSignal,
   ): Promise<SharedResources | undefined> {
     const { mode, system } = this.#options;
     if (groupVersion === undefined || !mode.facts.operatorIsATenant) return NOTHING_SHARED;
-    const { group, version } = groupVersion;
     const definitions = await system.definitions(signal);
     if (definitions === undefined) return undefined;
-    const forced = definitions.get(group);
+    const forced = definitions.get(groupVersion.group);
     if (forced === undefined || forced.size === 0) return NOTHING_SHARED;
-    const document = await system.resources(group, version, signal);
+    const document = await system.resources(groupVersion, account, signal);
     return document && { document, forced };
   }
 
@@ -95,7 +96,7 @@ export class SharedDiscovery {
       const { fetcher } = this.#options;
       const { status } = await fetchDocument(fetcher, { ...owner, route, accept: JSON_TYPE }, signal);
       if (status !== 404) return true;
-      const shared = await this.resources(groupVersion, signal);
+      const shared = await this.resources(groupVersion, owner.account, signal);
       return shared !== undefined && withForced(undefined, shared.document, shared.forced) !== undefined;
     } catch (error) {
       if (error instanceof StatusError && !signal.aborted) return true;

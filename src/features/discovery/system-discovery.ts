@@ -7,13 +7,13 @@
 import type { DocumentCache } from '../../cache/document-cache.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { ownGet } from '../../kubernetes/upstream-request.ts';
+import { type Account, ownGet, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { createExpiringCache, type ExpiringCache } from '../../limits/expiring-cache.ts';
 import { type ResourceNames, resourceListSchema } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
+import type { GroupVersion } from './discovery-document.ts';
 
 export interface SystemDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;
@@ -21,7 +21,7 @@ export interface SystemDiscoveryOptions {
   readonly cache: DocumentCache<UpstreamResponse>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Milliseconds until a document that could not be read is asked for again. */
+  /** Milliseconds until definitions that could not be read are asked for again. */
   readonly ttl: number;
 }
 
@@ -33,10 +33,9 @@ const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const OWNER = ':stonegate';
 const QUIET = 60_000;
 
-const MAX_UNREADABLE = 1_000;
-
 interface Reading<T> {
   readonly target: string;
+  readonly account: Account;
   readonly accept: string;
   readonly parse: (body: unknown) => T | undefined;
   /** Stands for a document that the API server does not have. */
@@ -48,29 +47,42 @@ export class SystemDiscovery {
   readonly #parsed = memoizeByReference(({ body }: UpstreamResponse): unknown =>
     JSON.parse(body.toString('utf8')),
   );
-  readonly #unreadable: ExpiringCache<true>;
+  #unreadableUntil = 0;
   #quietUntil = 0;
 
   constructor(options: SystemDiscoveryOptions) {
     this.#options = options;
-    this.#unreadable = createExpiringCache({ maxEntries: MAX_UNREADABLE, clock: options.clock });
   }
 
   /** @returns undefined if they cannot be read */
-  definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined> {
-    return this.#read({ target: DEFINITIONS, accept: METADATA_ONLY, parse: readSystemDefinitions }, signal);
+  async definitions(signal: AbortSignal): Promise<SystemDefinitions | undefined> {
+    const { clock, ttl } = this.#options;
+    if (clock.now() < this.#unreadableUntil) return undefined;
+    const found = await this.#read(
+      {
+        ...{ target: DEFINITIONS, account: STONEGATE_ACCOUNT, accept: METADATA_ONLY },
+        parse: readSystemDefinitions,
+      },
+      signal,
+    );
+    if (found === undefined && !signal.aborted) this.#unreadableUntil = clock.now() + ttl;
+    return found;
   }
 
   /**
+   * @param account of the client, which may have made up the version
    * @returns the resources that the system tenant has in that version, perhaps none; undefined if they cannot
    *   be read
    */
-  resources(group: string, version: string, signal: AbortSignal): Promise<ResourceNames | undefined> {
+  resources(
+    { group, version }: GroupVersion,
+    account: Account,
+    signal: AbortSignal,
+  ): Promise<ResourceNames | undefined> {
     const groupVersion = `${group}/${version}`;
     return this.#read(
       {
-        target: `/apis/${groupVersion}`,
-        accept: JSON_TYPE,
+        ...{ target: `/apis/${groupVersion}`, account, accept: JSON_TYPE },
         parse: (list) => resourceListSchema.safeParse(list).data,
         absent: { groupVersion, resources: [] },
       },
@@ -79,32 +91,30 @@ export class SystemDiscovery {
   }
 
   /** @returns undefined if it cannot be read */
-  async #read<T>({ target, accept, parse, absent }: Reading<T>, signal: AbortSignal): Promise<T | undefined> {
-    if (this.#unreadable.get(target)) return undefined;
+  async #read<T>(
+    { target, account, accept, parse, absent }: Reading<T>,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const { cache, fetcher } = this.#options;
+    const request = { owner: OWNER, queue: JSON.stringify(account), key: target, reusable: true };
     try {
-      const response = await this.#fetch(target, accept, signal);
+      const response = await cache.get(request, signal, (wanted) =>
+        fetcher.fetch({ ...ownGet(target, accept), account }, wanted),
+      );
       if (response.status === 404 && absent !== undefined) return absent;
       if (response.status !== 200) throw new Error(`its status was ${response.status}`);
       const document = parse(this.#parsed(response));
       if (document === undefined) throw new Error('it is of another kind');
       return document;
     } catch (error) {
-      if (!signal.aborted) this.#noteUnreadable(target, error);
+      if (!signal.aborted) this.#logUnreadable(target, error);
       return undefined;
     }
   }
 
-  #fetch(target: string, accept: string, signal: AbortSignal): Promise<UpstreamResponse> {
-    const { cache, fetcher } = this.#options;
-    return cache.get({ owner: OWNER, key: target, reusable: true }, signal, (wanted) =>
-      fetcher.fetch(ownGet(target, accept), wanted),
-    );
-  }
-
-  #noteUnreadable(target: string, error: unknown): void {
-    const { clock, logger, ttl } = this.#options;
+  #logUnreadable(target: string, error: unknown): void {
+    const { clock, logger } = this.#options;
     const now = clock.now();
-    this.#unreadable.set(target, true, now + ttl);
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + QUIET;
     logger.warn(

@@ -74,7 +74,7 @@ export const tooManySignIns = () =>
   problem(
     429,
     'Too many sign-ins',
-    'There were too many for this user, or from your address. Wait a minute, then try again.',
+    'There were too many sign-ins of this user, or from your address. Wait a minute, then try again.',
     {
       headers: [['Retry-After', '60']],
     },

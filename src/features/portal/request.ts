@@ -12,7 +12,7 @@ import { SessionRequest, type SessionStages } from '../../proxy/session-request.
 import { cookieOf, isID, SESSION_COOKIE, VISIT_COOKIE } from './cookies.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-const SECOND_SEGMENT = /^(\/[^/]+\/).*$/s;
+const SECOND_SEGMENT = /^(\/*[^/]+\/).*$/s;
 const FORM_BYTES = 16_384;
 const FORM_TIMEOUT = 10_000;
 

@@ -73,7 +73,9 @@ export async function signInWithPassword(
   const limited = limit.admit(source, tried);
   if (limited !== undefined) {
     logger.warn({ source, limited }, 'portal: too many sign-in attempts');
-    throw tooManySignIns();
+    const { text, headers = [] } = tooManySignIns().problem;
+    const shown = showAgain(429, text);
+    return { ...shown, headers: [...shown.headers, ...headers] };
   }
   const credentials = { user, domain, password, project: project === '' ? undefined : project };
   const result = await keystone.login.signIn(credentials, exchange.signal);

@@ -47,8 +47,12 @@ export function pageHandlers(shown: OwnPage): { readonly GET: Handle; readonly P
     return query.size === 0 ? path : `${path}?${query.toString()}`;
   }
 
-  function visitOf(request: PortalRequest, context: PortalContext, session: Session): OwnVisit {
-    const query = queryOf(request);
+  function visitOf(
+    request: PortalRequest,
+    context: PortalContext,
+    session: Session,
+    query = queryOf(request),
+  ): OwnVisit {
     return {
       ...{ path, identity: session.identity, session, request, context, query },
       account: accountOf(session, context),
@@ -96,12 +100,15 @@ ${main}`,
     const session = await currentSession(request, context);
     if (session === undefined)
       return toSignIn(request, redirectTarget(request.exchange.target, context, path));
-    const visit = visitOf(request, context, session);
-    const isPaid = visit.flash !== undefined && isFirstShown(request, context);
+    const asked = visitOf(request, context, session);
+    const isPaid = asked.flash !== undefined && isFirstShown(request, context);
     const user = userOf(session, request, context);
-    await asSession(request.observed, user, context, standsFor(visit.query), isPaid);
-    const preselected = await preselect?.(visit);
-    if (preselected !== undefined) return seeOther(withQuery(new URLSearchParams(preselected)));
+    await asSession(request.observed, user, context, standsFor(asked.query), isPaid);
+    const preselected = await preselect?.(asked);
+    const query = preselected && new URLSearchParams(preselected);
+    const visit = query === undefined ? asked : visitOf(request, context, session, query);
+    // The event of the response names the object that is shown.
+    if (query !== undefined) await asSession(request.observed, user, context, standsFor(query), true);
     return page(200, await render(visit), visit.flash === undefined ? [] : [clearCookie(FLASH_COOKIE)]);
   }
   if (act === undefined) return { GET };

@@ -123,7 +123,7 @@ export class AccessTokens {
 
   /**
    * @param overlapSeconds how long the present secret stays valid
-   * @throws StatusError NotFound, ObjectInvalid, AccessDenied
+   * @throws StatusError NotFound, ObjectInvalid, AccessDenied, Conflict
    */
   async rotate(
     identity: Identity,
@@ -146,7 +146,7 @@ export class AccessTokens {
     return this.#shown(await this.#change(identity, token, renew, signal), text);
   }
 
-  /** @throws StatusError NotFound, AccessDenied */
+  /** @throws StatusError NotFound, AccessDenied, Conflict */
   async revoke(identity: Identity, name: string, signal: AbortSignal): Promise<ShownToken> {
     const token = this.#named(identity, name);
     assertWithin(identity, token);
@@ -219,7 +219,7 @@ export class AccessTokens {
       const token = readStored(await objects.update(STORED_TOKENS, place, changed, signal));
       if (token !== undefined) return token;
     }
-    throw new StatusError('InternalError', `the access token ${id} is being changed: try again`);
+    throw new StatusError('Conflict', `the access token ${id} is being changed: try again`);
   }
 
   /**

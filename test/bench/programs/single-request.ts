@@ -7,13 +7,27 @@ import { compileAccessRules } from '../../../src/features/access-rules/access-ru
 import { readAdmissionReview } from '../../../src/features/admission/admission-review.ts';
 import { podPartOf } from '../../../src/features/admission/pod-part.ts';
 import { podSecurityViolations } from '../../../src/features/admission/pod-security.ts';
+import { membersIn } from '../../../src/features/members/members.ts';
+import { shownMember } from '../../../src/features/members/shown-member.ts';
 import { scopedRules } from '../../../src/features/self-reviews/scoped-rules.ts';
 import { decodeObject } from '../../../src/kubernetes/kubernetes-protobuf.ts';
 import { parseLabelSelector } from '../../../src/kubernetes/lists/label-selector.ts';
 import { parseBody } from '../../../src/proxy/request/inspected-format.ts';
+import { SubjectFilter } from '../../../src/proxy/subject-owner.ts';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
+import { CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
+import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
+import { accessIndexOf } from '../../support/access-index.ts';
 import { encodeObject } from '../../support/protobuf.ts';
-import { indexOf, namespace, rbacUser, role, roleBinding, user } from '../../support/rbac-objects.ts';
+import {
+  clusterRole,
+  indexOf,
+  namespace,
+  rbacUser,
+  role,
+  roleBinding,
+  user,
+} from '../../support/rbac-objects.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
 const ROUNDS = 3;
@@ -56,6 +70,33 @@ function accessRules(scope: ReturnType<typeof tokenScope>, roles: number) {
   );
   const subject = uniformSubject({ ...rbacUser('alice'), scope });
   return () => JSON.stringify(compileAccessRules(index, subject, { verb: '*' }));
+}
+
+/** As long a list as there is. */
+function memberList() {
+  const bindings = many(18, (binding) =>
+    roleBinding(
+      'web',
+      `b${binding}`,
+      'ClusterRole/stonegate:read',
+      many(540, (at) => user(`acme:user-${binding}-${at}`)),
+    ),
+  );
+  const roles = [...CLUSTER_ROLES].map(([name, rules]) => clusterRole(name, rules));
+  const { index } = accessIndexOf(namespace('web'), ...roles, ...bindings);
+  const teams = { groupsOf: () => [], teamsOf: () => [] };
+  const place = { namespace: 'web', tenant: toTenantName('acme'), namesHaveTenant: false, teams };
+  const viewer = {
+    ...{ user: rbacUser('acme:alice', ['system:masters']), tenant: 'acme', isSystem: false },
+    ...{ domainID: undefined, namePrefix: 'acme:' },
+  };
+  const filter = new SubjectFilter(viewer, { index, isCurrent: true, scopes: undefined });
+  return () =>
+    JSON.stringify(
+      membersIn(index.objectsOf(''), place)
+        .filter(({ key, grants }) => grants.some(({ binding }) => filter.shows({ key, binding })))
+        .map((member) => shownMember(member, place, filter)),
+    );
 }
 
 function definitionReview(definition: object) {
@@ -106,6 +147,7 @@ const CASES: Readonly<Record<string, () => () => unknown>> = {
   'selfaccessrules, wide token, 19,000 rules': () => accessRules(wideScope(64, 63, 64, 4), 19),
   'selfaccessrules, 24,000 single grants': () => accessRules(wideScope(29, 28, 29, 1), 1),
   'selfaccessrules, token "read", 19,000 rules': () => accessRules(tokenScope('read'), 19),
+  'members of a namespace, 9,700 grants': memberList,
   'review of a definition, 199,000 keys': () => definitionReview({ spec: { versions: [members(199_000)] } }),
   'review of a definition, 8 MB': () =>
     definitionReview({ spec: { versions: [many(900_000, () => ({ a: 1 }))] } }),

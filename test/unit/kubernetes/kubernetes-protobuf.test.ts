@@ -59,7 +59,8 @@ t.test('a kind that is not built in is not decoded', async (t) => {
 });
 
 const pod = (...message: Message) => encodeObject('v1', 'Pod', message);
-const containers = Array.from({ length: 100_000 }, () => [2, []] as const);
+/** With their empty fields they are some 44,000 values. */
+const containers = Array.from({ length: 4_000 }, () => [2, []] as const);
 
 for (const [what, body, message] of [
   ['JSON', Buffer.from('{"kind":"Pod"}'), 'provided data does not appear to be a protobuf message'],

@@ -1,5 +1,6 @@
 /** The part of rules that is within the scope of an access token. */
 import t from 'tap';
+import { scopedRules } from '../../../src/features/self-reviews/scoped-rules.ts';
 import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../../../src/kubernetes/kubernetes-object.ts';
 import type { TokenScope } from '../../../src/kubernetes/token-scope.ts';
@@ -119,6 +120,14 @@ t.test(
   },
 );
 
+t.test('the scope of the whole tenant deletes namespaces one by one, and not all of one name', async (t) => {
+  const scopeFor = createTenantNamespaces(accessIndexOf(namespace('web')).access);
+  const scope = tokenScope('tenant/manage +rbac', [], scopeFor('acme'));
+  const reason = (verb: string) => outsideReason(scope, question(verb, 'namespaces', '', { name: 'web' }));
+  t.equal(reason('delete'), undefined);
+  t.match(reason('deletecollection'), /does not allow it/);
+});
+
 const many = (length: number, prefix: string) => Array.from({ length }, (_, at) => `${prefix}${at}`);
 const WIDE = { verbs: many(64, 'v'), apiGroups: many(64, 'g'), resources: many(64, 'r'), namespaces: ['*'] };
 
@@ -167,6 +176,22 @@ for (const [what, scope, rules] of [
     t.ok(compared <= 4 * rules.length + left / 8, `${compared} comparisons`);
     t.ok(JSON.stringify(remaining).length <= left);
   });
+
+t.test('verbs and paths that are judged are counted too', async (t) => {
+  let asked = 0;
+  const scope = {
+    ...tokenScope('session'),
+    allows() {
+      asked += 1;
+      return true;
+    },
+  };
+  const rule = { verbs: many(100, 'v'), nonResourceURLs: many(100, '/p') };
+  const status = { resourceRules: [], nonResourceRules: Array(100).fill(rule), incomplete: false };
+  const { incomplete, evaluationError } = scopedRules(status, scope, { namespace: 'web', tenant: '' });
+  t.ok(incomplete && asked < 100_000, `${asked} of a million questions`);
+  t.match(evaluationError, /more than one review holds/);
+});
 
 t.test('a request with wildcards is within the scope only if everything they cover is', async (t) => {
   const outside = (scopes: string, verb: string, resource: string, apiGroup = '') =>

@@ -76,3 +76,13 @@ t.test(
     t.notOk(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isCut);
   },
 );
+
+t.test('namespaces of which nothing is selected count too: very many are cut', async (t) => {
+  const index = indexOf(
+    ...Array.from({ length: 9_000 }, (_, at) => [
+      role(`n${at}`, 'r', [{ verbs: ['get'], apiGroups: [''], resources: [`r${at}`] }]),
+      roleBinding(`n${at}`, 'b', 'Role/r', [user('alice')]),
+    ]).flat(),
+  );
+  t.ok(compile(index, uniformSubject(rbacUser('alice')), { verb: 'list' }).isCut);
+});

@@ -162,6 +162,17 @@ t.test('resources that the system tenant shares are shown, and nothing else of i
 });
 
 t.test(
+  'versions that a client makes up are charged to its tenant, and end no other’s discovery',
+  async (t) => {
+    const { asked, get } = withSystem({ '/apis/shared.io/v3': { status: 429, body: {} } });
+    for (const version of ['v2', 'v3', 'v3']) await get(`/apis/shared.io/${version}?timeout=32s`);
+    const ofSystem = asked.filter(({ target }) => /^\/apis\/shared\.io\/v\d$/.test(target));
+    t.match(ofSystem, Array(3).fill({ account: { kind: 'tenant', tenant: 'acme' } }));
+    t.equal(bodyOf(await get('/apis/shared.io/v1')).resources.length, 2);
+  },
+);
+
+t.test(
   'if the definitions cannot be read, the tenant gets discovery as the API server serves it',
   async (t) => {
     for (const status of [403, 500]) {

@@ -1,5 +1,7 @@
 /** Every request to the portal is audited and counted, with its user and what it stands for in the API. */
 import t from 'tap';
+import { createAuditLog } from '../../../../src/observability/audit-log.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createFakePortal, type FakePortal, headerOf } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
@@ -44,6 +46,7 @@ t.test('a page stands for a request of the API, and its event names user, tenant
     ['/tokens', 'list', 'accesstokens//'],
     ['/teams', 'list', 'teams//'],
     ['/members?namespace=shop', 'list', 'members/shop/'],
+    ['/members', 'list', 'members/shop/'],
     ['/members?namespace=not-mine', 'list', 'members/not-mine/'],
     ['/invitation', 'create', 'invitationacceptances//'],
   ] as const) {
@@ -176,8 +179,37 @@ t.test('the audit log has neither the query of a request nor the secret of an in
 
 t.test('nor has it the secret of a link for which there is no page', async (t) => {
   const portal = createFakePortal();
-  await portal.browser().get(`/invitation/${SECRET}`);
-  t.match(seen(portal), [{ path: '/invitation/', status: 404 }]);
+  for (const path of ['/invitation/', '//invitation/', 'https://login.example.com/invitation/'])
+    await portal.browser().get(`${path}${SECRET}`);
+  t.same(
+    seen(portal).map(({ path, status }) => [path, status]),
+    [
+      ['/invitation/', 404],
+      ['//invitation/', 404],
+      ['https:/', 404],
+    ],
+  );
+});
+
+t.test('the event of a page names the namespace that it shows, also if the browser named none', async (t) => {
+  const lines: string[] = [];
+  const sink = { write: (...parts: readonly string[]) => void lines.push(parts.join('')) };
+  const observer = createAuditLog({ sink, clock: createFakeClock() });
+  let before = '';
+  const members: typeof PAGE_SOURCES.members = {
+    ...PAGE_SOURCES.members,
+    list(...asked) {
+      before = lines.at(-1) ?? '';
+      return PAGE_SOURCES.members.list(...asked);
+    },
+  };
+  const { browser } = await signedIn({ ...PAGE_SOURCES, members, observer });
+  await browser.get('/members');
+  t.match(JSON.parse(before), { stage: 'RequestReceived', requestURI: '/members', verb: 'list' });
+  t.match(JSON.parse(lines.at(-1) ?? ''), {
+    ...{ stage: 'ResponseComplete', verb: 'list', requestURI: '/members' },
+    objectRef: { resource: 'members', namespace: 'shop', apiGroup: 'stonegate.dev' },
+  });
 });
 
 t.test('a response names its audit event', async (t) => {

@@ -3,6 +3,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createSignInRateLimit } from '../../../../src/limits/sign-in-rate-limit.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createFakePortal, headerOf, ORIGIN } from '../../../support/portal.ts';
+import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const FILLED = { user: 'alice', password: 'alice-pass', domain: 'acme', project: '', next: '/' };
 
@@ -44,12 +45,15 @@ t.test('a value that is missing or too long is reported, and Keystone is not cal
   t.same(portal.asked, []);
 });
 
-t.test('too many attempts are refused before Keystone is called', async (t) => {
-  const portal = createFakePortal();
+t.test('too many attempts are refused before Keystone is called, and the form is shown again', async (t) => {
+  const portal = createFakePortal(PAGE_SOURCES);
   portal.world.limited = 'user';
-  const response = await portal.browser().signIn();
+  const response = await portal.browser().signIn({ next: '/tokens' });
   t.equal(response.status, 429);
   t.equal(headerOf(response, 'retry-after'), '60');
+  t.match(response.text, 'Wait a minute');
+  for (const kept of ['alice', 'acme', '/tokens']) t.match(response.text, `value="${kept}"`);
+  t.notMatch(response.text, 'alice-pass');
   t.same(portal.asked, []);
 });
 

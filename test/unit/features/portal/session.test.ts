@@ -1,5 +1,7 @@
 import t from 'tap';
+import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakePortal, headerOf, keystoneIdentity } from '../../../support/portal.ts';
+import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const SESSION = '__Host-stonegate';
 const HOUR = 3_600_000;
@@ -24,6 +26,20 @@ t.test('a user without a session is redirected to the sign-in page', async (t) =
     t.equal(response.status, 303);
     t.equal(headerOf(response, 'location'), target);
   }
+});
+
+t.test('what a session makes has the time of its sign-in', async (t) => {
+  const { tokens } = PAGE_SOURCES;
+  const seen: (number | undefined)[] = [];
+  const list = ({ signedInAt }: Identity) => {
+    seen.push(signedInAt);
+    return [];
+  };
+  const { portal, browser } = await signedIn({ ...PAGE_SOURCES, tokens: { ...tokens, list } });
+  const signedInAt = portal.clock.now();
+  portal.clock.advance(HOUR);
+  await browser.get('/tokens');
+  t.same(seen, [signedInAt]);
 });
 
 t.test('C183 a session that an attacker planted in the browser is ended by signing in', async (t) => {

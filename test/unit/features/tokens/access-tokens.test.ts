@@ -89,6 +89,24 @@ t.test('of 300 creations at the same time 100 make a token', async (t) => {
   t.equal(memory.all().length, 100);
 });
 
+t.test('a rotation that always loses against others is a conflict, and no fault of Stonegate', async (t) => {
+  const { memory, tokens, follow, create } = setUp();
+  const { metadata } = await create();
+  follow();
+  memory.before = (verb) => {
+    if (verb === 'update')
+      for (const { kind, place, object } of memory.all()) memory.put(kind, place, object);
+  };
+  await t.rejects(tokens.rotate(alice, metadata.name, 0, SIGNAL), { code: 'Conflict' });
+});
+
+t.test('the token of a user with a certificate ends with the certificate at the latest', async (t) => {
+  const { clock, tokens } = setUp();
+  const bob = { ...alice, authenticator: 'x509', expiresAt: clock.now() + 30_000 };
+  const { status } = await tokens.create(bob, { scopes: ['read'], expirationSeconds: 60 }, SIGNAL);
+  t.equal(status.expirationTimestamp, timestamp(bob.expiresAt));
+});
+
 t.test('what the API server refuses to store takes no place of a token', async (t) => {
   const { server, create } = setUp();
   server.failsWith = 'ProvisioningRefused';

@@ -33,6 +33,12 @@ t.test('a token becomes a user with the issuer’s prefix, groups and tenant', a
   });
 });
 
+t.test('a user signed in when the token was issued, if it says so', async (t) => {
+  t.equal(map({ sub: 'carol', iat: 1_700_000_000 }).signedInAt, 1_700_000_000_000);
+  for (const iat of [undefined, '1700000000', Number.POSITIVE_INFINITY])
+    t.notOk('signedInAt' in map({ sub: 'carol', iat }));
+});
+
 t.test('C022 a token whose username claim is empty is refused with 403', async (t) => {
   t.throws(() => map({ sub: '' }), { code: 'IdentityUnusable', message: /^username claim not available/ });
 });

@@ -254,6 +254,17 @@ t.test('a deletion with the type protobuf and an empty body is forwarded', async
   t.equal((await send(request)).sent?.body?.toString(), '');
 });
 
+for (const [what, type, body, code] of [
+  ['JSON of 40,000 values', 'application/json', `[${'1,'.repeat(40_000)}1]`, 400],
+  ['YAML of 8 KiB', 'application/yaml', ' '.repeat(8_193), 413],
+] as const)
+  t.test(`more than ${what} would hold the thread for too long: ${code}`, async (t) => {
+    const admission = { maxBytes: 1e6 };
+    const { response, sent } = await send({ headers: [['Content-Type', type]], body, admission });
+    t.match(response.json(), { code });
+    t.equal(sent, undefined);
+  });
+
 t.test('protobuf that is too large as JSON is refused with 413', async (t) => {
   const body = encodeObject('v1', 'ConfigMap', [[2, [[2, '\u0001'.repeat(600_000)]]]]);
   const memory = { total: 1e7, perKey: 1e7 };
