@@ -1,5 +1,5 @@
 /**
- * Writes `npm-shrinkwrap.json`, the lock that the packed package contains: `npm install -g` installs the
+ * Writes `npm-shrinkwrap.json`, the lock that the packed package contains: npm installs from a registry the
  * versions that were tested, with their hashes. Development dependencies are not in it.
  * https://docs.npmjs.com/cli/v11/configuring-npm/npm-shrinkwrap-json
  */

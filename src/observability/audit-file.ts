@@ -4,10 +4,12 @@
  * counted. Without pino's exit hook, which throws if the file never opened.
  */
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import sonicBoom from 'sonic-boom';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 import { AUDIT_BYTES } from '../limits/memory-bounds.ts';
 import { LineBatch, UnwrittenLines } from './audit-lines.ts';
 import type { AuditSink } from './audit-log.ts';
@@ -94,21 +96,24 @@ const CLOSE_TIMEOUT = 5_000;
  */
 async function openAuditStream(options: AuditStreamOptions, onAllWritten: () => void): Promise<AuditStream> {
   const { file } = options;
-  const stream = new sonicBoom.SonicBoom({
-    dest: file === '-' ? 1 : file,
-    append: true,
-    mkdir: true,
-    sync: false,
-    contentMode: 'buffer',
-    maxLength: AUDIT_BYTES,
-    mode: 0o600,
-  });
   try {
+    // sonic-boom would try for ever where no folder can be made.
+    if (file !== '-') await makeFolder(dirname(file));
+    const stream = new sonicBoom.SonicBoom({
+      dest: file === '-' ? 1 : file,
+      append: true,
+      // For a log that is reopened after its folder was moved.
+      mkdir: true,
+      sync: false,
+      contentMode: 'buffer',
+      maxLength: AUDIT_BYTES,
+      mode: 0o600,
+    });
     await once(stream, 'ready');
+    return new AuditStream(stream, options, onAllWritten);
   } catch (error) {
     throw error instanceof Error && 'code' in error ? new FileNotOpened(file, error) : error;
   }
-  return new AuditStream(stream, options, onAllWritten);
 }
 
 class AuditStream {

@@ -4,7 +4,7 @@ import { StatusError } from '../../src/errors/status-error.ts';
 import { readInvitation } from '../../src/features/invitations/invitation-store.ts';
 import type { Target } from '../../src/features/invitations/invitation-v1alpha1.ts';
 import { Invitations } from '../../src/features/invitations/invitations.ts';
-import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
+import { TenantStore } from '../../src/features/tenant-uids.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createRateLimiter } from '../../src/limits/rate-limiter.ts';
@@ -32,12 +32,13 @@ export type InvitationWorld = ReturnType<typeof createInvitationWorld>;
 export function createInvitationWorld(turn: () => Promise<unknown> = async () => {}) {
   const clock = createFakeClock(Date.parse('2027-03-01T12:00:00Z'));
   const objects = createMemoryObjects();
+  const tenants = new TenantStore();
   const gifts: Gift[] = [];
   const disabled = new Set<string>();
   /** Users who lost the right to grant. */
   const powerless = new Set<string>();
   const world = {
-    ...{ clock, objects, gifts, disabled, powerless },
+    ...{ clock, objects, tenants, gifts, disabled, powerless },
     /** Set if the API server does not respond, either before or after it has granted the right. */
     outage: undefined as 'before' | 'after' | undefined,
     /** Whether the tenant has reached its limit of requests. */
@@ -80,7 +81,7 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
         get: (id) => world.stored().find((one) => one.id === id),
         ofTenant: (tenant) => world.stored().filter((one) => one.tenant === tenant),
       },
-      tenants: WITHOUT_TENANT_UIDS,
+      tenants,
       objectsOf: () => ({
         get: (...args) => turn().then(() => objects.get(...args)),
         create: (...args) => turn().then(() => objects.create(...args)),

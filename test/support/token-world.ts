@@ -4,7 +4,7 @@
  */
 
 import { StatusError } from '../../src/errors/status-error.ts';
-import { WITHOUT_TENANT_UIDS } from '../../src/features/tenant-uids.ts';
+import { TenantStore } from '../../src/features/tenant-uids.ts';
 import { AccessTokens } from '../../src/features/tokens/access-tokens.ts';
 import { createTokenScope } from '../../src/features/tokens/scope.ts';
 import { createTokenAuthenticator } from '../../src/features/tokens/token-authenticator.ts';
@@ -58,6 +58,7 @@ export type TokenWorld = ReturnType<typeof createTokenWorld>;
 
 export function createTokenWorld() {
   const clock = createFakeClock(Date.UTC(2026, 0, 1));
+  const tenants = new TenantStore();
   const stored = createMemoryObjects();
   const objects: MemoryObjects = {
     ...stored,
@@ -94,7 +95,7 @@ export function createTokenWorld() {
   function createReplica() {
     /** When the last news from the API server arrived. */
     const news = { failingSince: undefined, provenAt: Number.POSITIVE_INFINITY };
-    const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
+    const store = new TokenStore({ clock, onEnded: () => {}, tenants });
     const upkeep = () =>
       createTokenUpkeep({ store, objects, place: PLACE, owners: owners(), clock, logger: silentLogger });
     const owners = () =>
@@ -124,7 +125,7 @@ export function createTokenWorld() {
           used: (token) => used(token),
         }),
         tokens: new AccessTokens({
-          ...{ ...checks, place: PLACE, mode, random: systemRandom, tenants: WITHOUT_TENANT_UIDS },
+          ...{ ...checks, place: PLACE, mode, random: systemRandom, tenants },
           objectsOf: () => objects,
         }),
       };
@@ -210,6 +211,7 @@ export function createTokenWorld() {
 
   return {
     clock,
+    tenants,
     objects,
     alice,
     carol,

@@ -278,6 +278,11 @@ t.test('refused, with the file and the path:', async (t) => {
       'auth.yaml: jwt[0].issuer.egressSelectorType: is no known key',
     ],
     [
+      'one audience that is no list',
+      { own: ofA, text: file([issuer(A, { issuer: { url: A, audiences: 'a' } })]) },
+      'auth.yaml: jwt[0].issuer.audiences: expected a list of at least one audience, and none that is empty',
+    ],
+    [
       'the issuer of service accounts',
       {
         own: { tenants: { 'https://kubernetes.default.svc.cluster.local': { value: 'acme' } } },

@@ -99,3 +99,12 @@ for (const known of ['is stored', 'waits to be written', 'was written by another
     t.match(one.stored(), [{ identity: { groups: ['oidc:readers'] }, signedInAt: later.signedInAt }]);
     for (const { upkeep } of [one, other]) await upkeep.stop();
   });
+
+t.test('a sign-in before the invitation does not change its groups', async (t) => {
+  const clock = createFakeClock(Date.UTC(2026, 0, 1));
+  const { stored, upkeep } = setUp(clock).replica();
+  upkeep.signedIn({ ...INVITED, groups: ['oidc:former'], signedInAt: clock.now() - DAY }, 'acme');
+  await pass(clock, 200);
+  t.match(stored(), [{ identity: { groups: ['oidc:editors'] } }]);
+  await upkeep.stop();
+});

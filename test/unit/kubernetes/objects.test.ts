@@ -157,11 +157,18 @@ t.test('a refusal is reported in the API server’s own words, not as an unavail
   });
 });
 
-t.test('a full quota is reported as such, not as a missing right', async (t) => {
-  const words =
-    'admission webhook "quota.stonegate.dev" denied the request: exceeded quota: acme, requested: namespaces=1, used: namespaces=2, limited: namespaces=2';
-  const { create } = setUp(status(403, 'Forbidden', words));
-  await t.rejects(create(), { code: 'ProvisioningRefused', cause: { message: /limited: namespaces=2$/ } });
+t.test('a refusal of a webhook or a quota is reported as such, not as a missing right', async (t) => {
+  const full = 'exceeded quota: acme, requested: namespaces=1, used: namespaces=2, limited: namespaces=2';
+  for (const message of [
+    `admission webhook "quota.stonegate.dev" denied the request: ${full}`,
+    'admission webhook "labels.example.com" denied the request: a team is required',
+    `configmaps "settings" is forbidden: ${full}`,
+  ]) {
+    const refused = setUp(status(403, 'Forbidden', message)).create();
+    const error = await refused.catch((thrown: unknown) => thrown);
+    t.match(error, { code: 'ProvisioningRefused' }, message);
+    t.ok(String(Object(error).cause).endsWith(message));
+  }
 });
 
 t.test('an existing object of the same name is not a failure; any other conflict is', async (t) => {

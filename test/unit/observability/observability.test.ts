@@ -303,6 +303,11 @@ function openAuditFile(t: Test, options: Partial<AuditStreamOptions> & { readonl
   });
 }
 
+t.test('an audit log in a folder that cannot be created is not opened, and the error says so', async (t) => {
+  const opened = openAuditFile(t, { file: '/proc/x/audit.log' });
+  await t.rejects(opened, { message: '/proc/x/audit.log is in a folder that cannot be created' });
+});
+
 t.test(
   'audit lines are on disk in order once the log is closed, and a rotated file is reopened',
   async (t) => {

@@ -134,12 +134,23 @@ for (const [name, argv] of [
 }
 
 t.test('two configurations with one credential keep their rights apart by a name', async (t) => {
+  const file = join(t.testdir(), 'c.yaml');
+  const tls = 'tls: { certFile: c, keyFile: k, clientCAFile: ca }';
+  const policy = 'policy: { configMap: { namespace: kube-system, name: rules } }';
+  const keystone = '  keystone: { url: "https://keystone.example/v3" }';
+  await writeFile(file, `${CONFIGURATION}${keystone}\nwebhook: { ${tls}, ${policy} }\n`);
   const namesOf = async (...words: readonly string[]) => {
-    const { objects } = await run('rbac', '--mode', 'shared', '--user', 'proxy', ...words);
-    return objects.map(({ metadata }) => Object(metadata).name);
+    const { objects } = await run('rbac', '--config', file, '--user', 'proxy', ...words);
+    return objects.map(({ metadata }) => String(Object(metadata).name).replace(/:proxy$/, ''));
   };
-  const named = 'stonegate-impersonator-edge:proxy';
-  t.same(await namesOf('--name', 'edge'), [named, named]);
-  t.notOk((await namesOf()).includes(named));
+  const rules = 'stonegate-webhook-rules';
+  for (const [words, names] of [
+    [[], ['stonegate-impersonator', rules]],
+    [['--provisioner'], ['stonegate-provisioner']],
+  ] as const) {
+    const twice = (suffix: string) => names.flatMap((name) => [`${name}${suffix}`, `${name}${suffix}`]);
+    t.same(await namesOf(...words), twice(''));
+    t.same(await namesOf(...words, '--name', 'edge'), twice('-edge'));
+  }
   t.equal((await run('rbac', '--mode', 'shared', '--name', 'a:b')).code, 2);
 });

@@ -211,7 +211,7 @@ t.test('two lines with the same name are refused, and every problem is reported 
   );
   t.same(policies, []);
   t.match(problems, [
-    { line: 2, message: /JSON/ },
+    { line: 2, column: 2, message: /JSON/ },
     { line: 3, path: 'spec.name', message: /^expected a name of its own, .* line 1$/ },
     { line: 4, path: 'spec.space' },
   ]);

@@ -221,3 +221,15 @@ t.test('the holder of a link learns what it gives while it is open, without bein
   world.clock.advance(WEEK);
   t.equal(invitations.offered(open), undefined);
 });
+
+t.test('an invitation of a deleted tenant is none of the tenant that has its name now', async (t) => {
+  const { world, invitations, invite, accept } = setUp();
+  const made = await invite();
+  const secret = secretOf(made);
+  world.tenants.put({ name: 'acme', uid: 'second', createdAt: world.clock.now(), revision: 1 });
+  t.same(await invitations.list(ALICE), []);
+  t.equal(invitations.offered(secret), undefined);
+  t.match(await refusal(accept(BOB, secret)), { code: 'NotFound' });
+  t.match(await refusal(invitations.withdraw(ALICE, made.metadata.name, REQUEST)), { code: 'NotFound' });
+  t.same(world.gifts, []);
+});

@@ -30,3 +30,20 @@ t.test('what is made with an access token has the time of its owner’s sign-in'
   const credential = { kind: 'bearer', token: status.token ?? '' } as const;
   t.match(await parts.authenticator.authenticate(credential, { source: '127.0.0.1' }), { signedInAt });
 });
+
+t.test('a token of a deleted tenant is none of the tenant that has its name now', async (t) => {
+  const { clock, tenants, replica, signIn } = createTokenWorld();
+  const { parts, deliver } = replica(0);
+  const carol = signIn('carol', 0);
+  const spec = { scopes: ['read'], expirationSeconds: 3_600 };
+  const { status } = await parts.tokens.create(carol, spec, new AbortController().signal);
+  deliver();
+  t.equal(parts.tokens.list(carol).length, 1);
+  tenants.put({ name: 'acme', uid: 'second', createdAt: clock.now() + 1_000, revision: 1 });
+  t.same(parts.tokens.list(carol), []);
+  const credential = { kind: 'bearer', token: status.token ?? '' } as const;
+  const asked = async () => parts.authenticator.authenticate(credential, { source: '127.0.0.1' });
+  const refused = t.rejects(asked(), { code: 'CredentialInvalid' });
+  clock.advance(1_000);
+  await refused;
+});
