@@ -172,12 +172,9 @@ t.test('the audit log has neither the query of a request nor the secret of an in
       ['/login', 200],
     ],
   );
-});
-
-t.test('nor has it the secret of a link for which there is no page', async (t) => {
-  const portal = createFakePortal();
-  await portal.browser().get(`/invitation/${SECRET}`);
-  t.match(seen(portal), [{ path: '/invitation/', status: 404 }]);
+  const without = createFakePortal();
+  await without.browser().get(`/invitation/${SECRET}`);
+  t.match(seen(without), [{ path: '/invitation/', status: 404 }], 'also if there is no page for the link');
 });
 
 t.test('a response names its audit event', async (t) => {
