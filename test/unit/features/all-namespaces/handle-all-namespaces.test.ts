@@ -11,13 +11,7 @@ import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
 import { readWatch } from '../../../support/namespaced-watches.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  namespace,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace } from '../../../support/rbac-objects.ts';
 import { tampered } from '../../../support/tampered.ts';
 
 const CONTENTS = new Map([
@@ -34,33 +28,6 @@ function namesOf(response: UpstreamResponse | undefined): string[] {
 function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: string; continue?: string } {
   return JSON.parse(String(response?.body)).metadata;
 }
-
-t.test('D021 the request of a user who may list nowhere, or everywhere, is forwarded', async (t) => {
-  const nowhere = allNamespacesSite({ objects: [namespace('a')] });
-  t.equal(await nowhere.get(), undefined);
-  const everywhere = allNamespacesSite({
-    objects: [...inAB, clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')])],
-  });
-  t.equal(await everywhere.get(), undefined);
-  t.same([...nowhere.asked, ...everywhere.asked], []);
-});
-
-t.test(
-  'D029 any request but a list of a namespaced kind in all namespaces is forwarded at once',
-  async (t) => {
-    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-    const site = allNamespacesSite({
-      objects: [
-        namespace('a'),
-        clusterRole('all', rules),
-        roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
-      ],
-    });
-    t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
-    t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
-    t.same(site.asked, []);
-  },
-);
 
 t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
   const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
@@ -101,18 +68,6 @@ t.test('a watch over WebSocket that would be filtered is refused with 503', asyn
   others.reviewed.allowed = true;
   t.equal(await upgraded(others), undefined, 'another authorizer allows it: a tunnel');
   t.equal(await upgraded(allNamespacesSite({ objects: [namespace('a')] })), undefined, 'it is a 403');
-});
-
-t.test('D024 after a change of the user’s access the next page of a list gets 410', async (t) => {
-  const objects = podReader(['a', 'b']);
-  const site = allNamespacesSite({ objects, contents: CONTENTS });
-  const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
-  const binding = objects.find((object) => object.name === 'reader-b');
-  if (binding === undefined) throw new Error('no binding');
-  site.delete(binding);
-  const before = site.asked.length;
-  await t.rejects(site.get(`/api/v1/pods?limit=2&continue=${more}`), { code: 'ResourceExpired', http: 410 });
-  t.equal(site.asked.length, before, 'nothing is requested');
 });
 
 t.test(
