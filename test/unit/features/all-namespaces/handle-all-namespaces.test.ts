@@ -10,7 +10,6 @@ import { allNamespacesSite, podReader } from '../../../support/all-namespaces.ts
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
-import { readWatch } from '../../../support/namespaced-watches.ts';
 import { clusterRole, namespace } from '../../../support/rbac-objects.ts';
 import { tampered } from '../../../support/tampered.ts';
 
@@ -28,29 +27,6 @@ function namesOf(response: UpstreamResponse | undefined): string[] {
 function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: string; continue?: string } {
   return JSON.parse(String(response?.body)).metadata;
 }
-
-t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
-  const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
-  const answer = (query: string) => site.handle(site.outgoing(`/api/v1/pods?${query}`));
-  const list = await answer('');
-  if (list === undefined || !('insteadOfForbidden' in list)) throw new Error('not forwarded first');
-  t.same(site.asked, []);
-  const instead = await list.insteadOfForbidden();
-  if (instead === undefined || !('body' in instead)) throw new Error('no list');
-  t.same(site.requested(), ['a', 'b']);
-  t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
-  t.equal(
-    await answer('watch=1&resourceVersion=500'),
-    undefined,
-    'the list before the watch was not filtered',
-  );
-  t.same(site.reviewed.asked, []);
-  site.reviewed.allowed = true;
-  const fromFiltered = await answer(`watch=1&resourceVersion=${metadataOf(instead).resourceVersion}`);
-  if (fromFiltered === undefined || !('start' in fromFiltered)) throw new Error('no watch');
-  t.same(readWatch(fromFiltered).events, ['ERROR 410'], 'the user may list all by now');
-  t.match(site.reviewed.asked, [{ resourceAttributes: { verb: 'list', resource: 'pods', namespace: '' } }]);
-});
 
 t.test('a watch over WebSocket that would be filtered is refused with 503', async (t) => {
   const plain = { code: 'UpgradeUnavailable', http: 503, message: /plain GET/ };
