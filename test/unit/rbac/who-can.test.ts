@@ -62,29 +62,19 @@ t.test('D125: rules for all paths and for a prefix count', async (t) => {
 });
 
 t.test('D127: bind, escalate, impersonate and use are looked up in rules', async (t) => {
-  const may = (verb: string, resource: string, apiGroup = '') => ({
-    verbs: [verb],
-    apiGroups: [apiGroup],
-    resources: [resource],
-  });
   const RBAC = 'rbac.authorization.k8s.io';
-  const objects = [
-    clusterRole('r', [
-      may('bind', 'clusterroles', RBAC),
-      may('escalate', 'roles', RBAC),
-      may('impersonate', 'users'),
-      may('use', 'securitycontextconstraints', 'security.openshift.io'),
-    ]),
-    clusterRoleBinding('b', 'ClusterRole/r', [user('op')]),
-  ];
-  for (const question of [
-    ask('bind', 'clusterroles', { apiGroup: RBAC }),
-    ask('escalate', 'roles', { apiGroup: RBAC }),
-    ask('impersonate', 'users'),
-    ask('use', 'securitycontextconstraints', { apiGroup: 'security.openshift.io' }),
-  ]) {
-    t.same(listed(objects, question, 'all').grants, ['* op']);
-  }
+  const rights = [
+    ['bind', 'clusterroles', RBAC],
+    ['escalate', 'roles', RBAC],
+    ['impersonate', 'users', ''],
+    ['use', 'securitycontextconstraints', 'security.openshift.io'],
+  ] as const;
+  const rules = rights.map(([verb, resource, group]) => ({
+    ...{ verbs: [verb], apiGroups: [group], resources: [resource] },
+  }));
+  const objects = [clusterRole('r', rules), clusterRoleBinding('b', 'ClusterRole/r', [user('op')])];
+  for (const [verb, resource, apiGroup] of rights)
+    t.same(listed(objects, ask(verb, resource, { apiGroup }), 'all').grants, ['* op'], verb);
 });
 
 t.test('the search ends at the limit of grants', async (t) => {

@@ -53,21 +53,18 @@ t.test('a SelfSubjectAccessReview names no user', async (t) => {
   t.match(await asked, { spec: { resourceAttributes: { tenant: 'acme' } } });
 });
 
-for (const [what, spec] of [
-  ['a user that is not a string', { user: ['acme:carl'], resourceAttributes: listPods }],
-  ['another spelling of user', { user: 'acme:carl', User: 'globex:gina', resourceAttributes: listPods }],
-  ['another spelling of tenant', { user: 'acme:carl', resourceAttributes: { Tenant: 'globex' } }],
-  ['attributes that are not an object', { user: 'acme:carl', resourceAttributes: [] }],
-] as const)
-  t.test(`a review with ${what} is refused`, async (t) => {
-    await t.rejects(admit(spec), { code: 'BodyMalformed' });
+for (const body of [
+  '{"spec":{"user":["acme:carl"],"resourceAttributes":{"verb":"list"}}}',
+  '{"spec":{"user":"acme:carl","User":"globex:gina","resourceAttributes":{"verb":"list"}}}',
+  '{"spec":{"user":"acme:carl","resourceAttributes":{"Tenant":"globex"}}}',
+  '{"spec":{"user":"acme:carl","resourceAttributes":[]}}',
+  '{"spec":{"user":"acme:carl"},"Spec":{"user":"globex:gina"}}',
+])
+  t.test(`the review ${body} is refused`, async (t) => {
+    const request = inspectedRequest({ path: `${V1}/subjectaccessreviews` });
+    const admitted = async () => rule.admit({ format: 'object', content: JSON.parse(body) }, request);
+    await t.rejects(admitted(), { code: 'BodyMalformed' });
   });
-
-t.test('a review with another spelling of spec is refused', async (t) => {
-  const content = { spec: { user: 'acme:carl' }, Spec: { user: 'globex:gina' } };
-  const request = inspectedRequest({ path: `${V1}/subjectaccessreviews` });
-  t.throws(() => rule.admit({ format: 'object', content }, request), { code: 'BodyMalformed' });
-});
 
 t.test('a system user may ask about any tenant, so the review is not inspected', async (t) => {
   const { info } = inspectedRequest({ path: '/apis/authorization.k8s.io/v1/subjectaccessreviews' });

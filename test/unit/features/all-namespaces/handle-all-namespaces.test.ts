@@ -10,14 +10,7 @@ import { allNamespacesSite, podReader } from '../../../support/all-namespaces.ts
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
-import { readWatch } from '../../../support/namespaced-watches.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  namespace,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace } from '../../../support/rbac-objects.ts';
 import { tampered } from '../../../support/tampered.ts';
 
 const CONTENTS = new Map([
@@ -35,56 +28,6 @@ function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: 
   return JSON.parse(String(response?.body)).metadata;
 }
 
-t.test('D021 the request of a user who may list nowhere, or everywhere, is forwarded', async (t) => {
-  const nowhere = allNamespacesSite({ objects: [namespace('a')] });
-  t.equal(await nowhere.get(), undefined);
-  const everywhere = allNamespacesSite({
-    objects: [...inAB, clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')])],
-  });
-  t.equal(await everywhere.get(), undefined);
-  t.same([...nowhere.asked, ...everywhere.asked], []);
-});
-
-t.test(
-  'D029 any request but a list of a namespaced kind in all namespaces is forwarded at once',
-  async (t) => {
-    const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-    const site = allNamespacesSite({
-      objects: [
-        namespace('a'),
-        clusterRole('all', rules),
-        roleBinding('a', 'all', 'ClusterRole/all', [user('acme:alice')]),
-      ],
-    });
-    t.equal(await site.get('/api/v1/nodes'), undefined, 'a cluster-scoped kind');
-    t.equal(await site.get('/api/v1/unknown'), undefined, 'an unknown kind');
-    t.same(site.asked, []);
-  },
-);
-
-t.test('if other authorizers may allow more, the API server is asked first', async (t) => {
-  const site = allNamespacesSite({ objects: inAB, changes: { othersMayAllow: true } });
-  const answer = (query: string) => site.handle(site.outgoing(`/api/v1/pods?${query}`));
-  const list = await answer('');
-  if (list === undefined || !('insteadOfForbidden' in list)) throw new Error('not forwarded first');
-  t.same(site.asked, []);
-  const instead = await list.insteadOfForbidden();
-  if (instead === undefined || !('body' in instead)) throw new Error('no list');
-  t.same(site.requested(), ['a', 'b']);
-  t.ok('insteadOfForbidden' in ((await answer('watch=1')) ?? {}));
-  t.equal(
-    await answer('watch=1&resourceVersion=500'),
-    undefined,
-    'the list before the watch was not filtered',
-  );
-  t.same(site.reviewed.asked, []);
-  site.reviewed.allowed = true;
-  const fromFiltered = await answer(`watch=1&resourceVersion=${metadataOf(instead).resourceVersion}`);
-  if (fromFiltered === undefined || !('start' in fromFiltered)) throw new Error('no watch');
-  t.same(readWatch(fromFiltered).events, ['ERROR 410'], 'the user may list all by now');
-  t.match(site.reviewed.asked, [{ resourceAttributes: { verb: 'list', resource: 'pods', namespace: '' } }]);
-});
-
 t.test('a watch over WebSocket that would be filtered is refused with 503', async (t) => {
   const plain = { code: 'UpgradeUnavailable', http: 503, message: /plain GET/ };
   const upgraded = (site: ReturnType<typeof allNamespacesSite>) =>
@@ -101,18 +44,6 @@ t.test('a watch over WebSocket that would be filtered is refused with 503', asyn
   others.reviewed.allowed = true;
   t.equal(await upgraded(others), undefined, 'another authorizer allows it: a tunnel');
   t.equal(await upgraded(allNamespacesSite({ objects: [namespace('a')] })), undefined, 'it is a 403');
-});
-
-t.test('D024 after a change of the user’s access the next page of a list gets 410', async (t) => {
-  const objects = podReader(['a', 'b']);
-  const site = allNamespacesSite({ objects, contents: CONTENTS });
-  const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
-  const binding = objects.find((object) => object.name === 'reader-b');
-  if (binding === undefined) throw new Error('no binding');
-  site.delete(binding);
-  const before = site.asked.length;
-  await t.rejects(site.get(`/api/v1/pods?limit=2&continue=${more}`), { code: 'ResourceExpired', http: 410 });
-  t.equal(site.asked.length, before, 'nothing is requested');
 });
 
 t.test(

@@ -41,16 +41,6 @@ t.test('policies of each form let users in, and a permit names its policy', asyn
   });
 });
 
-t.test('without a policy nothing is permitted, whatever the tenant is', async (t) => {
-  const set = setOf({ abac: abacPolicies(ALICE_READS_PODS) });
-  for (const tenant of ['initech', 'system', 'all', 'nosuch', 'acme']) {
-    const who = entry('alice', { tenant });
-    t.equal(set.permits(who, attributes('get', 'pods'), NOW), undefined, tenant);
-    t.equal(set.permits(who, { isResourceRequest: false }, NOW), undefined, tenant);
-    t.same(set.admitting(who, NOW), [], tenant);
-  }
-});
-
 t.test('the same name or group in another tenant matches nothing', async (t) => {
   const facts = policyFacts({ crossTenantPolicies: [crossTenantPolicy()] });
   const set = setOf({ abac: abacPolicies(ALICE_READS_PODS), facts });
@@ -88,14 +78,6 @@ t.test('D337 a user who has left the group is no longer a guest', async (t) => {
     undefined,
   );
   t.same(set.admitting({ ...SUPPORT, groups: [] }, NOW), []);
-});
-
-t.test('a policy for some namespaces covers neither other namespaces nor requests without one', async (t) => {
-  const set = setOfOne({ namespaces: ['web', 'db'] });
-  for (const namespace of ['web', 'db'])
-    t.ok(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
-  for (const namespace of ['', 'default', 'Web', 'web2'])
-    t.notOk(set.permits(DEV, attributes('list', 'pods', { namespace }), NOW), namespace);
 });
 
 t.test('D336 a policy ends by itself, and a permit says when', async (t) => {

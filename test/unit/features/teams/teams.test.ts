@@ -135,7 +135,7 @@ t.test('fields that the operator has added to the stored object stay', async (t)
   const object = stored();
   memory.put(TEAMS, PLACE, { ...object, metadata: { ...object?.metadata, labels: { of: 'operator' } } });
   await teams.update(as('acme:alice'), change({ members: [] }, stored()?.metadata.resourceVersion));
-  t.match(stored(), { metadata: { labels: { of: 'operator' } }, spec: { members: [] } });
+  t.match(stored(), { metadata: { labels: { of: 'operator' } }, spec: { members: { length: 0 } } });
 });
 
 t.test('the second of two changes of the same state is a conflict', async (t) => {
