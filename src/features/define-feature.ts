@@ -12,6 +12,7 @@ import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Right } from '../kubernetes/right.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
+import type { OwnResource } from '../proxy/own-api.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
@@ -61,6 +62,8 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
   readonly metrics?: readonly MetricDefinition[];
   readonly storedKinds?: readonly StoredKind<C>[];
+  /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
+  readonly ownResources?: readonly OwnResource[];
   /** The parts that it is built from. */
   reads(configuration: C, material: Material): P;
 }

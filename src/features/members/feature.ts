@@ -4,6 +4,7 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
 import { membersRules } from './rights.ts';
 
@@ -30,6 +31,7 @@ export const members = defineFeature({
   // One rule for the objects of all three features that the section is for.
   provisionerRules: ({ members, tenancy: { facts } }: MembersReads) =>
     members === undefined ? [] : membersRules(facts),
+  ownResources: [MEMBERS, PEOPLE_SEARCHES],
   reads: ({ members }: MembersReads) => ({ search: members && { inviteAnyone: members.inviteAnyone } }),
 });
 

@@ -9,6 +9,7 @@ import { leasePlace } from '../leased-controller.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { countedWrites } from './counted-writes.ts';
 import * as METRICS from './metrics.ts';
+import { OWN_QUOTAS } from './own-quota-v1alpha1.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
 import { QUOTA_READ_RIGHTS, quotaRules, RESERVE_RULES } from './rights.ts';
 import { quotaRegistration } from './tenant-quota-manifests.ts';
@@ -49,6 +50,7 @@ export const quota = defineFeature({
       'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ],
+  ownResources: [OWN_QUOTAS],
   metrics: Object.values(METRICS),
   reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };
