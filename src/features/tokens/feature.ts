@@ -51,6 +51,7 @@ export const tokens = defineFeature({
       consequence: 'no user can create or use an access token',
     },
   ],
+  namespace: ({ tokens }: TokensReads) => tokens?.namespace,
   ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS],
   reads: ({ tokens, tenancy, upstream: { server } }: TokensReads) => ({
     known: tokens && { server, place: operatorPlace(tokens, tenancy) },
