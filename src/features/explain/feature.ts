@@ -12,4 +12,3 @@ export const explain = defineFeature({
 });
 
 export type { Explain } from './explain-request.ts';
-export { selfIdentityOf } from './handle-self-identity.ts';

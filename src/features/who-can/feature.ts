@@ -11,4 +11,4 @@ export const whoCan = defineFeature({
   reads: () => ({}),
 });
 
-export { type KeystoneNames, knownScopes } from './keystone-names.ts';
+export type { KeystoneNames } from './keystone-names.ts';
