@@ -2,38 +2,11 @@
 
 import type { z } from 'zod';
 import { DEFINITIONS } from '../src/app/configuration.ts';
-import {
-  ACCESS_RULES_REVIEWS,
-  SELF_ACCESS_RULES,
-} from '../src/features/access-rules/access-rules-v1alpha1.ts';
-import { EXPLANATIONS, SELF_IDENTITY } from '../src/features/explain/stonegate-v1alpha1.ts';
-import { OWN_ACCEPTANCES, OWN_INVITATIONS } from '../src/features/invitations/invitation-v1alpha1.ts';
-import { MEMBERS, PEOPLE_SEARCHES } from '../src/features/members/member-v1alpha1.ts';
-import { OWN_QUOTAS } from '../src/features/quota/own-quota-v1alpha1.ts';
-import { OWN_TEAMS } from '../src/features/teams/team-v1alpha1.ts';
-import { OWN_ACCESS_TOKENS, OWN_ROTATIONS } from '../src/features/tokens/access-token-v1alpha1.ts';
-import { WHO_CAN_RESOURCES } from '../src/features/who-can/who-can-v1alpha1.ts';
 import { TENANCY_API_VERSION } from '../src/kubernetes/custom-resource.ts';
 import { methodsOf, OWN_GROUP, type OwnResource, ownPath } from '../src/proxy/own-api.ts';
 import { schemaRows, withTable } from './configuration-reference.ts';
 
 export const API_DOCUMENT = 'docs/reference/api.md';
-
-const OWN_RESOURCES = [
-  SELF_IDENTITY,
-  SELF_ACCESS_RULES,
-  ACCESS_RULES_REVIEWS,
-  ...Object.values(WHO_CAN_RESOURCES),
-  EXPLANATIONS,
-  OWN_QUOTAS,
-  OWN_ACCESS_TOKENS,
-  OWN_ROTATIONS,
-  MEMBERS,
-  PEOPLE_SEARCHES,
-  OWN_TEAMS,
-  OWN_INVITATIONS,
-  OWN_ACCEPTANCES,
-];
 
 const RIGHTS = {
   cluster: 'for the whole cluster, outside every tenant',
@@ -42,7 +15,7 @@ const RIGHTS = {
 
 /** The document with new tables. */
 export function withAPITables(document: string): string {
-  const own = OWN_RESOURCES.flatMap((resource) => [
+  const own = DEFINITIONS.flatMap(({ ownResources = [] }) => ownResources).flatMap((resource) => [
     ...introduction(resource.kind, resource.description, requestsOf(resource)),
     ...fields(resource.schemas ?? {}),
   ]);

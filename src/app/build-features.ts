@@ -3,7 +3,7 @@
  * other is bound late: an explanation asks the stages that have the features.
  */
 
-import { ACCESS_RULES_WITHOUT_INDEX, createAccessRules } from '../features/access-rules/build.ts';
+import { createAccessRules } from '../features/access-rules/build.ts';
 import { createAdmission } from '../features/admission/build.ts';
 import { createAllNamespaces } from '../features/all-namespaces/build.ts';
 import {
@@ -40,7 +40,7 @@ import { createTeams } from '../features/teams/build.ts';
 import { createMemberships, createTeamReadiness } from '../features/teams/memberships.ts';
 import { createTenantBoundary } from '../features/tenant-boundary/build.ts';
 import { createTenantUIDs } from '../features/tenants/build.ts';
-import { createTokens, WITHOUT_TOKENS } from '../features/tokens/build.ts';
+import { createTokens } from '../features/tokens/build.ts';
 import { createTraces } from '../features/traces/build.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
 import { createKeystoneNames, createWhoCan } from '../features/who-can/build.ts';
@@ -60,6 +60,7 @@ import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';
 import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
 import type { AppBuild } from './backends.ts';
+import { DEFINITIONS } from './configuration.ts';
 import { FEATURES } from './features.ts';
 import { createRoles } from './keystone.ts';
 import { createOwnRights, ownCredential } from './upstream.ts';
@@ -88,6 +89,8 @@ export { createMembershipLog, type MembershipLog } from '../features/cross-tenan
 export { createPortalState, type PortalState } from '../features/portal/build.ts';
 export { createUsageMeter, type UsageMeter } from '../features/usage/build.ts';
 export type { InForce } from '../features/webhook/build.ts';
+
+const OWN_RESOURCES = DEFINITIONS.flatMap(({ ownResources = [] }) => ownResources);
 
 export type BuiltFeatures = ReturnType<typeof buildFeatures>;
 
@@ -165,7 +168,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     { readiness: [credentials.readiness, ...(built ? [built.readiness] : [])] },
     { readiness: memberships ? [createTeamReadiness(memberships, clock, startedAt)] : [] },
     { provisioner: controlled?.provisioning },
-    tokens?.feature(accessRules?.namespacesOf) ?? WITHOUT_TOKENS,
+    tokens?.feature(accessRules?.namespacesOf),
     createTenantBoundary(of(FEATURES.tenantBoundary), parts),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
     createAdmission(parts),
@@ -179,7 +182,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     { tenantEntry: policies?.policies },
     namespaces,
     allNamespaces,
-    accessRules ?? ACCESS_RULES_WITHOUT_INDEX,
+    accessRules,
     quotas,
     { readiness: controlled?.quota ? [createQuotaReadiness(controlled.quota, clock, startedAt)] : [] },
     members,
@@ -190,7 +193,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
   ];
   const features = given.filter((feature) => feature !== undefined);
   const served = features.flatMap(({ ownResources = [] }) => ownResources);
-  const ownAPI = createOwnAPI(served);
+  const ownAPI = createOwnAPI(served, OWN_RESOURCES);
   const own = createOwnAPIFeature({ ...mode, ownAPI, served, fetcher: upstream, reviewer, reasonOf });
   return {
     ...{ mode, reviewer, reasonOf, roles, credentials, asUser, ownAPI, explain, namespaceOf },

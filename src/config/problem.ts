@@ -48,6 +48,14 @@ export function formatPath(path: Path): string {
   return text;
 }
 
+/** How many of what is missing are named. */
+const NAMED = 5;
+
+export function someOf(missing: readonly string[]): string {
+  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
+  return `${missing.slice(0, NAMED).join(', ')}${more}`;
+}
+
 /** Formats a problem as one line for a terminal or a log. */
 export function formatProblem(problem: Problem): string {
   const column = problem.column === undefined ? '' : `, column ${problem.column}`;

@@ -4,14 +4,17 @@
  */
 import type { z } from 'zod';
 import type { FileContent } from '../config/parse.ts';
-import type { Finding, Rule } from '../config/problem.ts';
+import type { Finding, Problem, Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
 import type { ReviewedWrite, WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import type { Objects } from '../kubernetes/objects.ts';
 import type { Right } from '../kubernetes/right.ts';
+import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
+import type { OwnResource } from '../proxy/own-api.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
@@ -59,8 +62,16 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   admissionRules?(configuration: C): readonly PolicyRule[];
   /** The registrations of webhooks that it answers. @param caBundle PEM in base64 */
   registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
+  /** The namespace of what it stores, which the operator creates. Its section has the feature's name. */
+  namespace?(configuration: C): string | undefined;
+  /** Finds with Stonegate's own credential what has no effect at the API server. @throws StatusError */
+  findIneffective?(configuration: C, fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Problem[]>;
+  /** Finds with the provisioning credential what is missing at the API server. @throws StatusError */
+  findMissing?(configuration: C, objects: Objects, signal: AbortSignal): Promise<Problem[]>;
   readonly metrics?: readonly MetricDefinition[];
   readonly storedKinds?: readonly StoredKind<C>[];
+  /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
+  readonly ownResources?: readonly OwnResource[];
   /** The parts that it is built from. */
   reads(configuration: C, material: Material): P;
 }

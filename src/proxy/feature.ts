@@ -38,7 +38,7 @@ export interface Feature {
    * alone: nothing of the request but method and path counts.
    */
   readonly publicDocuments?: PublicDocuments;
-  /** Resources of Stonegate's own API. */
+  /** Resources of Stonegate's own API, of those that the feature's value names. */
   readonly ownResources?: readonly ServedResource[];
   /** Pages of the portal, for users who are signed in. */
   readonly pages?: readonly PortalPage[];
@@ -66,9 +66,9 @@ export type RouteHandler<R extends Handled = Handled> = (outgoing: Outgoing) => 
 export type PublicDocuments = ReadonlyMap<string, UpstreamResponse>;
 export type RouteHandlers = { readonly [K in RouteKind]?: RouteHandler };
 
-/** A resource of Stonegate's own API, with its handler unless it is unavailable. */
+/** A resource of Stonegate's own API with its handler. */
 export interface ServedResource extends OwnResource {
-  readonly handle?: RouteHandler<OwnResponse>;
+  readonly handle: RouteHandler<OwnResponse>;
 }
 
 export type OwnResponse = UpstreamResponse | StreamedResponse;
@@ -128,22 +128,4 @@ export function combineFeatures(features: readonly Feature[]): CombinedFeatures 
     responseHooks: features.flatMap(({ responseHooks = [] }) => responseHooks),
     readiness: features.flatMap(({ readiness = [] }) => readiness),
   };
-}
-
-/**
- * Takes the place of a feature that this configuration does not serve: a request for one of its resources
- * gets the reason.
- *
- * @param why continues "selfaccessrules …"
- */
-export function unavailable(why: string, resources: readonly OwnResource[]): Feature {
-  return { ownResources: resources.map((resource) => ({ ...resource, unavailable: why })) };
-}
-
-export function withoutSection(section: string, resources: readonly OwnResource[]): Feature {
-  return unavailable(`are off: Stonegate's operator turns them on with the section ${section}`, resources);
-}
-
-export function withoutIndex(resources: readonly OwnResource[]): Feature {
-  return unavailable("need the RBAC index, which Stonegate's operator turns on with access.index", resources);
 }

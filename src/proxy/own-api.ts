@@ -29,8 +29,8 @@ export interface OwnResource {
   readonly verbs: readonly (keyof typeof METHOD_OF)[];
   /** If absent, the methods follow from the verbs. */
   readonly methods?: readonly string[];
-  /** Why it is not served with this configuration: continues "selfaccessrules …". */
-  readonly unavailable?: string;
+  /** What the operator turns on for it; absent: it is always served. */
+  readonly needs?: Need;
   /** Where the right to create it is reviewed at the API server; absent: every user may ask. */
   readonly right?: 'cluster' | 'tenant';
   /** Whether a path may name the user's own tenant, as Arktos' clients write it. */
@@ -40,6 +40,15 @@ export interface OwnResource {
   /** The schemas of its fields beside `metadata`; if absent, OpenAPI describes its kind alone. */
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
 }
+
+export interface Need {
+  /** A section of the configuration, or the path of a setting. */
+  readonly setting: string;
+  /** What the setting turns on, if that is not the resource alone. */
+  readonly what?: string;
+}
+
+export const NEEDS_INDEX: Need = { setting: 'access.index', what: 'the RBAC index' };
 
 /** A request that Stonegate answers itself and does not forward. */
 export type OwnAPIRoute =
@@ -85,9 +94,9 @@ const LIST_METHODS = ['POST'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** @param all resources of the features, with those that are not served */
-export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
-  const resources = all.filter(({ unavailable }) => unavailable === undefined);
+export function createOwnAPI(resources: readonly OwnResource[], all = resources): OwnAPI {
   const byName = new Map(all.map((resource) => [resource.name, resource]));
+  const served = new Set(resources.map(({ name }) => name));
 
   return {
     resources,
@@ -101,8 +110,8 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
         return { kind: 'own-discovery', document };
       }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
-      if (resource?.unavailable !== undefined)
-        throw pathNotFound(`: ${resource.name} ${resource.unavailable}`);
+      if (resource?.needs && !served.has(resource.name))
+        throw pathNotFound(`: ${resource.name} ${whyOff(resource.needs)}`);
       const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
       if (resource === undefined || !info.isResourceRequest || name === undefined) throw pathNotFound();
       const otherPaths = name === '' ? OBJECT_METHODS : LIST_METHODS;
@@ -112,6 +121,12 @@ export function createOwnAPI(all: readonly OwnResource[]): OwnAPI {
       return { kind: 'own-api', resource: resource.name, namespace: info.namespace, name };
     },
   };
+}
+
+function whyOff({ setting, what }: Need): string {
+  return what === undefined
+    ? `are off: Stonegate's operator turns them on with the section ${setting}`
+    : `need ${what}, which Stonegate's operator turns on with ${setting}`;
 }
 
 function notAllowed(what: string, methods: readonly string[]): StatusError {

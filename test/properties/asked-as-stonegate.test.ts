@@ -83,9 +83,7 @@ async function askedAsStonegate(home: string, exchange: Exchange): Promise<strin
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
     ],
     handlers: {
-      ...ownAPIHandler(
-        Object.fromEntries(ownResources.flatMap(({ name, handle }) => (handle ? [[name, handle]] : []))),
-      ),
+      ...ownAPIHandler(Object.fromEntries(ownResources.map(({ name, handle }) => [name, handle]))),
       discovery: createDiscoveryHandler(documents),
       ...createOwnTenant({ upstream: fetcher, discovery: { cache }, clock }).handlers,
       'self-review': createSelfReviewHandler({

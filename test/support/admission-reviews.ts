@@ -4,7 +4,7 @@ import type { PolicyProblem } from '../../src/features/admission/cross-tenant-po
 import { type PodSecurityRule, podSecurityRuleOf } from '../../src/features/admission/pod-security.ts';
 import type { Right } from '../../src/features/admission/required-rights.ts';
 import { createReviewDecision, type ReviewDecision } from '../../src/features/admission/review-decision.ts';
-import type { AdmissionRequest, AdmissionResponse } from '../../src/kubernetes/admission-v1.ts';
+import type { AdmissionRequest } from '../../src/kubernetes/admission-v1.ts';
 import { publishedKindsOf } from '../../src/kubernetes/published-objects.ts';
 import { createTenantAdmission, type TenantAdmission } from '../../src/tenancy/admission-tenants.ts';
 import { TENANCY_FACTS, type TenancyModeName } from '../../src/tenancy/facts.ts';
@@ -100,7 +100,7 @@ export interface AskedRight extends Right {
   readonly tenant: string | undefined;
 }
 
-/** Parses posted bodies and decides as the webhook does. */
+/** Decides as the webhook does. */
 export function reviewerOf(options: ReviewerOptions = {}) {
   return createAdmissionReviewer({
     decide: decisionOf(options),
@@ -124,8 +124,7 @@ export async function verdictOn(
       return holds(right);
     },
   });
-  const { body } = await review(Buffer.from(JSON.stringify(admissionReview(request)))).complete(CALLER);
-  const { response }: { response: AdmissionResponse } = JSON.parse(body);
+  const { response } = await review(request).complete(CALLER);
   const { allowed, status } = response;
   return { asked, allowed, message: status?.message };
 }

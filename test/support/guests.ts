@@ -7,8 +7,8 @@ import { unauthorized } from '../../src/errors/status-error.ts';
 import type { Policy } from '../../src/features/cross-tenant/policy.ts';
 import { createPoliciesInForce, createPolicySet } from '../../src/features/cross-tenant/policy-set.ts';
 import { createDiscoveryHandler } from '../../src/features/discovery/handle-discovery.ts';
-import { createSelfIdentityHandler } from '../../src/features/explain/handle-self-identity.ts';
 import { createOwnAPIRights } from '../../src/features/own-api/own-api-rights.ts';
+import { createSelfIdentityHandler } from '../../src/features/self-identity.ts';
 import { createGuestReviewHandler } from '../../src/features/self-reviews/handle-guest-review.ts';
 import { createConnectCreate } from '../../src/features/tenant-boundary/connect-create.ts';
 import { createPathBoundary } from '../../src/features/tenant-boundary/tenant-boundary.ts';
@@ -26,7 +26,7 @@ import { memoizedMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 import { fakePipeline } from './fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.ts';
-import { ownAPIHandler, ownResources } from './own-api.ts';
+import { OWN_RESOURCES, ownAPIHandler } from './own-api.ts';
 import { tokenScope } from './token-scope.ts';
 
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
@@ -107,7 +107,7 @@ export function guestPipeline(policies: readonly Policy[] | 'none' = [readPods()
       createUpgradePlaces(mode),
       createPathBoundary(mode),
       createConnectCreate({ reviewer, reviewTenant: mode.reviewTenant }),
-      createOwnAPIRights({ ...mode, reviewer, resources: ownResources() }),
+      createOwnAPIRights({ ...mode, reviewer, resources: OWN_RESOURCES }),
     ],
     impersonation: { reviewer, extraKeys: new Set(), lastModes: new LastModes() },
     provisioner: {

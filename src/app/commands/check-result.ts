@@ -10,7 +10,7 @@ import { hasCode, innermostCode } from '../../lib/error-code.ts';
 
 export interface CheckResult extends Problem {
   /** Every request fails. */
-  readonly isError: boolean;
+  readonly isError?: boolean;
 }
 
 export function error(path: string, message: string): CheckResult {
@@ -18,7 +18,7 @@ export function error(path: string, message: string): CheckResult {
 }
 
 export function warning(path: string, message: string): CheckResult {
-  return { path, message, isError: false };
+  return { path, message };
 }
 
 /** Milliseconds for all that one backend is asked. */

@@ -3,18 +3,18 @@
  * features that are configured rely on.
  */
 
+import { someOf } from '../../config/problem.ts';
 import {
   systemBindingWarnings,
   UNJUDGED_NAMESPACES,
   unjudgedTenantWarnings,
 } from '../../features/bindings/system-bindings.ts';
-import { enabledPolicies } from '../../features/cross-tenant/enabled-policies.ts';
-import { hasPolicyWebhook, missingDefinitions } from '../../features/cross-tenant/policy-checks.ts';
-import { isQuotaRegistered, NOT_REGISTERED } from '../../features/quota/tenant-quota-manifests.ts';
 import { modeProblem } from '../../features/served-mode.ts';
-import { KINDS, placeOf, type StoredObject } from '../../kubernetes/kubernetes-object.ts';
+import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
+import { KINDS, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
 import { rule } from '../../kubernetes/right.ts';
+import { servedResources } from '../../kubernetes/served-resources.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import {
@@ -22,8 +22,7 @@ import {
   missingRights,
   type PolledUpstreamRights,
 } from '../../kubernetes/upstream-rights.ts';
-import { GIVEN_BY_MANAGE } from '../../rbac/cluster-roles.ts';
-import { everywhere, operatorTenant } from '../../tenancy/places.ts';
+import { operatorTenant } from '../../tenancy/places.ts';
 import { DEFINITIONS, type StonegateBuild, type StonegateConfiguration } from '../configuration.ts';
 import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
@@ -100,6 +99,9 @@ async function ownRights(
     ...extras,
     ...(await missingOwnRights(configuration, fetcher)),
     ...(await definitionWarnings(configuration, fetcher)),
+    ...(await whenAsked(SERVER, 'its webhooks', () =>
+      ofFeatures((feature) => feature.findIneffective?.(configuration, fetcher, signal)),
+    )),
     ...(throttlesWebhooks ? [] : await unjudgedWarnings(configuration, fetcher)),
   ];
 }
@@ -152,11 +154,11 @@ async function definitionWarnings(
   const needed = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).filter((kind) =>
     kind.isNeeded(configuration),
   );
-  const definitions = await whenAsked(SERVER, 'its custom resources', async () => {
-    const names = needed.map(({ definition }) => definition.resource);
-    const missing = await missingDefinitions(fetcher, names, signal);
+  if (needed.length === 0) return [];
+  return whenAsked(SERVER, 'its custom resources', async () => {
+    const served = await servedResources(fetcher, `/apis/${TENANCY_API_VERSION}`, signal);
     return needed
-      .filter(({ definition }) => missing.includes(definition.resource))
+      .filter(({ definition }) => !served.has(definition.resource))
       .map(({ section, definition, consequence }) =>
         warning(
           section,
@@ -164,17 +166,7 @@ async function definitionWarnings(
         ),
       );
   });
-  if (!enabledPolicies(configuration).crossTenantPolicies) return definitions;
-  const webhooks = await whenAsked(SERVER, 'its webhooks', async () =>
-    (await hasPolicyWebhook(fetcher, signal)) ? [] : [NO_WEBHOOK],
-  );
-  return [...definitions, ...webhooks];
 }
-
-const NO_WEBHOOK = warning(
-  'authorization.crossTenantPolicies',
-  'the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`',
-);
 
 /** No request of a user is sent with this credential, so nothing here is an error. */
 async function checkProvisioner(
@@ -211,48 +203,25 @@ async function checkProvisioner(
 
 /** Looks for objects that the output of `stonegate manifests rbac` and `crds` does not contain. */
 async function missingObjects(
-  { tokens, members, quota, tenancy }: StonegateConfiguration,
+  configuration: StonegateConfiguration,
   objects: Objects,
 ): Promise<CheckResult[]> {
-  const place = placeOf({ tenant: operatorTenant(tenancy) });
-  const found: CheckResult[] = [];
-  for (const [field, section] of Object.entries({ tokens, members }))
-    if (section && (await objects.get(KINDS.Namespace, place, section.namespace, signal)) === undefined)
-      found.push(warning(`${field}.namespace`, `there is no namespace ${section.namespace}: create it`));
-  if (quota && !(await isQuotaRegistered(objects, signal))) found.push(warning('quota', NOT_REGISTERED));
-  return members ? [...found, ...(await missingRoles(tenancy, objects))] : found;
-}
-
-/** Looks for the roles that members are given: of each tenant, if tenants have their own. */
-async function missingRoles(tenancy: StonegateConfiguration['tenancy'], objects: Objects) {
-  const { hasTenantsInPaths } = tenancy.facts;
-  const systemTenant = operatorTenant(tenancy);
-  const pathOf = ({ metadata: { tenant = '', name } }: StoredObject) => `${tenant}/${name}`;
-  const made = new Set(await objects.list(KINDS.ClusterRole, everywhere(tenancy.facts), '', signal, pathOf));
-  const tenants = hasTenantsInPaths
-    ? await objects.list(KINDS.Tenant, {}, '', signal, ({ metadata }) => metadata.name)
-    : [''];
-  return GIVEN_BY_MANAGE.flatMap((role) => {
-    const lacking = tenants.filter((tenant) => tenant !== systemTenant && !made.has(`${tenant}/${role}`));
-    if (lacking.length === 0) return [];
-    const [place, who] = hasTenantsInPaths
-      ? [` in ${someOf(lacking)}`, ' as an administrator of the tenant']
-      : ['', ''];
-    return [
-      warning(
-        'members',
-        `there is no ClusterRole ${role}${place}, so it cannot be granted: apply the output of \`stonegate manifests roles --config FILE\`${who}`,
-      ),
-    ];
+  const place = placeOf({ tenant: operatorTenant(configuration.tenancy) });
+  const namespaces = await ofFeatures(async ({ name, namespace }) => {
+    const needed = namespace?.(configuration);
+    return needed === undefined || (await objects.get(KINDS.Namespace, place, needed, signal))
+      ? []
+      : [warning(`${name}.namespace`, `there is no namespace ${needed}: create it`)];
   });
+  const others = await ofFeatures((feature) => feature.findMissing?.(configuration, objects, signal));
+  return [...namespaces, ...others];
 }
 
-/** How many of what is missing are named. */
-const NAMED = 5;
-
-function someOf(missing: readonly string[]): string {
-  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
-  return `${missing.slice(0, NAMED).join(', ')}${more}`;
+/** @returns what is found of each feature, in the order of the features */
+async function ofFeatures(
+  find: (feature: (typeof DEFINITIONS)[number]) => Promise<readonly CheckResult[]> | undefined,
+): Promise<CheckResult[]> {
+  return (await Promise.all(DEFINITIONS.map((feature) => find(feature) ?? []))).flat();
 }
 
 async function missingProvisionerRights(

@@ -72,7 +72,7 @@ export const check = createCommand(
       await print({ errors: error.problems, warnings: [] }, output, () => '', io.stdout);
       return EXIT.failed;
     }
-    const found: (Problem & { isError?: boolean })[] = [
+    const found: CheckResult[] = [
       ...certificatesOutOfPeriod(loaded, clock.now()),
       ...configurationWarnings(loaded.configuration),
       ...(offline ? [] : await withComponents(loaded, askBackends)),

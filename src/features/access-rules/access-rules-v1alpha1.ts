@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import type { OwnResource } from '../../proxy/own-api.ts';
+import { NEEDS_INDEX, type OwnResource } from '../../proxy/own-api.ts';
 
 export const SELF_ACCESS_RULES_PATH = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 
@@ -109,6 +109,7 @@ export const SELF_ACCESS_RULES: OwnResource = {
   namespaced: false,
   verbs: ['get'],
   inTenant: true,
+  needs: NEEDS_INDEX,
   description: 'SelfAccessRules is everything that the user may do, by namespace.',
   schemas: { status: accessRulesStatusSchema },
 };
@@ -120,6 +121,7 @@ export const ACCESS_RULES_REVIEWS: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
+  needs: NEEDS_INDEX,
   right: 'tenant',
   description: 'AccessRulesReview is everything that the user of a token, or a named user, may do.',
   schemas: { spec: accessRulesReviewSpecSchema, status: reviewedAccessRulesSchema },

@@ -3,7 +3,7 @@
  * of the portal.
  */
 
-import { type Feature, withoutIndex } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import { subjectIn } from '../../rbac/attributes.ts';
 import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
@@ -22,8 +22,6 @@ const NEVER = new AbortController().signal;
 
 /** Bounds of what the portal's page shows. */
 const PAGE = { groups: 20, rows: 200, names: 5, characters: 80 };
-
-export const ACCESS_RULES_WITHOUT_INDEX = withoutIndex([SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS]);
 
 export interface AccessRules extends Feature {
   /** @returns the names of the namespaces that the user sees; undefined if they are not known now */

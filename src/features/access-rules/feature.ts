@@ -4,6 +4,7 @@
  */
 import type { AuthorizationMode } from '../../kubernetes/authorization-mode.ts';
 import { defineFeature } from '../define-feature.ts';
+import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
 import type { NamedSet } from './rules-document.ts';
 
 interface AccessRulesReads {
@@ -16,6 +17,7 @@ interface AccessRulesReads {
 export const accessRules = defineFeature({
   name: 'access-rules',
   sections: {},
+  ownResources: [SELF_ACCESS_RULES, ACCESS_RULES_REVIEWS],
   reads: ({ access: { namedSets, authorizers } }: AccessRulesReads) => ({
     rules: { namedSets, authorizers },
   }),

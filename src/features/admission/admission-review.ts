@@ -84,7 +84,7 @@ function readWithin(limits: JSONLimits, body: Uint8Array): AdmissionReview {
 }
 
 export function encodeAdmissionReview(
-  { apiVersion }: Pick<AdmissionReview, 'apiVersion'>,
+  apiVersion: AdmissionReview['apiVersion'],
   response: AdmissionResponse,
 ): string {
   return `${JSON.stringify({ apiVersion, kind: 'AdmissionReview', response })}\n`;

@@ -1,31 +1,16 @@
 /**
- * Turns a posted AdmissionReview into the response (allowed, allowed with warnings, or refused with the
- * reason and the fields) and the fields of its log line. A verdict is bounded, since an object can violate
+ * Turns a request under review into the response (allowed, allowed with warnings, or refused with the reason
+ * and the fields) and the fields of its log line. A verdict is bounded, since an object can violate
  * a rule in very many places.
  */
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
 import { foreignText } from '../../lib/untrusted-text.ts';
 import type { TenantAdmission } from '../../tenancy/admission-tenants.ts';
-import { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
+import { cut, MAX_LOGGED, type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import type { ReviewDecision } from './review-decision.ts';
-import { type IsAllowed, missingRight, type ReviewCaller } from './rights-review.ts';
+import { type IsAllowed, missingRight } from './rights-review.ts';
 import { violation } from './violation.ts';
-
-export interface Reviewed {
-  /** The response, as JSON. */
-  readonly body: string;
-  /** `error`: the user's rights could not be reviewed, and the request is refused. */
-  readonly result: 'allowed' | 'warned' | 'denied' | 'error';
-  /** Fields of the log line: only the name of an object, since objects may hold secrets. */
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
-/** A review that is decided but for the rights of its user. */
-export interface Judged {
-  /** @param caller if its signal is aborted, a request whose rights are reviewed is refused */
-  complete(caller: ReviewCaller): Promise<Reviewed>;
-}
 
 export interface AdmissionReviewerOptions {
   readonly decide: (request: AdmissionRequest) => ReviewDecision;
@@ -33,30 +18,27 @@ export interface AdmissionReviewerOptions {
   readonly isAllowed: IsAllowed;
 }
 
-/** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
 export function createAdmissionReviewer({
   decide,
   tenants,
   isAllowed,
-}: AdmissionReviewerOptions): (body: Uint8Array) => Judged {
-  return (body) => {
-    const review = readAdmissionReview(body);
-    const { request } = review;
+}: AdmissionReviewerOptions): ReviewRule['review'] {
+  return (request) => {
     const decision = decide(request);
     return {
       async complete(caller) {
         if (decision.violations.length > 0 || decision.required.length === 0)
-          return reviewed(review, decision);
+          return verdictOf(request, decision);
         const place = tenants.reviewPlace(request);
-        if (place === undefined) return reviewed(review, { ...decision, violations: [PLACE_UNKNOWN] });
+        if (place === undefined) return verdictOf(request, { ...decision, violations: [PLACE_UNKNOWN] });
         try {
           const missing = await missingRight(decision.required, (right) =>
             isAllowed(request.user, right, place, caller),
           );
-          return reviewed(review, { ...decision, violations: missing === undefined ? [] : [missing] });
+          return verdictOf(request, { ...decision, violations: missing === undefined ? [] : [missing] });
         } catch (error) {
           if (error instanceof StatusError)
-            return unreviewed(review, `the rights of the user could not be reviewed: ${error.message}`);
+            return undecided(request, `the rights of the user could not be reviewed: ${error.message}`);
           throw error;
         }
       },
@@ -72,25 +54,22 @@ const PLACE_UNKNOWN = violation(
 );
 /** Violations in a response and in a log line. */
 const MAX_VIOLATIONS = 10;
-const MAX_MESSAGE = 2_000;
-/** Characters of a text in the log. */
-const MAX_TEXT = 256;
 /** API servers cut longer ones. */
 const MAX_WARNING = 250;
 
-function reviewed(review: AdmissionReview, decision: ReviewDecision): Reviewed {
+function verdictOf(request: AdmissionRequest, decision: ReviewDecision): Verdict {
   const { tenant, violations, warnings } = decision;
   const result = violations.length > 0 ? 'denied' : warnings.length > 0 ? 'warned' : 'allowed';
   const found = [...violations, ...warnings];
   const reasons = {
-    ...(tenant !== undefined && { tenant: foreignText(tenant, MAX_TEXT) }),
+    ...(tenant !== undefined && { tenant: foreignText(tenant, MAX_LOGGED) }),
     rules: [...new Set(found.map(({ rule }) => rule))],
-    paths: found.slice(0, MAX_VIOLATIONS).map(({ path }) => foreignText(path, MAX_TEXT)),
+    paths: found.slice(0, MAX_VIOLATIONS).map(({ path }) => foreignText(path, MAX_LOGGED)),
   };
   return {
-    body: encodeAdmissionReview(review, responseOf(review.request, decision)),
+    response: responseOf(request, decision),
     result,
-    fields: { ...describe(review.request), ...(result !== 'allowed' && reasons) },
+    fields: result === 'allowed' ? {} : reasons,
   };
 }
 
@@ -106,38 +85,10 @@ function responseOf({ uid }: AdmissionRequest, { violations, warnings }: ReviewD
     message: cut(message, MAX_WARNING),
     field: cut(path, MAX_WARNING),
   }));
-  const message = cut(said.join('; '), MAX_MESSAGE);
+  const message = cut(said.join('; '));
   return {
     uid,
     allowed: false,
     status: { status: 'Failure', code: 403, reason: 'Forbidden', message, details: { causes } },
   };
-}
-
-/** @param why it could not be decided */
-export function unreviewed(review: AdmissionReview, why: string): Reviewed {
-  const { request } = review;
-  const message = cut(why, MAX_MESSAGE);
-  const status = { status: 'Failure', code: 503, reason: 'ServiceUnavailable', message } as const;
-  return {
-    body: encodeAdmissionReview(review, { uid: request.uid, allowed: false, status }),
-    result: 'error',
-    fields: { ...describe(request), reason: foreignText(why, MAX_TEXT) },
-  };
-}
-
-export function describe(request: AdmissionRequest): Readonly<Record<string, unknown>> {
-  const { uid, operation, group, resource, subresource, namespace, name, user } = request;
-  return {
-    uid,
-    operation,
-    resource: [group, resource, subresource].filter((part) => part !== '').join('/'),
-    namespace: foreignText(namespace, MAX_TEXT),
-    name: foreignText(name, MAX_TEXT),
-    user: foreignText(user.username, MAX_TEXT),
-  };
-}
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;
 }

@@ -5,15 +5,18 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { StatusError } from '../../errors/status-error.ts';
+import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { type Clock, withDeadline } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
+import { foreignText } from '../../lib/untrusted-text.ts';
 import type { ReviewLimits } from '../../limits/review-limits.ts';
 import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
-import type { Judged } from './admission-reviewer.ts';
+import { MAX_LOGGED, type ReviewRule } from '../review-rule.ts';
+import { encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
 import { ADMISSION_REVIEWS } from './metrics.ts';
 import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
 
@@ -23,14 +26,8 @@ const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an 
 /** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
 const TIMEOUT = 4_000;
 
-/** What another feature decides about reviews at paths of its own. */
-export interface ReviewRule {
-  readonly isPath: (path: string) => boolean;
-  readonly review: (body: Uint8Array) => Judged;
-}
-
 export interface AdmissionWebhookOptions {
-  readonly review: (body: Uint8Array) => Judged;
+  readonly review: ReviewRule['review'];
   /** Reviews at other paths. */
   readonly others: readonly ReviewRule[];
   readonly limits: ReviewLimits;
@@ -59,9 +56,12 @@ export function createAdmissionWebhook(
     await limits.enter(source, async ({ onSize, inTurn }) => {
       try {
         const posted = await readBody(exchange, { ...BODY_LIMITS, onSize }, clock);
-        const judged = await inTurn(() => (other?.review ?? review)(posted));
+        const { apiVersion, request, judged } = await inTurn(() => {
+          const read = readAdmissionReview(posted);
+          return { ...read, judged: (other?.review ?? review)(read.request) };
+        });
         // While the API server is asked, other bodies are judged.
-        const { body, result, fields } = await withDeadline(
+        const { response, result, fields } = await withDeadline(
           clock,
           Math.max(0, begun + TIMEOUT - clock.now()),
           () => new Error('the verdict took too long'),
@@ -71,15 +71,27 @@ export function createAdmissionWebhook(
         telemetry.count(ADMISSION_REVIEWS, { result });
         const auditID = random.uuid();
         logger[result === 'allowed' ? 'debug' : 'info'](
-          { auditID, result, ...fields },
+          { auditID, result, ...describe(request), ...fields },
           'admission: reviewed',
         );
-        sendReview(exchange, body, auditID);
+        sendReview(exchange, encodeAdmissionReview(apiVersion, response), auditID);
       } catch (error) {
         if (!isRateExceeded(error)) telemetry.count(ADMISSION_REVIEWS, { result: 'error' });
         throw error;
       }
     });
+  };
+}
+
+function describe(request: AdmissionRequest): Readonly<Record<string, unknown>> {
+  const { uid, operation, group, resource, subresource, namespace, name, user } = request;
+  return {
+    uid,
+    operation,
+    resource: [group, resource, subresource].filter((part) => part !== '').join('/'),
+    namespace: foreignText(namespace, MAX_LOGGED),
+    name: foreignText(name, MAX_LOGGED),
+    user: foreignText(user.username, MAX_LOGGED),
   };
 }
 

@@ -53,9 +53,6 @@ export const admission = defineFeature({
 });
 
 export type AdmissionParts = ReturnType<typeof admission.reads>;
-export { type AdmissionReview, encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
-export { describe, type Judged, type Reviewed, unreviewed } from './admission-reviewer.ts';
-export type { ReviewRule } from './admission-webhook.ts';
 
 /** The version of the Pod Security Standards fits the API server. */
 function podSecurityRules(

@@ -13,16 +13,9 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { Random } from '../../lib/random.ts';
 import { sourceKey } from '../../lib/source-key.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
+import type { ReviewCaller } from '../review-rule.ts';
 import type { RequiredAccess, Right } from './required-rights.ts';
 import type { Violation } from './violation.ts';
-
-/** The request to the webhook for which rights are reviewed. */
-export interface ReviewCaller {
-  /** Address of the client: of an API server, unless other clients reach the listener. */
-  readonly source: string;
-  /** Ends the wait. */
-  readonly signal: AbortSignal;
-}
 
 export interface ReviewPlace {
   /** The tenant that the review names; undefined if the API server has no tenants. */

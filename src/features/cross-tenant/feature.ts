@@ -54,6 +54,10 @@ export const crossTenant = defineFeature({
       consequence: 'none grants anything',
     },
   ],
+  findIneffective: async (configuration: CrossTenantReads, fetcher, signal) =>
+    enabledPolicies(configuration).crossTenantPolicies
+      ? (await import('./policy-checks.ts')).uncheckedPolicies(fetcher, signal)
+      : [],
   metrics: Object.values(METRICS),
   reads(configuration: CrossTenantReads, { file }) {
     const { access, authorization, tenancy, upstream } = configuration;

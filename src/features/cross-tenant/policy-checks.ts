@@ -1,35 +1,21 @@
 /**
- * What `stonegate check` asks about policies: whether their custom resource definitions were applied, and
- * whether the admission webhook is registered, without which no CrossTenantPolicy counts.
+ * Whether the admission webhook is registered, without which no CrossTenantPolicy counts.
  */
 
+import type { Problem } from '../../config/problem.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
-import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import { listPages, MalformedObject, pagesOf, UnexpectedStatus } from '../../kubernetes/list-watch.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
-import { servedResources } from '../../kubernetes/served-resources.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { readRegistration } from './read-policy-object.ts';
 
+const NO_WEBHOOK =
+  'the API server does not ask the admission webhook about CrossTenantPolicies, so they grant nothing: apply the output of `stonegate manifests admission`';
 const WEBHOOKS = collectionPath(VALIDATING_WEBHOOKS, {});
 
-/**
- * @param resources in the plural, of the group `tenancy.stonegate.dev`
- * @throws StatusError as the fetcher does, UpstreamUnavailable for a response that is no discovery document
- */
-export async function missingDefinitions(
-  fetcher: UpstreamFetcher,
-  resources: readonly string[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  if (resources.length === 0) return [];
-  const served = await servedResources(fetcher, `/apis/${TENANCY_API_VERSION}`, signal);
-  return resources.filter((resource) => !served.has(resource));
-}
-
 /** @throws StatusError as the fetcher does, UpstreamUnavailable if there is no list */
-export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<boolean> {
+export async function uncheckedPolicies(fetcher: UpstreamFetcher, signal: AbortSignal): Promise<Problem[]> {
   let registered = false;
   try {
     for await (const { items } of listPages(pagesOf({ path: WEBHOOKS, upstream: () => fetcher }, signal)))
@@ -42,5 +28,5 @@ export async function hasPolicyWebhook(fetcher: UpstreamFetcher, signal: AbortSi
       { cause: error },
     );
   }
-  return registered;
+  return registered ? [] : [{ path: 'authorization.crossTenantPolicies', message: NO_WEBHOOK }];
 }

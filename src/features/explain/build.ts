@@ -4,9 +4,9 @@
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { ProjectNamespace } from '../build.ts';
+import { createSelfIdentityHandler } from '../self-identity.ts';
 import type { Explain } from './explain-request.ts';
 import { createExplanationHandler } from './handle-explanation.ts';
-import { createSelfIdentityHandler } from './handle-self-identity.ts';
 import { EXPLANATIONS, SELF_IDENTITY } from './stonegate-v1alpha1.ts';
 
 export function createExplainFeature(

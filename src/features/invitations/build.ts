@@ -7,7 +7,7 @@ import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import { createRateLimiter, type RateLimiter } from '../../limits/rate-limiter.ts';
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
@@ -31,7 +31,7 @@ import {
   storableInvitation,
 } from './invitation-store.ts';
 import { createInvitationTargets } from './invitation-targets.ts';
-import { OWN_ACCEPTANCES, OWN_INVITATIONS, STORED_INVITATIONS } from './invitation-v1alpha1.ts';
+import { STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 import { Invitations, MOST_PER_HOUR } from './invitations.ts';
 
 interface KnownInvitations {
@@ -64,7 +64,7 @@ export function createInvitations(
     members.service === undefined ||
     teams.service === undefined
   )
-    return withoutSection('members', [OWN_INVITATIONS, OWN_ACCEPTANCES]);
+    return {};
   const { place } = parts.known;
   const known = knownInvitations(build, upstream, parts.known);
   const { store, rate } = known;

@@ -4,7 +4,7 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
-import { STORED_INVITATIONS } from './invitation-v1alpha1.ts';
+import { OWN_ACCEPTANCES, OWN_INVITATIONS, STORED_INVITATIONS } from './invitation-v1alpha1.ts';
 
 interface InvitationsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
   readonly members?: { readonly namespace: string };
@@ -22,6 +22,7 @@ export const invitations = defineFeature({
       consequence: 'no user can invite',
     },
   ],
+  ownResources: [OWN_INVITATIONS, OWN_ACCEPTANCES],
   reads: ({ members, tenancy, portal, upstream: { server } }: InvitationsReads) => ({
     known: members && { server, place: operatorPlace(members, tenancy) },
     portalURL: portal?.publicURL,

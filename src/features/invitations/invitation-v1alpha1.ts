@@ -82,6 +82,7 @@ export const OWN_INVITATIONS: OwnResource = {
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
   inTenant: true,
+  needs: { setting: 'members' },
   description:
     'Invitation lets one user of your tenant have a role in a namespace, or join a team, within seven days. Deleting it withdraws it; it stays listed for 30 days.',
   schemas: { spec: invitationSpecSchema, status: invitationStatusSchema },
@@ -119,6 +120,7 @@ export const OWN_ACCEPTANCES: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
+  needs: { setting: 'members' },
   description: 'InvitationAcceptance shows an invitation to the user who has its secret, or accepts it.',
   schemas: { spec: acceptanceSpecSchema, status: offerSchema },
 };

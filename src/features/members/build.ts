@@ -2,7 +2,7 @@
  * Members of namespaces: who has which role there, from the RBAC index, and the search for users. Changes are
  * made with the rights of the user who asks.
  */
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { PageWithForms } from '../added-forms.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
@@ -34,8 +34,7 @@ export function createMembers(
   { mode, ownBodies, asIdentity }: ProxyParts,
   { access, teams, keystone }: MembersSources,
 ): MembersFeature {
-  if (search === undefined || access === undefined || teams === undefined)
-    return withoutSection('members', [MEMBERS, PEOPLE_SEARCHES]);
+  if (search === undefined || access === undefined || teams === undefined) return {};
   const options = { access, mode, teams, keystone, requests: asIdentity, clock: runtime.clock };
   const service = createMembersService(options);
   const searchPeople = createPeopleSearch({ ...options, ...search });

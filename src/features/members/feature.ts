@@ -4,7 +4,9 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
+import { missingRoles } from './missing-roles.ts';
 import { membersRules } from './rights.ts';
 
 interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
@@ -30,6 +32,10 @@ export const members = defineFeature({
   // One rule for the objects of all three features that the section is for.
   provisionerRules: ({ members, tenancy: { facts } }: MembersReads) =>
     members === undefined ? [] : membersRules(facts),
+  namespace: ({ members }: MembersReads) => members?.namespace,
+  findMissing: async ({ members, tenancy }: MembersReads, objects, signal) =>
+    members === undefined ? [] : missingRoles(tenancy, objects, signal),
+  ownResources: [MEMBERS, PEOPLE_SEARCHES],
   reads: ({ members }: MembersReads) => ({ search: members && { inviteAnyone: members.inviteAnyone } }),
 });
 

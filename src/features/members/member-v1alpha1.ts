@@ -64,6 +64,7 @@ export const MEMBERS: OwnResource = {
   namespaced: true,
   verbs: ['get', 'list', 'create', 'update', 'delete'],
   inTenant: true,
+  needs: { setting: 'members' },
   description:
     'Member is who has a role in a namespace. Changes are RoleBindings, made with the rights of the user.',
   schemas: { spec: memberSpecSchema, status: statusSchema },
@@ -79,6 +80,7 @@ export const PEOPLE_SEARCHES: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
+  needs: { setting: 'members' },
   description: 'PeopleSearch completes names of users who share a namespace or a team with the user.',
   schemas: {
     spec: peopleSearchSpecSchema,

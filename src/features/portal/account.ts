@@ -7,8 +7,8 @@ import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { AccountProject } from '../../proxy/portal-page.ts';
 import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
 import type { ProjectNamespace } from '../build.ts';
-import { selfIdentityOf } from '../explain/feature.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
+import { selfIdentityOf } from '../self-identity.ts';
 import type { Session } from './portal-storage.ts';
 
 export type Account = ReturnType<typeof accountOf>;

@@ -3,15 +3,17 @@
  */
 
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { countedWrites } from './counted-writes.ts';
 import * as METRICS from './metrics.ts';
+import { OWN_QUOTAS } from './own-quota-v1alpha1.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
-import { QUOTA_READ_RIGHTS, quotaRules, RESERVE_RULES } from './rights.ts';
-import { quotaRegistration } from './tenant-quota-manifests.ts';
+import { QUOTA_READ_RIGHTS, QUOTA_REGISTRATION, quotaRules, RESERVE_RULES } from './rights.ts';
+import { NOT_REGISTERED, quotaRegistration } from './tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from './tenant-quota-v1alpha1.ts';
 
 interface QuotaReads extends Pick<CoreConfiguration, 'tenancy'> {
@@ -49,6 +51,11 @@ export const quota = defineFeature({
       'limits nothing by itself: add the section admission, unless a process of its own serves the admission webhook',
     ],
   ],
+  ownResources: [OWN_QUOTAS],
+  findMissing: async ({ quota }: QuotaReads, objects, signal) =>
+    quota === undefined || (await objects.get(VALIDATING_WEBHOOKS, {}, QUOTA_REGISTRATION, signal))
+      ? []
+      : [{ path: 'quota', message: NOT_REGISTERED }],
   metrics: Object.values(METRICS),
   reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };

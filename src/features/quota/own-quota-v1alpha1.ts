@@ -29,6 +29,7 @@ export const OWN_QUOTAS: OwnResource = {
   namespaced: false,
   verbs: ['get', 'list'],
   inTenant: true,
+  needs: { setting: 'quota', what: 'quotas' },
   description: "TenantQuota is what the user's tenant may use of the cluster in all, and what it uses.",
   schemas: { spec: tenantQuotaSpecSchema, status: statusSchema },
 };

@@ -4,19 +4,11 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
 import { StatusError } from '../../errors/status-error.ts';
-import type { AdmissionRequest, AdmissionResponse } from '../../kubernetes/admission-v1.ts';
+import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import {
-  type AdmissionReview,
-  describe,
-  encodeAdmissionReview,
-  type Judged,
-  type Reviewed,
-  readAdmissionReview,
-  unreviewed,
-} from '../admission/feature.ts';
+import { type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import { QUOTA_REVIEWS } from './metrics.ts';
 import type { NamespaceQuotas } from './namespace-quotas.ts';
 import { objectUsage } from './object-usage.ts';
@@ -36,35 +28,30 @@ export interface QuotaReviewerOptions {
   readonly telemetry: Pick<Telemetry, 'count'>;
 }
 
-/** @returns a function that throws StatusError BodyMalformed for what is no AdmissionReview */
-export function createQuotaReviewer(options: QuotaReviewerOptions): (body: Uint8Array) => Judged {
-  return (body) => {
-    const review = readAdmissionReview(body);
-    return {
-      async complete({ signal }) {
-        try {
-          return await judge(review, options, signal);
-        } catch (error) {
-          if (signal.aborted) return unreviewed(review, 'its quota could not be read in time');
-          if (error instanceof StatusError)
-            return unreviewed(review, `its quota could not be read: ${error.message}`);
-          throw error;
-        }
-      },
-    };
-  };
+export function createQuotaReviewer(options: QuotaReviewerOptions): ReviewRule['review'] {
+  return (request) => ({
+    async complete({ signal }) {
+      try {
+        return await judge(request, options, signal);
+      } catch (error) {
+        if (signal.aborted) return undecided(request, 'its quota could not be read in time');
+        if (error instanceof StatusError)
+          return undecided(request, `its quota could not be read: ${error.message}`);
+        throw error;
+      }
+    },
+  });
 }
 
 async function judge(
-  review: AdmissionReview,
+  request: AdmissionRequest,
   { tenantOf, reservations, namespaceQuotas, mode, telemetry }: QuotaReviewerOptions,
   signal: AbortSignal,
-): Promise<Reviewed> {
-  const { request } = review;
+): Promise<Verdict> {
   const tenant = await tenantOf(request, signal);
   // A deletion asks for nothing.
   const id = identityOf(request.object);
-  if (tenant === undefined || id === undefined) return reviewed(review, tenant, undefined, mode);
+  if (tenant === undefined || id === undefined) return verdictOn(request, tenant, undefined, mode);
   const asked: QuotaRequest = {
     id,
     object: objectOf(request),
@@ -78,14 +65,19 @@ async function judge(
   const refused = await namespaceQuotas?.refusal(request.object, asked);
   if (refused !== undefined) {
     telemetry.count(QUOTA_REVIEWS, { result: 'namespace' });
-    return reviewed(review, tenant, refusalOf(refused.verdict, refused.quota.name, refused.quota.hard), mode);
+    return verdictOn(
+      request,
+      tenant,
+      refusalOf(refused.verdict, refused.quota.name, refused.quota.hard),
+      mode,
+    );
   }
   const { verdict, quota } = await reservations.admit(tenant, asked);
   telemetry.count(QUOTA_REVIEWS, { result: verdict.kind });
   // The first namespace tells the controller that there is a tenant which needs a quota.
   const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
   const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});
-  return reviewed(review, tenant, refusal, mode);
+  return verdictOn(request, tenant, refusal, mode);
 }
 
 function objectOf({ group, resource, object }: AdmissionRequest): ReservedObject {
@@ -108,29 +100,26 @@ function isPod({ group, resource, operation }: AdmissionRequest): boolean {
   return group === '' && resource === 'pods' && operation === 'CREATE';
 }
 
-function reviewed(
-  review: AdmissionReview,
+function verdictOn(
+  { uid }: AdmissionRequest,
   tenant: string | undefined,
   refusal: QuotaRefusal | undefined,
   mode: 'enforce' | 'warn',
-): Reviewed {
-  const { uid } = review.request;
-  const fields = { ...describe(review.request), ...(tenant !== undefined && { tenant }) };
-  const respond = (response: AdmissionResponse) => encodeAdmissionReview(review, response);
-  if (refusal === undefined) return { body: respond({ uid, allowed: true }), result: 'allowed', fields };
+): Verdict {
+  const fields = tenant === undefined ? {} : { tenant };
+  if (refusal === undefined) return { response: { uid, allowed: true }, result: 'allowed', fields };
   const { message, retryAfterSeconds, ...status } = refusal;
   const said = { ...fields, rules: ['quota'], reason: message };
   if (mode === 'warn')
     return {
-      body: respond({ uid, allowed: true, warnings: [message.slice(0, 250)] }),
+      response: { uid, allowed: true, warnings: [message.slice(0, 250)] },
       result: 'warned',
       fields: said,
     };
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
-  const body = respond({
-    uid,
-    allowed: false,
-    status: { status: 'Failure', ...status, message, ...details },
-  });
-  return { body, result: refusal.code === 403 ? 'denied' : 'error', fields: said };
+  return {
+    response: { uid, allowed: false, status: { status: 'Failure', ...status, message, ...details } },
+    result: refusal.code === 403 ? 'denied' : 'error',
+    fields: said,
+  };
 }

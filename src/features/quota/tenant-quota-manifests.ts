@@ -3,13 +3,11 @@
  */
 import {
   exceptIn,
-  VALIDATING_WEBHOOKS,
   type Webhook,
   type WebhookPlace,
   webhookConfiguration,
 } from '../../kubernetes/admissionregistration-v1.ts';
 import type { ResourceKind } from '../../kubernetes/kubernetes-object.ts';
-import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { countedRules, countedWrites, QUOTA_PATH } from './counted-writes.ts';
@@ -45,8 +43,3 @@ export function quotaRegistration({ facts, count, caBundle, place }: QuotaRegist
 }
 
 export const NOT_REGISTERED = `there is no ValidatingWebhookConfiguration ${QUOTA_REGISTRATION}, so the API server asks no webhook about quotas and they limit nothing: apply the output of \`stonegate manifests admission\``;
-
-/** @throws StatusError as Objects does */
-export async function isQuotaRegistered(objects: Objects, signal: AbortSignal): Promise<boolean> {
-  return (await objects.get(VALIDATING_WEBHOOKS, {}, QUOTA_REGISTRATION, signal)) !== undefined;
-}

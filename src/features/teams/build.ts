@@ -5,7 +5,7 @@
 import type { Handle } from '../../config/component.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { PageWithForms } from '../added-forms.ts';
 import type { FeatureBuild, ProxyParts } from '../build.ts';
 import { deleteFormerObjects } from '../former-objects.ts';
@@ -36,7 +36,7 @@ export function createTeams(
   const { provisioningUpstream: upstream } = build;
   const { known, limit: teamMembers } = build.parts;
   if (known === undefined || teamMembers === undefined || upstream === undefined || memberships === undefined)
-    return withoutSection('members', [OWN_TEAMS]);
+    return {};
   const { place } = known;
   const service = new Teams({
     ...{ ...parts, ...memberships, teamMembers, place, tenants },

@@ -5,7 +5,7 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
-import { TEAMS } from './team-v1alpha1.ts';
+import { OWN_TEAMS, TEAMS } from './team-v1alpha1.ts';
 
 interface TeamsReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'> {
   readonly members?: { readonly namespace: string; readonly teamMembers: number };
@@ -22,6 +22,7 @@ export const teams = defineFeature({
       consequence: 'there are no teams',
     },
   ],
+  ownResources: [OWN_TEAMS],
   reads: ({ members, tenancy, upstream: { server } }: TeamsReads) => ({
     known: members && { server, place: operatorPlace(members, tenancy) },
     limit: members?.teamMembers,

@@ -69,6 +69,7 @@ export const OWN_TEAMS: OwnResource = {
   namespaced: false,
   verbs: ['get', 'list', 'create', 'update', 'delete'],
   inTenant: true,
+  needs: { setting: 'members' },
   description: "Team is users of the user's tenant who are in a group together, to which roles are bound.",
   schemas: { spec: teamSpecSchema, status: statusSchema },
 };

@@ -85,6 +85,7 @@ export const OWN_ACCESS_TOKENS: OwnResource = {
   namespaced: false,
   verbs: ['get', 'list', 'create', 'delete'],
   inTenant: true,
+  needs: { setting: 'tokens' },
   description:
     'AccessToken is a credential of yours with less than your rights. Deleting it revokes it; it stays listed for 30 days.',
   schemas: { spec: accessTokenSpecSchema, status: accessTokenStatusSchema },
@@ -106,6 +107,7 @@ export const OWN_ROTATIONS: OwnResource = {
   namespaced: false,
   verbs: ['create'],
   inTenant: true,
+  needs: { setting: 'tokens' },
   description: 'AccessTokenRotation creates another secret for an access token of yours.',
   schemas: { spec: rotationSpecSchema, status: accessTokenStatusSchema },
 };

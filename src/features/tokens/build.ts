@@ -10,7 +10,7 @@ import { Informers } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import { type Feature, withoutSection } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
 import type { StreamRegistry } from '../../proxy/streams/stream-registry.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
@@ -21,7 +21,7 @@ import { createComponentWithInformers, INFORMS } from '../component-with-informe
 import { deleteFormerObjects } from '../former-objects.ts';
 import type { OwnerUpkeep } from '../owner-upkeep.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
-import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
+import { STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { AccessTokens } from './access-tokens.ts';
 import type { TokensParts } from './feature.ts';
 import { tokenResources } from './handle-tokens.ts';
@@ -55,9 +55,6 @@ export interface ConfiguredTokens {
   /** @param namespacesOf undefined if there is no RBAC index */
   readonly feature: (namespacesOf: NamespacesOf | undefined) => Feature;
 }
-
-/** Takes the place of the feature without the section `tokens`: its resources say what is missing. */
-export const WITHOUT_TOKENS = withoutSection('tokens', [OWN_ACCESS_TOKENS, OWN_ROTATIONS]);
 
 /** @returns undefined without the section `tokens` */
 export function createTokens(

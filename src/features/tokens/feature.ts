@@ -6,7 +6,7 @@ import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
-import { STORED_TOKENS } from './access-token-v1alpha1.ts';
+import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
 import { tokenRules } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
 
@@ -51,6 +51,8 @@ export const tokens = defineFeature({
       consequence: 'no user can create or use an access token',
     },
   ],
+  namespace: ({ tokens }: TokensReads) => tokens?.namespace,
+  ownResources: [OWN_ACCESS_TOKENS, OWN_ROTATIONS],
   reads: ({ tokens, tenancy, upstream: { server } }: TokensReads) => ({
     known: tokens && { server, place: operatorPlace(tokens, tenancy) },
     lifetimes: tokens?.lifetimes,

@@ -3,7 +3,7 @@
  * Stonegate has a service credential there.
  */
 
-import { type Feature, withoutIndex } from '../../proxy/feature.ts';
+import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { ProxyParts } from '../build.ts';
 import { createWhoCanHandler } from './handle-who-can.ts';
@@ -23,7 +23,7 @@ export function createWhoCan(
   keystone: KeystoneNames | undefined,
   ownUserName: string | undefined,
 ): Feature {
-  if (access === undefined) return withoutIndex(Object.values(WHO_CAN_RESOURCES));
+  if (access === undefined) return {};
   const options = { ...parts, ...parts.ownBodies, access, ownUserName, ...(keystone && { keystone }) };
   return {
     ownResources: (['ResourceAccessReview', 'LocalResourceAccessReview'] as const).map((kind) => ({

@@ -68,20 +68,6 @@ export function createKeystoneNames({ directory, clock }: KeystoneNamesOptions):
   };
 }
 
-/** @returns undefined if Keystone cannot be asked: then groups are shown by their ids */
-export async function knownScopes(
-  keystone: Pick<KeystoneNames, 'scopes'> | undefined,
-  warnings: string[],
-): Promise<Scopes | undefined> {
-  try {
-    return await keystone?.scopes();
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
-    return undefined;
-  }
-}
-
 /** @throws StatusError KeystoneUnavailable after the timeout; the load goes on, for the next review */
 function inTime<T>(clock: Clock, value: Promise<T>): Promise<T> {
   const late = () => keystoneUnavailable('Keystone did not answer in time');

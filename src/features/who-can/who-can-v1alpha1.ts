@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { flag, text, texts } from '../../kubernetes/kubernetes-schema.ts';
 import type { ObjectMeta } from '../../kubernetes/meta-v1.ts';
 import type { Output } from '../../lib/schema-fields.ts';
-import type { OwnResource } from '../../proxy/own-api.ts';
+import { NEEDS_INDEX, type OwnResource } from '../../proxy/own-api.ts';
 
 export type WhoCanKind = 'ResourceAccessReview' | 'LocalResourceAccessReview';
 
@@ -91,7 +91,7 @@ export interface WhoCanReview {
   readonly status: WhoCanStatus;
 }
 
-const review = { verbs: ['create'], inTenant: true, right: 'tenant' } as const;
+const review = { verbs: ['create'], inTenant: true, needs: NEEDS_INDEX, right: 'tenant' } as const;
 
 /** The resources of Stonegate's own API, by kind. */
 export const WHO_CAN_RESOURCES: Readonly<Record<WhoCanKind, OwnResource>> = {

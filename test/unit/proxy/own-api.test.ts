@@ -1,5 +1,6 @@
 import t from 'tap';
 import { OWN_QUOTAS } from '../../../src/features/quota/own-quota-v1alpha1.ts';
+import { OWN_TEAMS } from '../../../src/features/teams/team-v1alpha1.ts';
 import { createOwnAPI } from '../../../src/proxy/own-api.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { createArktosMode } from '../../../src/tenancy/arktos.ts';
@@ -61,6 +62,17 @@ for (const mode of MODES) {
       ownAPI.resources.map(({ name }) => name),
       ['selfidentity', 'explanations'],
     );
+  });
+
+  t.test(`${mode.name}: what is off says how the operator turns it on`, async (t) => {
+    for (const [resource, message] of [
+      [OWN_QUOTAS, /need quotas, which Stonegate's operator turns on with quota$/],
+      [OWN_TEAMS, /are off: Stonegate's operator turns them on with the section members$/],
+    ] as const) {
+      const info = readRequestInfo('GET', `${V1}/${resource.name}`, mode.facts);
+      const ownAPI = createOwnAPI([], [resource]);
+      t.throws(() => ownAPI.route(info, 'GET', toTenantName('acme')), { code: 'NotFound', message });
+    }
   });
 
   t.test(`${mode.name}: the discovery documents of the group are read-only`, async (t) => {

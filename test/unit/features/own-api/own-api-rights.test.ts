@@ -8,7 +8,7 @@ import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { askedExchange } from '../../../support/fake-exchange.ts';
 import { claimIdentity } from '../../../support/identities.ts';
-import { ownResources } from '../../../support/own-api.ts';
+import { OWN_RESOURCES } from '../../../support/own-api.ts';
 
 const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
 
@@ -22,7 +22,7 @@ async function ask(
 ) {
   const asked: unknown[] = [];
   const authorizer = createOwnAPIRights({
-    resources: ownResources(),
+    resources: OWN_RESOURCES,
     reviewTenant: (name) => name,
     isSystem: (name) => name === 'operators',
     reviewer: {

@@ -7,6 +7,7 @@ import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alp
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
+import { admissionRequest, CALLER } from '../../../support/admission-reviews.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
 
@@ -26,14 +27,9 @@ function setUp(hard: Readonly<Record<string, string>>) {
     mode: 'enforce',
     telemetry: noTelemetry,
   });
-  return async (operation: 'CREATE' | 'UPDATE', object: object, oldObject: object | null = null) => {
-    const resource = { group: '', version: 'v1', resource: 'pods' };
-    const request = { uid: 'r', operation, resource, namespace: 'web', userInfo: {}, object, oldObject };
-    const body = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
-    const judged = review(Buffer.from(JSON.stringify(body)));
-    const signal = new AbortController().signal;
-    const { result } = await judged.complete({ source: '127.0.0.1', signal });
-    return result;
+  return async (operation: 'CREATE' | 'UPDATE', object: object, oldObject?: object) => {
+    const judged = review(admissionRequest({ operation, namespace: 'web', object, oldObject }));
+    return (await judged.complete(CALLER)).result;
   };
 }
 

@@ -171,16 +171,6 @@ t.test('an API server that cannot be used causes an error that names the reason'
   await t.rejects(site(() => slow).get(PATH), { code: 'UpstreamTimeout' });
 });
 
-t.test('without the section quota the resource is not served, and the response says why', async (t) => {
-  const { ownResources, pages } = createShownQuotas(undefined, {
-    mode: MODES.shared,
-    upstream: fakeFetcher(() => new Error('asked')),
-    clock: createFakeClock(),
-  });
-  t.match(ownResources, [{ unavailable: /turns on with quota/ }]);
-  t.equal(pages, undefined);
-});
-
 t.test('the percentage of usage is exact, also for a limit of zero', async (t) => {
   const hard = { a: '0', b: '0', c: '3', d: '9999999999999999999', e: '4Gi', f: '100', g: '100' };
   const used = { a: '0', b: '1', c: '1', g: '29', d: '9999999999999999998', e: '6Gi', f: '99.9' };

@@ -1,15 +1,15 @@
 /**
- * Answers the question who the client is.
+ * Says who the client is: in Stonegate's own API, and on the portal's pages.
  */
 
-import type { UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
-import { timestamp } from '../../lib/go-time.ts';
-import type { RouteHandler } from '../../proxy/feature.ts';
-import type { Scoped } from '../../proxy/request-context.ts';
-import { jsonResponse } from '../../proxy/response/own-responses.ts';
-import type { IdentityScope, Subject } from '../../tenancy/identity.ts';
-import type { ProjectNamespace } from '../build.ts';
-import type { SelfIdentity } from './stonegate-v1alpha1.ts';
+import type { UpstreamResponse } from '../kubernetes/upstream-ports.ts';
+import { timestamp } from '../lib/go-time.ts';
+import type { RouteHandler } from '../proxy/feature.ts';
+import type { Scoped } from '../proxy/request-context.ts';
+import { jsonResponse } from '../proxy/response/own-responses.ts';
+import type { IdentityScope, Subject } from '../tenancy/identity.ts';
+import type { ProjectNamespace } from './build.ts';
+import type { SelfIdentity } from './explain/stonegate-v1alpha1.ts';
 
 export function createSelfIdentityHandler(namespaceOf: ProjectNamespace): RouteHandler<UpstreamResponse> {
   return async (outgoing) => jsonResponse(200, selfIdentityOf(outgoing, namespaceOf));

@@ -1,11 +1,11 @@
 import t from 'tap';
-import type { ProjectNamespace } from '../../../../src/features/build.ts';
-import { createSelfIdentityHandler } from '../../../../src/features/explain/handle-self-identity.ts';
-import type { HeaderList } from '../../../../src/lib/header-list.ts';
-import { serveRequest } from '../../../../src/proxy/serve-request.ts';
-import { fakeExchange } from '../../../support/fake-exchange.ts';
-import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
-import { ownAPIHandler } from '../../../support/own-api.ts';
+import type { ProjectNamespace } from '../../../src/features/build.ts';
+import { createSelfIdentityHandler } from '../../../src/features/self-identity.ts';
+import type { HeaderList } from '../../../src/lib/header-list.ts';
+import { serveRequest } from '../../../src/proxy/serve-request.ts';
+import { fakeExchange } from '../../support/fake-exchange.ts';
+import { alice, fakePipeline } from '../../support/fake-pipeline.ts';
+import { ownAPIHandler } from '../../support/own-api.ts';
 
 const BEARER = ['Authorization', 'Bearer secret-token'] as const;
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';

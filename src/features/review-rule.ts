@@ -1,0 +1,52 @@
+/**
+ * What decides about AdmissionReviews in the admission webhook: the rules of tenants, and at paths of their
+ * own those of other features.
+ */
+import type { AdmissionRequest, AdmissionResponse } from '../kubernetes/admission-v1.ts';
+import { foreignText } from '../lib/untrusted-text.ts';
+
+export interface Verdict {
+  readonly response: AdmissionResponse;
+  /** `error`: it could not be decided, and the request is refused. */
+  readonly result: 'allowed' | 'warned' | 'denied' | 'error';
+  /** Fields of the log line beside those of the request. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The request to the webhook. */
+export interface ReviewCaller {
+  /** Address of the client: of an API server, unless other clients reach the listener. */
+  readonly source: string;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
+
+/** A review that is decided but for what has to be asked. */
+export interface Judged {
+  /** @param caller if its signal is aborted, a request about which something has to be asked is refused */
+  complete(caller: ReviewCaller): Promise<Verdict>;
+}
+
+export interface ReviewRule {
+  readonly isPath: (path: string) => boolean;
+  readonly review: (request: AdmissionRequest) => Judged;
+}
+
+const MAX_MESSAGE = 2_000;
+/** Characters of a text in the log. */
+export const MAX_LOGGED = 256;
+
+/** @param why it could not be decided */
+export function undecided({ uid }: AdmissionRequest, why: string): Verdict {
+  const message = cut(why, MAX_MESSAGE);
+  const status = { status: 'Failure', code: 503, reason: 'ServiceUnavailable', message } as const;
+  return {
+    response: { uid, allowed: false, status },
+    result: 'error',
+    fields: { reason: foreignText(why, MAX_LOGGED) },
+  };
+}
+
+export function cut(text: string, length = MAX_MESSAGE): string {
+  return text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;
+}
