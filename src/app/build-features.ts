@@ -19,7 +19,7 @@ import {
   createPolicyController,
   type MembershipLog,
 } from '../features/cross-tenant/build.ts';
-import { createDiscovery, createDiscoveryFeature } from '../features/discovery/build.ts';
+import { createDiscovery } from '../features/discovery/build.ts';
 import { createExplainFeature } from '../features/explain/build.ts';
 import { createExplain } from '../features/explain/explain-request.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
@@ -158,7 +158,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     ...{ access, tenants, members, teams },
   });
   const namespaceOf = createProjectNamespace(names);
-  const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
+  const warningsOn = createWarnings({ mode, discovered: discovery.resources, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
     { authenticators },
@@ -172,7 +172,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     createRates(of(FEATURES.rates)),
     createTraces(of(FEATURES.traces)),
     createClientSetup(of(FEATURES.clientSetup)),
-    createDiscoveryFeature(parts),
+    discovery.feature,
     createOwnTenant(parts),
     createExplainFeature(explain, ownBodies, namespaceOf),
     createSelfReviews(of(FEATURES.selfReviews), parts, access, filteredReason),

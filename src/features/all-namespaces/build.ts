@@ -29,7 +29,7 @@ export function createAllNamespaces(
     othersMayAllow: filtering === 'othersMayAllow',
     fetcher: parts.upstream,
     streamer: parts.upstream,
-    discovered: parts.discovery.documents,
+    discovered: parts.discovery.resources,
     maxNamespaces,
     memory: parts.responseMemory,
     turns: scope.derived(TURNS, [], () => createMergeTurns(parts.clock)),

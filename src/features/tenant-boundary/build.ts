@@ -25,7 +25,7 @@ export function createTenantBoundary(
         ? []
         : [
             createSharedResources({
-              discovered: discovery.documents,
+              discovered: discovery.resources,
               mayBeShared,
               allowedGroups: new Set(sharedAPIGroups),
             }),

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { ProjectNamespace } from '../../../../src/features/build.ts';
 import { createSelfIdentityHandler } from '../../../../src/features/explain/handle-self-identity.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../../src/proxy/serve-request.ts';
+import type { ProjectNamespace } from '../../../../src/tenancy/keystone-v3.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
 import { ownAPIHandler } from '../../../support/own-api.ts';
