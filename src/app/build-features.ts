@@ -127,7 +127,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     mode,
     ...(roles && { roles: roles.lookup }),
     maxHeaderBytes: target.headerBytes,
-    upstreamRights: createOwnRights(build),
+    upstreamRights: createOwnRights(build, upstream),
   };
   const subjects = createAccessSubjects(asUser);
   const authenticators = [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators];

@@ -50,17 +50,15 @@ export function buildListeners(
   { portal, hasWebhook, inForce }: ListenerOptions,
 ) {
   const { of, loaded, upstream, provisioningUpstream } = build;
-  const { keystone } = loaded.configuration.authentication;
   const { mode } = stages;
   const { identityDigest } = loaded;
   const clientSetup = of(FEATURES.clientSetup).parts.setup;
+  const authenticator = hasWebhook ? createKeystoneAuthentication(build, mode, UNLIMITED) : undefined;
   const webhook =
-    hasWebhook && keystone
-      ? createConfiguredWebhook(of(FEATURES.webhook), {
-          ...{ mode, inForce, createProjectSynchronizer },
-          authenticator: createKeystoneAuthentication(build, keystone, mode, UNLIMITED),
-        })
-      : undefined;
+    authenticator &&
+    createConfiguredWebhook(of(FEATURES.webhook), {
+      ...{ mode, inForce, createProjectSynchronizer, authenticator },
+    });
   const listeners: FeatureListeners = {
     portal:
       portal &&

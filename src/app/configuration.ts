@@ -189,5 +189,7 @@ export function loadAdmission(file: string, sources: LoadSources): Promise<LoadR
 }
 
 export function readAdmission(file: string, sources: LoadSources) {
-  return readConfiguration(file, sources, (text, folder) => parseWithoutIdentities(ADMISSION_PROCESS, text, folder));
+  return readConfiguration(file, sources, (text, folder) =>
+    parseWithoutIdentities(ADMISSION_PROCESS, text, folder),
+  );
 }

@@ -106,7 +106,12 @@ export function loadWithoutIdentities<C extends TenancySettings>(
   file: string,
   sources: LoadSources,
 ): Promise<LoadResult<Loaded<C>>> {
-  return load(file, sources, (text, folder) => parseWithoutIdentities(format, text, folder), format.checkFiles);
+  return load(
+    file,
+    sources,
+    (text, folder) => parseWithoutIdentities(format, text, folder),
+    format.checkFiles,
+  );
 }
 
 type TenancySettings = Pick<CoreConfiguration, 'tenancy'>;

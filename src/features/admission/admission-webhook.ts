@@ -15,7 +15,7 @@ import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
 import { readBody } from '../../proxy/request/read-body.ts';
 import type { Judged } from './admission-reviewer.ts';
 import { ADMISSION_REVIEWS } from './metrics.ts';
-import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
+import { ADMISSION_PATH, isReviewPath } from './registered-writes.ts';
 
 const HEALTH: readonly string[] = ['/livez', '/readyz'];
 /** The size fits a new object and the stored one of 3 MB each, the most that an API server takes. */
