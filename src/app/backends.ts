@@ -1,10 +1,9 @@
 /**
  * The connections and caches that the features of a generation share, and what each feature is built from.
  */
-import type { Parts } from '../config/scope.ts';
-import { scopeOf } from '../config/scope.ts';
+import { type Parts, scopeOf } from '../config/scope.ts';
 import type { FeatureBuild } from '../features/build.ts';
-import type { Material } from '../features/define-feature.ts';
+import type { FilesAndSecrets } from '../features/define-feature.ts';
 import { tenancySettings } from '../features/tenancy-settings.ts';
 import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
@@ -19,9 +18,12 @@ export interface AppBuild extends ConnectedBuild, Upstreams {
   /** The tenancy mode of the configuration, without what features add to users. */
   readonly mode: TenancyMode;
   /** Gives a feature the backends, its scope, and the parts that it reads. */
-  of<P extends Parts>(feature: {
-    reads(configuration: StonegateConfiguration, material: Material): P;
-  }): FeatureBuild<P>;
+  buildFor<P extends Parts>(feature: Reads<P>): FeatureBuild<P>;
+}
+
+/** A feature that is built from these parts of the configuration. */
+export interface Reads<P extends Parts> {
+  reads(configuration: StonegateConfiguration, loaded: FilesAndSecrets): P;
 }
 
 export function withBackends(build: StonegateBuild, explains = false): AppBuild {
@@ -37,6 +39,6 @@ export function withBackends(build: StonegateBuild, explains = false): AppBuild 
     ...backends,
     explains,
     mode: createTenancyMode(tenancySettings(configuration)),
-    of: (feature) => ({ ...common, parts: feature.reads(configuration, loaded) }),
+    buildFor: (feature) => ({ ...common, parts: feature.reads(configuration, loaded) }),
   };
 }

@@ -52,7 +52,7 @@ export interface Backends {
   readonly keystone: Handle<Keystone> | undefined;
 }
 
-/** Everything that a feature gets to build its components and handlers. */
+/** What a feature builds its components from. */
 export interface FeatureBuild<P extends Parts = Parts> extends Backends {
   /** What it reads of the configuration. */
   readonly parts: P;
@@ -73,7 +73,6 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly authenticators: readonly Authenticator[];
   readonly mode: TenancyMode;
-  readonly upstream: Upstream;
   readonly reviewer: AccessReviewer;
   readonly subjects: AccessSubjects;
   /** Who owns what acts in a user's name. */
@@ -87,3 +86,6 @@ export interface ProxyParts {
   /** Limits of the bodies that clients post to Stonegate's own API. */
   readonly ownBodies: OwnBodyOptions;
 }
+
+/** What a feature builds from that takes part in the lifecycle of requests. */
+export interface ProxyBuild<P extends Parts = Parts> extends FeatureBuild<P>, ProxyParts {}

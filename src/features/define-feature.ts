@@ -16,7 +16,7 @@ import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
 /** Where the content of the configuration's files and its secrets are read. */
-export interface Material {
+export interface FilesAndSecrets {
   file(name: string): Buffer;
   secret(source: SecretSource): string;
 }
@@ -62,7 +62,7 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   readonly metrics?: readonly MetricDefinition[];
   readonly storedKinds?: readonly StoredKind<C>[];
   /** The parts that it is built from. */
-  reads(configuration: C, material: Material): P;
+  reads(configuration: C, loaded: FilesAndSecrets): P;
 }
 
 /** Checks the value, and keeps the types of its sections and parts. */

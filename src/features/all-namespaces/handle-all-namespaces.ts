@@ -19,7 +19,7 @@ import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts
 import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 import { MergedList, type MergedListOptions } from './merged-list.ts';
 import type { MergedWatchOptions } from './merged-watch.ts';
 import { type RefusalOptions, untilNoneRefused } from './namespace-refused.ts';
@@ -40,7 +40,7 @@ export interface AllNamespacesOptions
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & FilteringOptions['mode'];
   readonly subjects: AccessSubjects;
   readonly discovered: Pick<DiscoveredResources, 'resource' | 'preferredVersion'>;
-  readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
+  readonly verifier: Pick<SharedIndex['verifier'], 'sampleNamespaces'>;
   readonly maxNamespaces: number;
 }
 

@@ -62,7 +62,7 @@ async function post(body: string, given: Given = {}) {
       access,
       mode,
       ownUserName: given.ownUserName,
-      ...(given.keystone && { keystone: given.keystone }),
+      keystone: given.keystone,
       limits: { bodyBytes: 4_096, bodyTimeout: 1_000 },
       clock: createFakeClock(),
     },
