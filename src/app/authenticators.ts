@@ -8,7 +8,6 @@ import { ComponentType } from '../config/component.ts';
 import type {
   ClientCertificatesConfiguration,
   JWTConfiguration,
-  KeystoneConfiguration,
   TokenReviewConfiguration,
 } from '../config/core-configuration.ts';
 import { staticUsersOf } from '../config/static-users.ts';
@@ -34,10 +33,9 @@ import type { ReadinessCheck } from '../lib/readiness.ts';
 import { createUnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { isTenantName } from '../tenancy/tenant-name.ts';
-import { cacheType, createBackendCache } from './cache.ts';
+import { type ConnectedBuild, cacheType, createBackendCache } from './cache.ts';
 import type { StonegateBuild } from './configuration.ts';
-import { createKeystone, createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
-import { createOwnUpstream } from './upstream.ts';
+import { createTokenCache, tagsOfKeystoneToken } from './keystone.ts';
 
 /** Milliseconds for an issuer's discovery document and its keys together. */
 const ISSUER_TIMEOUT = 10_000;
@@ -53,7 +51,7 @@ export interface Authentication {
 }
 
 /** @param mode names users, for the operator who drops cached entries by name */
-export function createAuthentication(build: StonegateBuild, mode: TenancyMode): Authentication {
+export function createAuthentication(build: ConnectedBuild, mode: TenancyMode): Authentication {
   const { loaded, runtime } = build;
   const { keystone, clientCertificates, tokenReview, requireAllIssuers } =
     loaded.configuration.authentication;
@@ -68,17 +66,14 @@ export function createAuthentication(build: StonegateBuild, mode: TenancyMode): 
       codec: reviewedUserCodec,
     });
   const authenticators = [
-    ...(keystone && tokens ? [createKeystoneAuthentication(build, keystone, mode)] : []),
-    ...(issuers.length > 0 ? [createJWTAuthenticator({ issuers, clock: runtime.clock })] : []),
+    createKeystoneAuthentication(build, mode),
+    issuers.length > 0 ? createJWTAuthenticator({ issuers, clock: runtime.clock }) : undefined,
     ...staticAuthenticators(build),
-    ...(clientCertificates ? [x509Authenticator(build, clientCertificates)] : []),
+    clientCertificates && x509Authenticator(build, clientCertificates),
     // The last one: it takes every token that the others leave.
-    ...(tokenReview && reviewed ? [tokenReviewAuthenticator(build, tokenReview, reviewed)] : []),
-  ];
-  const sources = [
-    ...(keystone ? [createKeystone(build, keystone).contact] : []),
-    ...issuers.map(({ keys }) => keys),
-  ];
+    tokenReview && reviewed && tokenReviewAuthenticator(build, tokenReview, reviewed),
+  ].filter((authenticator) => authenticator !== undefined);
+  const sources = [...(build.keystone ? [build.keystone.contact] : []), ...issuers.map(({ keys }) => keys)];
   return {
     authenticators,
     issuers: issuers.map(({ configuration }) => configuration.issuer.url),
@@ -90,20 +85,24 @@ export function createAuthentication(build: StonegateBuild, mode: TenancyMode): 
   };
 }
 
-/** @param perSource the rate of tokens that no cache knows, from one address */
+/**
+ * @param perSource the rate of tokens that no cache knows, from one address
+ * @returns undefined if no Keystone is configured
+ */
 export function createKeystoneAuthentication(
-  build: StonegateBuild,
-  keystone: KeystoneConfiguration,
+  build: ConnectedBuild,
   mode: TenancyMode,
   perSource = build.loaded.configuration.limits.unknownCredentials.perSource,
-): Authenticator {
-  const { clock, telemetry } = build.runtime;
-  const { unknownCredentials } = build.loaded.configuration.limits;
+): Authenticator | undefined {
+  const { loaded, runtime, keystone } = build;
+  const { clock, telemetry } = runtime;
+  const { authentication, limits } = loaded.configuration;
+  if (authentication.keystone === undefined || keystone === undefined) return undefined;
   return createKeystoneAuthenticator({
-    client: createKeystone(build, keystone).client,
-    cache: createTokenCache(build, keystone),
-    gate: createUnknownCredentialGate({ ...unknownCredentials, perSource, clock, telemetry }),
-    tokenProvider: keystone.tokenProvider,
+    client: keystone.client,
+    cache: createTokenCache(build, authentication.keystone),
+    gate: createUnknownCredentialGate({ ...limits.unknownCredentials, perSource, clock, telemetry }),
+    tokenProvider: authentication.keystone.tokenProvider,
     clock,
     tagsOf: (token) => tagsOfKeystoneToken(token, mode),
   });
@@ -151,18 +150,18 @@ function x509Authenticator(
 const REVIEWED_USERS = cacheType<ReviewedUser>('cache of reviewed users');
 
 function tokenReviewAuthenticator(
-  build: StonegateBuild,
+  { loaded, runtime, upstream: fetcher }: ConnectedBuild,
   tokenReview: TokenReviewConfiguration,
   cache: TieredCache<ReviewedUser>,
 ): Authenticator {
-  const { clock, telemetry } = build.runtime;
-  const { limits, tenancy } = build.loaded.configuration;
+  const { clock, telemetry } = runtime;
+  const { limits, tenancy } = loaded.configuration;
   const rules = {
     tenant: tokenReview.tenant,
     isOrdinaryTenant: tenancy.facts.readsTenantFromName ? ordinaryTenants(tenancy.systemTenant) : undefined,
   };
   return createTokenReviewAuthenticator({
-    review: createTokenReviewer({ ...tokenReview, fetcher: createOwnUpstream(build), clock }),
+    review: createTokenReviewer({ ...tokenReview, fetcher, clock }),
     cache,
     gate: createUnknownCredentialGate({ ...limits.unknownCredentials, clock, telemetry }),
     rules,

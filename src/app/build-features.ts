@@ -3,6 +3,7 @@
  * other is bound late: an explanation asks the stages that have the features.
  */
 
+import type { Parts } from '../config/scope.ts';
 import { createAccessRules } from '../features/access-rules/build.ts';
 import { createAdmission } from '../features/admission/build.ts';
 import { createAllNamespaces } from '../features/all-namespaces/build.ts';
@@ -12,6 +13,7 @@ import {
   createServedProvisioning,
   provisioningTenancy,
 } from '../features/bindings/build.ts';
+import type { ProxyParts } from '../features/build.ts';
 import { createClientSetup } from '../features/client-setup/build.ts';
 import {
   type ConfiguredPolicies,
@@ -19,7 +21,7 @@ import {
   createPolicyController,
   type MembershipLog,
 } from '../features/cross-tenant/build.ts';
-import { createDiscovery, createDiscoveryFeature } from '../features/discovery/build.ts';
+import { createDiscovery } from '../features/discovery/build.ts';
 import { createExplainFeature } from '../features/explain/build.ts';
 import { createExplain } from '../features/explain/explain-request.ts';
 import { createWarnings } from '../features/explain/warnings.ts';
@@ -34,7 +36,7 @@ import { createServedPublishing } from '../features/publishing/build.ts';
 import { createQuotaController, createQuotaReadiness } from '../features/quota/build.ts';
 import { createShownQuotas } from '../features/quota/show-quota.ts';
 import { createRates } from '../features/rates/build.ts';
-import { createAccessIndex, createIndexParts } from '../features/rbac-index/build.ts';
+import { createAccessIndex, createSharedIndex } from '../features/rbac-index/build.ts';
 import { createSelfReviews } from '../features/self-reviews/build.ts';
 import { createTeams } from '../features/teams/build.ts';
 import { createMemberships, createTeamReadiness } from '../features/teams/memberships.ts';
@@ -59,7 +61,7 @@ import { createTenancyMode } from '../tenancy/create-tenancy-mode.ts';
 import { memoizedMode, withGroups } from '../tenancy/tenancy-mode.ts';
 import { ownUserName } from '../upstream/credential.ts';
 import { createAuthentication, createConfiguredOwners } from './authenticators.ts';
-import type { AppBuild } from './backends.ts';
+import type { AppBuild, Reads } from './backends.ts';
 import { DEFINITIONS } from './configuration.ts';
 import { FEATURES } from './features.ts';
 import { createRoles } from './keystone.ts';
@@ -99,22 +101,22 @@ export const OWN_BODY_BYTES = 256 * 1024;
 
 /** @param stages with these features; called when a request is explained */
 export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: () => Stages) {
-  const { of, runtime, upstream, loaded, keystone } = build;
+  const { buildFor, runtime, upstream, loaded, keystone } = build;
   const { server, upstream: target } = loaded.configuration;
   const { startedAt, streams, responseMemory } = options;
   const { clock } = runtime;
-  const tenants = createTenantUIDs(of(FEATURES.tenants));
-  const memberships = createMemberships(of(FEATURES.teams), tenants);
+  const tenants = createTenantUIDs(buildFor(FEATURES.tenants));
+  const memberships = createMemberships(buildFor(FEATURES.teams), tenants);
   const named = memoizedMode(build.mode);
   const mode = memberships ? withGroups(named, memberships.groupsOf) : named;
-  const policies = createPolicies(of(FEATURES.crossTenant));
+  const policies = createPolicies(buildFor(FEATURES.crossTenant));
   const controlled = options.controllers && buildControllers(build, policies, options.controllers);
   const reviewer = createAccessReviewer({ fetcher: upstream, path: accessReviewPath });
   const credentials = createAuthentication(build, mode);
-  const { names } = of(FEATURES.bindings).parts;
+  const { names } = buildFor(FEATURES.bindings).parts;
   const roles = createRoles(build, mode, createNamespaceOf(names));
-  const discovery = createDiscovery(of(FEATURES.discovery), { fetcher: upstream, mode });
-  const built = createAccessIndex(of(FEATURES.rbacIndex), startedAt);
+  const discovery = createDiscovery(buildFor(FEATURES.discovery), { fetcher: upstream, mode });
+  const built = createAccessIndex(buildFor(FEATURES.rbacIndex), startedAt);
   const access = built?.access;
   const reasonOf = access && createReasonOf(access, mode, options.isOperator);
   const ownBodies = {
@@ -122,7 +124,7 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     limits: { bodyBytes: OWN_BODY_BYTES, bodyTimeout: server.timeouts.body },
   };
   const owners = createConfiguredOwners(build, credentials, roles);
-  const tokens = createTokens(of(FEATURES.tokens), {
+  const tokens = createTokens(buildFor(FEATURES.tokens), {
     ...{ mode, tenants, owners, streams, access },
     bodies: ownBodies,
   });
@@ -130,12 +132,12 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     mode,
     ...(roles && { roles: roles.lookup }),
     maxHeaderBytes: target.headerBytes,
-    upstreamRights: createOwnRights(build),
+    upstreamRights: createOwnRights(build, upstream),
   };
   const subjects = createAccessSubjects(asUser);
   const authenticators = [...(tokens ? [tokens.authenticator] : []), ...credentials.authenticators];
-  const parts = {
-    ...{ clock, mode, authenticators, upstream, reviewer, discovery, reasonOf, policies: policies?.policies },
+  const proxy: ProxyParts = {
+    ...{ clock, mode, authenticators, reviewer, discovery, reasonOf, policies: policies?.policies },
     ...{ streams, responseMemory, subjects, ownBodies, owners },
     asIdentity: createIdentityRequests({
       ...asUser,
@@ -144,24 +146,26 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
       bodyRules: () => stages().bodyRules,
     }),
   };
-  const index = built && createIndexParts(of(FEATURES.rbacIndex), parts, built);
-  const namespaces = index && createNamespaces(of(FEATURES.namespaces), parts, index);
-  const allNamespaces = index && createAllNamespaces(of(FEATURES.allNamespaces), parts, index);
+  const withProxy = <P extends Parts>(feature: Reads<P>) => ({ ...buildFor(feature), ...proxy });
+  const index = built && createSharedIndex(withProxy(FEATURES.rbacIndex), built);
+  const namespaces = index && createNamespaces(withProxy(FEATURES.namespaces), index);
+  const allNamespaces = index && createAllNamespaces(withProxy(FEATURES.allNamespaces), index);
   const filteredReason =
     index && createFilteredReason({ mode, namespaces, wouldMerge: allNamespaces?.wouldMerge });
-  const accessRules = access && createAccessRules(of(FEATURES.accessRules), parts, access);
-  const quotas = createShownQuotas(of(FEATURES.quota).parts.controller?.place, parts);
+  const accessRules = access && createAccessRules(withProxy(FEATURES.accessRules), access);
+  const quota = withProxy(FEATURES.quota);
+  const quotas = createShownQuotas(quota.parts.controller?.place, quota);
   const directory = keystone?.client.directory;
   const keystoneNames = directory && createKeystoneNames({ directory, clock });
-  const teams = createTeams(of(FEATURES.teams), parts, memberships, tenants);
-  const members = createMembers(of(FEATURES.members), parts, {
+  const teams = createTeams(withProxy(FEATURES.teams), memberships, tenants);
+  const members = createMembers(withProxy(FEATURES.members), {
     ...{ access, teams: teams.directory, keystone: keystoneNames },
   });
-  const invitations = createInvitations(of(FEATURES.invitations), parts, {
+  const invitations = createInvitations(withProxy(FEATURES.invitations), {
     ...{ access, tenants, members, teams },
   });
   const namespaceOf = createProjectNamespace(names);
-  const warningsOn = createWarnings({ mode, discovered: discovery.documents, access });
+  const warningsOn = createWarnings({ mode, discovered: discovery.resources, access });
   const explain = createExplain({ stages, reviewer, reasonOf, filteredReason, warningsOn });
   const given: readonly (Feature | undefined)[] = [
     { authenticators },
@@ -169,16 +173,16 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     { readiness: memberships ? [createTeamReadiness(memberships, clock, startedAt)] : [] },
     { provisioner: controlled?.provisioning },
     tokens?.feature(accessRules?.namespacesOf),
-    createTenantBoundary(of(FEATURES.tenantBoundary), parts),
+    createTenantBoundary(withProxy(FEATURES.tenantBoundary)),
     { admission: [methodAdmission, createBodySizeAdmission(server.limits.bodyBytes)] },
-    createAdmission(parts),
-    createRates(of(FEATURES.rates)),
-    createTraces(of(FEATURES.traces)),
-    createClientSetup(of(FEATURES.clientSetup)),
-    createDiscoveryFeature(parts),
-    createOwnTenant(parts),
+    createAdmission(proxy),
+    createRates(buildFor(FEATURES.rates)),
+    createTraces(buildFor(FEATURES.traces)),
+    createClientSetup(buildFor(FEATURES.clientSetup)),
+    discovery.feature,
+    createOwnTenant(withProxy(FEATURES.ownTenant)),
     createExplainFeature(explain, ownBodies, namespaceOf),
-    createSelfReviews(of(FEATURES.selfReviews), parts, access, filteredReason),
+    createSelfReviews(withProxy(FEATURES.selfReviews), access, filteredReason),
     { tenantEntry: policies?.policies },
     namespaces,
     allNamespaces,
@@ -188,8 +192,8 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
     members,
     teams,
     invitations,
-    createWhoCan(parts, access, keystoneNames, ownUserName(ownCredential(loaded))),
-    index && of(FEATURES.hideForbidden).parts.isOn ? createHideForbidden(mode, index) : undefined,
+    createWhoCan(withProxy(FEATURES.whoCan), access, keystoneNames, ownUserName(ownCredential(loaded))),
+    index && buildFor(FEATURES.hideForbidden).parts.isOn ? createHideForbidden(mode, index) : undefined,
   ];
   const features = given.filter((feature) => feature !== undefined);
   const served = features.flatMap(({ ownResources = [] }) => ownResources);
@@ -205,18 +209,18 @@ export function buildFeatures(build: AppBuild, options: FeatureOptions, stages: 
 
 /** Builds the controllers, which work on the replica with the lease, whatever is requested. */
 function buildControllers(
-  { of }: AppBuild,
+  { buildFor }: AppBuild,
   policies: ConfiguredPolicies | undefined,
   { memberships, keep }: ControllerOptions,
 ) {
   const keystoneQuota = createServedKeystoneQuota(
-    of(FEATURES.keystoneLimits),
+    buildFor(FEATURES.keystoneLimits),
     (settings) => provisioningTenancy(createTenancyMode(settings), true).tenantOf,
   );
-  const provisioning = createServedProvisioning(of(FEATURES.bindings), keystoneQuota);
-  createPolicyController(of(FEATURES.crossTenant), { updates: policies?.updates, keep, memberships });
-  createServedPublishing(of(FEATURES.publishing), keep);
-  return { provisioning, quota: createQuotaController(of(FEATURES.quota), keystoneQuota) };
+  const provisioning = createServedProvisioning(buildFor(FEATURES.bindings), keystoneQuota);
+  createPolicyController(buildFor(FEATURES.crossTenant), { updates: policies?.updates, keep, memberships });
+  createServedPublishing(buildFor(FEATURES.publishing), keep);
+  return { provisioning, quota: createQuotaController(buildFor(FEATURES.quota), keystoneQuota) };
 }
 
 /** The path to which a review about the tenant is posted. */

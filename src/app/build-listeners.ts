@@ -49,31 +49,29 @@ export function buildListeners(
   stages: ServingStages,
   { portal, hasWebhook, inForce }: ListenerOptions,
 ) {
-  const { of, loaded, upstream, provisioningUpstream } = build;
-  const { keystone } = loaded.configuration.authentication;
+  const { buildFor, loaded, upstream, provisioningUpstream } = build;
   const { mode } = stages;
   const { identityDigest } = loaded;
-  const clientSetup = of(FEATURES.clientSetup).parts.setup;
+  const clientSetup = buildFor(FEATURES.clientSetup).parts.setup;
+  const authenticator = hasWebhook ? createKeystoneAuthentication(build, mode, UNLIMITED) : undefined;
   const webhook =
-    hasWebhook && keystone
-      ? createConfiguredWebhook(of(FEATURES.webhook), {
-          ...{ mode, inForce, createProjectSynchronizer },
-          authenticator: createKeystoneAuthentication(build, keystone, mode, UNLIMITED),
-        })
-      : undefined;
+    authenticator &&
+    createConfiguredWebhook(buildFor(FEATURES.webhook), {
+      ...{ mode, inForce, createProjectSynchronizer, authenticator },
+    });
   const listeners: FeatureListeners = {
     portal:
       portal &&
       createConfiguredPortal(
-        of(FEATURES.portal),
+        buildFor(FEATURES.portal),
         { stages, pages, clientSetup, namespaceOf, identityDigest },
         portal,
       ),
     webhook: webhook?.serve,
     admission: createConfiguredAdmission(
-      of(FEATURES.admission),
+      buildFor(FEATURES.admission),
       upstream,
-      createQuotaRules(of(FEATURES.quota), provisioningUpstream),
+      createQuotaRules(buildFor(FEATURES.quota), provisioningUpstream),
       createPolicyProblem,
     ),
   };

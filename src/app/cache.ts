@@ -8,7 +8,7 @@ import { createRedisStore } from '../cache/redis.ts';
 import { createSharedCache } from '../cache/shared-cache.ts';
 import { type CredentialCacheOptions, TieredCache } from '../cache/tiered.ts';
 import { ComponentType, type Handle } from '../config/component.ts';
-import type { Shared } from '../features/build.ts';
+import type { Backends, Shared } from '../features/build.ts';
 import type { LoadedStonegate, StonegateBuild } from './configuration.ts';
 
 const SHARED = new ComponentType<Shared>('shared cache', { dispose: ({ cache }) => cache.close() });
@@ -53,21 +53,22 @@ export function cacheType<V>(name: string) {
   return new ComponentType<TieredCache<V>>(name, { dispose: (cache) => cache.clear() });
 }
 
+/** A build with the connections that are made already. */
+export type ConnectedBuild = StonegateBuild & Backends;
+
 /**
  * A cache of what a backend has said, in this process and in the shared cache. It is reused as long as the
  * backends and their settings stay: the API server, and the sections that `identityDigest` covers,
  * `authentication` and `tenancy`.
  */
 export function createBackendCache<V>(
-  build: StonegateBuild,
+  { generation, loaded, runtime, shared }: ConnectedBuild,
   type: ComponentType<TieredCache<V>>,
   options: Pick<CredentialCacheOptions<V>, 'ttl' | 'negativeTTL' | 'staleIfUnavailable' | 'codec'>,
 ): TieredCache<V> {
-  const { generation, loaded, runtime } = build;
   const { cache, upstream } = loaded.configuration;
   const { maxEntries } = cache;
   const configurationDigest = loaded.identityDigest;
-  const shared = createShared(build);
   return generation.component(type, {
     fingerprint: [maxEntries, configurationDigest, upstream.server],
     uses: [shared],

@@ -6,14 +6,13 @@ import { z } from 'zod';
 import { UsageError } from '../cli/command.ts';
 import { configurationError } from '../cli/configuration-file.ts';
 import type { Build } from '../config/build.ts';
-import { CORE_SECTIONS } from '../config/core-configuration.ts';
 import {
   type Loaded,
   type LoadedConfiguration,
   type LoadResult,
   type LoadSources,
   loadConfiguration,
-  loadPlain,
+  loadWithoutIdentities,
   readConfiguration,
   systemSources,
 } from '../config/load.ts';
@@ -21,15 +20,15 @@ import {
   type ConfigurationFormat,
   type FileContent,
   parseConfiguration,
-  parsePlain,
+  parseWithoutIdentities,
 } from '../config/parse.ts';
-import { broken, type Finding, formatPath, type Problem, type Rule } from '../config/problem.ts';
+import { broken, formatPath, type Problem, type Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
 import { upstreamSchema } from '../config/server-configuration.ts';
-import { coreWarnings } from '../config/validate.ts';
 import type { FeatureDefinition } from '../features/define-feature.ts';
 import { isJSONObject } from '../lib/json-object.ts';
 import type { Output } from '../lib/schema-fields.ts';
+import { core } from './core.ts';
 import { FEATURES } from './features.ts';
 
 type Intersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void
@@ -42,11 +41,10 @@ function sectionsOf<F extends { readonly sections: z.ZodRawShape }>(features: re
   return Object.assign({}, ...features.map(({ sections }) => sections)) as SectionsOf<F>;
 }
 
-const list = Object.values(FEATURES);
+const list = Object.values({ core, ...FEATURES });
 const sections = z.strictObject({
   apiVersion: z.literal('stonegate.dev/v1alpha1'),
   kind: z.literal('StonegateConfiguration'),
-  ...CORE_SECTIONS,
   ...sectionsOf(list),
 });
 
@@ -59,7 +57,7 @@ export type LoadedStonegate = LoadedConfiguration<StonegateConfiguration>;
 /** A configuration with what its components need of the process. */
 export type StonegateBuild = Build<StonegateConfiguration>;
 
-/** The features with the whole configuration, of which each reads a part. */
+/** The core and the features with the whole configuration, of which each feature reads a part. */
 export const DEFINITIONS: readonly FeatureDefinition<z.ZodRawShape, StonegateConfiguration, Parts>[] = list;
 
 const STONEGATE: ConfigurationFormat<StonegateConfiguration> = {
@@ -94,8 +92,7 @@ function addressRules(configuration: StonegateConfiguration): Rule[] {
 /** Warns of settings for which users miss something, and only the operator can see why. */
 export function configurationWarnings(configuration: StonegateConfiguration): Problem[] {
   const rules = DEFINITIONS.flatMap((feature) => feature.warnings?.(configuration) ?? []);
-  const findings: Finding[] = [...broken(rules), ...coreWarnings(configuration)];
-  return findings.map(({ path, message }) => ({ path: formatPath(path), message }));
+  return broken(rules).map(({ path, message }) => ({ path: formatPath(path), message }));
 }
 
 /** @param file relative to the working directory, or absolute */
@@ -188,9 +185,11 @@ const ADMISSION_PROCESS: ConfigurationFormat<AdmissionProcessConfiguration> = {
 };
 
 export function loadAdmission(file: string, sources: LoadSources): Promise<LoadResult<LoadedAdmission>> {
-  return loadPlain(ADMISSION_PROCESS, file, sources);
+  return loadWithoutIdentities(ADMISSION_PROCESS, file, sources);
 }
 
 export function readAdmission(file: string, sources: LoadSources) {
-  return readConfiguration(file, sources, (text, folder) => parsePlain(ADMISSION_PROCESS, text, folder));
+  return readConfiguration(file, sources, (text, folder) =>
+    parseWithoutIdentities(ADMISSION_PROCESS, text, folder),
+  );
 }

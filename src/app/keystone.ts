@@ -35,7 +35,7 @@ import { createStartupProbe } from '../lib/startup-probe.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { KeystoneToken, RoleAssignment, UserReference } from '../tenancy/keystone-v3.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
-import { cacheType, createBackendCache, longestLife } from './cache.ts';
+import { type ConnectedBuild, cacheType, createBackendCache, longestLife } from './cache.ts';
 import type { LoadedStonegate, StonegateBuild } from './configuration.ts';
 
 /**
@@ -59,11 +59,14 @@ function caOf(loaded: LoadedStonegate, { caFile }: Pick<KeystoneConfiguration, '
   return caFile === undefined ? {} : { ca: loaded.file(caFile).toString() };
 }
 
-/** The client of the configured Keystone. */
-export function createKeystone(
-  { generation, loaded, runtime }: StonegateBuild,
-  configuration: KeystoneConfiguration,
-): Handle<Keystone> {
+/** @returns undefined if no Keystone is configured */
+export function createKeystone({
+  generation,
+  loaded,
+  runtime,
+}: StonegateBuild): Handle<Keystone> | undefined {
+  const configuration = loaded.configuration.authentication.keystone;
+  if (configuration === undefined) return undefined;
   const { url, timeout, serviceCredential: credential } = configuration;
   const ca = caOf(loaded, configuration);
   const secret = serviceSecret(loaded, configuration);
@@ -90,11 +93,11 @@ function serviceSecret(loaded: LoadedStonegate, { serviceCredential }: KeystoneC
 /** Only a service credential may read the events. */
 export function followRevocations(
   { generation, loaded, runtime }: StonegateBuild,
-  { revocationEvents }: KeystoneConfiguration,
-  keystone: Handle<Keystone>,
+  keystone: Handle<Keystone> | undefined,
   shared: Handle<Shared>,
 ): void {
-  const service = keystone.client.service;
+  const { revocationEvents = false } = loaded.configuration.authentication.keystone ?? {};
+  const service = keystone?.client.service;
   if (service === undefined || revocationEvents === false) return;
   // Without Redis no entry is older than this process.
   const reach = loaded.configuration.cache.redis === undefined ? 0 : longestLife(loaded);
@@ -122,7 +125,7 @@ const TOKEN_CACHE = cacheType<KeystoneToken>('cache of Keystone tokens');
 
 /** The cache of tokens that Keystone has validated. */
 export function createTokenCache(
-  build: StonegateBuild,
+  build: ConnectedBuild,
   keystone: KeystoneConfiguration,
 ): TieredCache<KeystoneToken> {
   return createBackendCache(build, TOKEN_CACHE, {
@@ -161,15 +164,14 @@ export interface Roles extends EnabledUsers {
 
 /** @returns undefined if the configuration asks for no look-up of roles */
 export function createRoles(
-  build: StonegateBuild,
+  build: ConnectedBuild,
   mode: TenancyMode,
   namespaceOf: NamespaceOf,
 ): Roles | undefined {
-  const { keystone } = build.loaded.configuration.authentication;
-  if (keystone?.roleAssignments === undefined) return undefined;
-  const { directory } = createKeystone(build, keystone).client;
-  if (directory === undefined) return undefined;
-  const { cacheTTL: ttl, staleIfUnavailable } = keystone.roleAssignments;
+  const { roleAssignments } = build.loaded.configuration.authentication.keystone ?? {};
+  const directory = build.keystone?.client.directory;
+  if (roleAssignments === undefined || directory === undefined) return undefined;
+  const { cacheTTL: ttl, staleIfUnavailable } = roleAssignments;
   const lives = { ttl, negativeTTL: 0, staleIfUnavailable };
   const users = createBackendCache(build, USERS, { ...lives, codec: enabledUserCodec });
   const assignments = createBackendCache(build, ASSIGNMENTS, { ...lives, codec: assignmentsCodec });

@@ -6,7 +6,7 @@
 import type { AddressInfo } from 'node:net';
 import type { RuntimeDependencies } from '../config/build.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { Material } from '../features/define-feature.ts';
+import type { FilesAndSecrets } from '../features/define-feature.ts';
 import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import { CONNECTIONS_OPEN, createListener, type Listener } from '../server/listener.ts';
@@ -123,7 +123,7 @@ function notConfigured(name: string): Promise<never> {
 /** Reads the files. With `clientCAFile`, only clients with a certificate of that CA may connect. */
 export function tlsMaterial(
   { certFile, keyFile, clientCAFile }: ListenerSettings['tls'],
-  file: Material['file'],
+  file: FilesAndSecrets['file'],
 ): TLSMaterial {
   const own = { cert: file(certFile), key: file(keyFile) };
   return clientCAFile === undefined ? own : { ...own, clientCA: file(clientCAFile) };

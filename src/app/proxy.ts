@@ -19,7 +19,6 @@ import type { StreamLifetimesOptions } from '../proxy/streams/stream-lifetimes.t
 import { writeStatus } from '../server/status-writer.ts';
 import type { AppBuild } from './backends.ts';
 import { type BuiltFeatures, buildFeatures, type FeatureOptions, OWN_BODY_BYTES } from './build-features.ts';
-import { reviewPathsOf } from './reviewed-writes.ts';
 
 export interface ConfiguredProxy {
   /** Serves a request of a client of the API. */
@@ -40,7 +39,7 @@ export interface ProxyOptions extends FeatureOptions {
 }
 
 export function createProxy(build: AppBuild, options: ProxyOptions): ConfiguredProxy {
-  const { runtime, generation, upstream, loaded } = build;
+  const { runtime, generation, upstream, reviewPathOf, loaded } = build;
   const { server, authentication } = loaded.configuration;
   const { responseMemory, streams, observer } = options;
   const features = buildFeatures(build, options, () => stages);
@@ -60,7 +59,7 @@ export function createProxy(build: AppBuild, options: ProxyOptions): ConfiguredP
     },
     bodies: createBodyInspection({
       rules: extensions.bodyRules,
-      reviewPathOf: reviewPathsOf(loaded.configuration),
+      reviewPathOf,
       convertsProtobuf: mode.protobuf === 'asJSON',
       memory: new ByteBudget(INSPECTED_BODIES),
       ownBodyBytes: OWN_BODY_BYTES,

@@ -5,20 +5,7 @@ import { fieldAt } from '../lib/json-object.ts';
 import type { Logger } from '../lib/logger.ts';
 import { DEFINITIONS } from './configuration.ts';
 
-export const RESTART_FIELDS = [
-  'server.bind',
-  'server.http2',
-  'server.workers',
-  'server.drain',
-  'server.shutdownGrace',
-  'server.timeouts.header',
-  'server.timeouts.idle',
-  'server.timeouts.stall',
-  'server.limits.headerBytes',
-  'admin.bind',
-  'audit.file',
-  ...DEFINITIONS.flatMap(({ restartFields = [] }) => restartFields),
-];
+export const RESTART_FIELDS = DEFINITIONS.flatMap(({ restartFields = [] }) => restartFields);
 
 /** Tells the operator which changes have no effect before a restart. */
 export function warnOfRestart(started: object, next: object, logger: Pick<Logger, 'warn'>): void {

@@ -5,37 +5,91 @@
 import { ComponentType, type Handle } from '../config/component.ts';
 import type { UpstreamConfiguration } from '../config/core-configuration.ts';
 import { optionalExtraKeysOf } from '../config/validate-names.ts';
+import type { Backends } from '../features/build.ts';
+import { createReviewPaths, type ReviewPathOf } from '../kubernetes/review-paths.ts';
 import { PolledUpstreamRights } from '../kubernetes/upstream-rights.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
+import { readRequestInfo } from '../proxy/request/request-info.ts';
 import type { UpstreamCredential } from '../upstream/credential.ts';
+import { createReviewedWritePermits, type ReviewedWritePermits } from '../upstream/reviewed-write-permits.ts';
 import { createUpstream, type Upstream } from '../upstream/upstream.ts';
-import type { AdmissionBuild, LoadedStonegate, StonegateBuild } from './configuration.ts';
-import { createConfiguredReviewedWrites } from './reviewed-writes.ts';
+import {
+  type AdmissionBuild,
+  DEFINITIONS,
+  type LoadedStonegate,
+  type StonegateBuild,
+} from './configuration.ts';
 
 /** It is disposed when its last watch or tunnel has ended, which may take days. */
 const OWN_UPSTREAM = new ComponentType<Upstream>('connections to the API server', {
   dispose: (upstream) => upstream.close(),
   destroy: (upstream) => upstream.destroy(),
 });
+const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
+  dispose: (upstream) => upstream.destroy(),
+});
 
-/** Connections with Stonegate's own credential. */
-export function createOwnUpstream(build: StonegateBuild): Handle<Upstream> {
-  const { generation, loaded, runtime } = build;
-  const { upstream, authentication } = loaded.configuration;
-  const options = upstreamOptions(loaded, upstream.credential, authentication.tokenReview !== undefined);
-  const reviewedWrites = createConfiguredReviewedWrites(build);
-  return generation.component(OWN_UPSTREAM, {
-    fingerprint: [upstream, options],
-    uses: [reviewedWrites],
-    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
-  });
+export interface Upstreams extends Pick<Backends, 'upstream' | 'provisioningUpstream'> {
+  /** Finds where Arktos has a write reviewed, of which it takes a few at a time; undefined if no write waits. */
+  readonly reviewPathOf: ReviewPathOf | undefined;
 }
 
-/**
- * Options for connections to the API server.
- *
- * @param passThrough whether there are requests with a client's own token
- */
+export function createUpstreams(build: StonegateBuild): Upstreams {
+  const { generation, loaded, runtime } = build;
+  const { upstream, bindings, authentication } = loaded.configuration;
+  const { reviewedWrites, reviewPathOf } = createReviewedWrites(build);
+  const connect = (
+    type: ComponentType<Upstream>,
+    credential: UpstreamConfiguration['credential'],
+    passThrough: boolean,
+  ) => {
+    const options = upstreamOptions(loaded, credential, passThrough);
+    return generation.component(type, {
+      fingerprint: [upstream, options],
+      uses: [reviewedWrites],
+      create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
+    });
+  };
+  return {
+    upstream: connect(OWN_UPSTREAM, upstream.credential, authentication.tokenReview !== undefined),
+    provisioningUpstream: bindings.credential && connect(PROVISIONING_UPSTREAM, bindings.credential, false),
+    reviewPathOf,
+  };
+}
+
+const REVIEWED_WRITES = new ComponentType<ReviewedWritePermits>('writes that the admission webhook reviews', {
+  dispose: (permits) => permits.destroy(),
+});
+
+/** All connections to the API server share the permits. Without the section `admission` there are none. */
+function createReviewedWrites({ generation, loaded, runtime }: StonegateBuild) {
+  const { upstream, limits, tenancy, admission } = loaded.configuration;
+  const { facts } = tenancy;
+  const writes =
+    facts.throttlesWebhooks && admission !== undefined
+      ? DEFINITIONS.flatMap((feature) => feature.reviewedWrites?.(loaded.configuration) ?? [])
+      : [];
+  const reviewPathOf = createReviewPaths(writes);
+  const options = { queueTimeout: upstream.timeouts.response, tenantQueue: limits.tenantQueue };
+  const reviewedWrites =
+    reviewPathOf &&
+    generation.component(REVIEWED_WRITES, {
+      fingerprint: [writes, options, facts],
+      create: () =>
+        createReviewedWritePermits({
+          ...runtime,
+          ...options,
+          pathOf(method, target) {
+            if (method === 'GET' || method === 'HEAD') return undefined;
+            const info = readRequestInfo(method, target, facts);
+            return info.isResourceRequest ? reviewPathOf(method, info) : undefined;
+          },
+        }),
+    });
+  return { reviewedWrites, reviewPathOf };
+}
+
+/** @param passThrough whether there are requests with a client's own token */
 function upstreamOptions(
   loaded: LoadedStonegate,
   credential: UpstreamConfiguration['credential'],
@@ -43,8 +97,7 @@ function upstreamOptions(
 ) {
   const { upstream, server, limits } = loaded.configuration;
   return {
-    server: upstream.server,
-    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    ...addressOf(loaded, upstream),
     credential: credentialOf(loaded, credential),
     passThrough,
     timeouts: { ...upstream.timeouts, body: server.timeouts.body },
@@ -72,8 +125,7 @@ export function createAdmissionUpstream({
   if (upstream === undefined) return undefined;
   const options = {
     ...ADMISSION_UPSTREAM,
-    server: upstream.server,
-    ...(upstream.caFile !== undefined && { ca: loaded.file(upstream.caFile) }),
+    ...addressOf(loaded, upstream),
     credential: credentialOf(loaded, upstream.credential),
     timeouts: { ...upstream.timeouts, body: BODY_TIMEOUT },
   };
@@ -83,13 +135,16 @@ export function createAdmissionUpstream({
   });
 }
 
-function credentialOf(
-  loaded: Pick<LoadedStonegate, 'file'>,
-  credential: UpstreamConfiguration['credential'],
-): UpstreamCredential {
+type Files = Pick<LoadedStonegate, 'file'>;
+
+function addressOf({ file }: Files, { server, caFile }: UpstreamConfiguration) {
+  return { server, ...(caFile !== undefined && { ca: file(caFile) }) };
+}
+
+function credentialOf({ file }: Files, credential: UpstreamConfiguration['credential']): UpstreamCredential {
   return 'tokenFile' in credential
-    ? { token: loaded.file(credential.tokenFile).toString('utf8').trim() }
-    : { cert: loaded.file(credential.certFile), key: loaded.file(credential.keyFile) };
+    ? { token: file(credential.tokenFile).toString('utf8').trim() }
+    : { cert: file(credential.certFile), key: file(credential.keyFile) };
 }
 
 /** Stonegate's own credential at the API server, which may impersonate users. */
@@ -111,14 +166,19 @@ const OWN_RIGHTS = new ComponentType<OwnRights>("Stonegate's own rights", {
   dispose: ({ rights }) => rights.stop(),
 });
 
-/** With a renewed credential the known rights stay in force until the API server has been asked again. */
-export function createOwnRights(build: StonegateBuild): PolledUpstreamRights {
-  const { generation, loaded, runtime } = build;
+/**
+ * With a renewed credential the known rights stay in force until the API server has been asked again.
+ *
+ * @param fetcher with Stonegate's own credential
+ */
+export function createOwnRights(
+  { generation, loaded, runtime }: StonegateBuild,
+  fetcher: Handle<Upstream>,
+): PolledUpstreamRights {
   const { authentication, tenancy, upstream } = loaded.configuration;
   const optionalKeys = optionalExtraKeysOf(authentication);
   const mayBeConstrained = tenancy.facts.mayConstrainImpersonation;
   const subject = JSON.stringify([upstream.server, upstream.credential, optionalKeys, mayBeConstrained]);
-  const fetcher = createOwnUpstream(build);
   const { rights } = generation.component(OWN_RIGHTS, {
     fingerprint: [optionalKeys, mayBeConstrained],
     uses: [fetcher],
@@ -129,22 +189,4 @@ export function createOwnRights(build: StonegateBuild): PolledUpstreamRights {
     },
   });
   return rights;
-}
-
-const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that provision', {
-  dispose: (upstream) => upstream.destroy(),
-});
-
-/** @returns undefined if the configuration names no credential to provision with */
-export function createProvisioningUpstream(build: StonegateBuild): Handle<Upstream> | undefined {
-  const { loaded, generation, runtime } = build;
-  const { bindings, upstream } = loaded.configuration;
-  if (bindings.credential === undefined) return undefined;
-  const options = upstreamOptions(loaded, bindings.credential, false);
-  const reviewedWrites = createConfiguredReviewedWrites(build);
-  return generation.component(PROVISIONING_UPSTREAM, {
-    fingerprint: [upstream, options],
-    uses: [reviewedWrites],
-    create: () => createUpstream({ ...runtime, ...options, reviewedWrites }),
-  });
 }

@@ -14,10 +14,9 @@ import {
   type FileContent,
   type Parsed,
   parseConfiguration,
-  parsePlain,
+  parseWithoutIdentities,
 } from './parse.ts';
 import { type Finding, formatPath, type Problem } from './problem.ts';
-import { checkStaticUsers } from './static-users.ts';
 
 export interface Loaded<out Configuration> {
   readonly configuration: Configuration;
@@ -80,11 +79,7 @@ export async function loadConfiguration<C extends CoreConfiguration>(
   sources: LoadSources = systemSources,
 ): Promise<LoadResult<LoadedConfiguration<C>>> {
   const parse: Parse<C> = (...content) => parseConfiguration(format, ...content);
-  const checkFiles = (configuration: C, content: FileContent) => [
-    ...checkStaticUsers(configuration, content),
-    ...format.checkFiles(configuration, content),
-  ];
-  const result = await load(file, sources, parse, checkFiles);
+  const result = await load(file, sources, parse, format.checkFiles);
   if (!result.ok) return result;
   const { authentication, tenancy } = result.loaded.configuration;
   const identityDigest = digestOf({ authentication: withoutLogins(authentication), tenancy });
@@ -106,12 +101,17 @@ function withoutLogins(authentication: AuthenticationConfiguration): object {
  *
  * @param file relative to the working directory, or absolute
  */
-export function loadPlain<C extends TenancySettings>(
+export function loadWithoutIdentities<C extends TenancySettings>(
   format: ConfigurationFormat<C>,
   file: string,
   sources: LoadSources,
 ): Promise<LoadResult<Loaded<C>>> {
-  return load(file, sources, (text, folder) => parsePlain(format, text, folder), format.checkFiles);
+  return load(
+    file,
+    sources,
+    (text, folder) => parseWithoutIdentities(format, text, folder),
+    format.checkFiles,
+  );
 }
 
 type TenancySettings = Pick<CoreConfiguration, 'tenancy'>;

@@ -17,7 +17,6 @@ import {
   problemsOfIssue,
   type Rule,
 } from './problem.ts';
-import { coreRules } from './validate.ts';
 
 export interface Parsed<Configuration> {
   /** Present if every field is valid by itself; rules about several fields may still be violated. */
@@ -60,13 +59,16 @@ export function parseConfiguration<C extends CoreConfiguration>(
   const whole = withAuthenticationFile(parsed.configuration, content);
   if ('problems' in whole) return { ...whole, references: parsed.references, locate: parsed.locate };
   const { configuration, findings, isComplete, relocate } = whole;
-  const rules = () => [...coreRules(configuration), ...format.rules(configuration)];
-  const found = isComplete ? broken(rules()).map(relocate) : [];
+  const found = isComplete ? broken(format.rules(configuration)).map(relocate) : [];
   return { ...parsed, configuration, problems: parsed.locate([...findings, ...found]) };
 }
 
-/** Parses a configuration that has no issuers. */
-export function parsePlain<C>(format: ConfigurationFormat<C>, text: string, folder: string): Parsed<C> {
+/** Parses a configuration without the section `authentication`. */
+export function parseWithoutIdentities<C>(
+  format: ConfigurationFormat<C>,
+  text: string,
+  folder: string,
+): Parsed<C> {
   const parsed = parseWith(format.schema, text, folder);
   if (parsed.configuration === undefined) return parsed;
   return { ...parsed, problems: parsed.locate(broken(format.rules(parsed.configuration))) };

@@ -5,7 +5,7 @@
 import { refusalsOfEveryToken } from '../identity/jwt/expression-configuration.ts';
 import { checkContent } from './content-checks.ts';
 import type { CoreConfiguration } from './core-configuration.ts';
-import { type Finding, formatPath, type Rule } from './problem.ts';
+import { formatPath, type Rule } from './problem.ts';
 import { loginRules } from './validate-logins.ts';
 import { prefixRules, tenantRules } from './validate-names.ts';
 
@@ -72,15 +72,17 @@ function issuerRules({ authentication }: CoreConfiguration): Rule[] {
 }
 
 /** Warns of issuers none of whose tokens can be accepted. */
-export function coreWarnings({ authentication: { jwt, configurationFile } }: CoreConfiguration): Finding[] {
+export function coreWarnings({ authentication: { jwt, configurationFile } }: CoreConfiguration): Rule[] {
   return jwt.flatMap((issuer, at) =>
-    refusalsOfEveryToken(issuer).map(({ path, message }) =>
-      configurationFile === undefined
-        ? { path: ['authentication', 'jwt', at, ...path], message }
-        : {
-            path: ['authentication', 'configurationFile'],
-            message: `${formatPath(path)} of ${issuer.issuer.url} ${message}`,
-          },
+    refusalsOfEveryToken(issuer).map(
+      ({ path, message }): Rule =>
+        configurationFile === undefined
+          ? [['authentication', 'jwt', at, ...path], true, message]
+          : [
+              'authentication.configurationFile',
+              true,
+              `${formatPath(path)} of ${issuer.issuer.url} ${message}`,
+            ],
     ),
   );
 }

@@ -14,23 +14,19 @@ import type { Authenticator } from '../identity/authenticator.ts';
 import type { KeystoneClient } from '../identity/keystone/keystone.ts';
 import type { Owners } from '../identity/owners.ts';
 import type { AccessReviewer } from '../kubernetes/access-reviewer.ts';
-import type { TenantName } from '../kubernetes/request-info.ts';
 import type { UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
 import type { IdentityRequests } from '../proxy/as-identity.ts';
+import type { DiscoveredResources } from '../proxy/discovered-resources.ts';
 import type { OwnBodyOptions } from '../proxy/own-body.ts';
 import type { ReasonOf } from '../proxy/rbac-reasons.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
 import type { Policies } from '../proxy/tenant-entry.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import type { DiscoveryDocuments } from './discovery/discovery-documents.ts';
-
-export type { ProjectNamespace } from './bindings/namespace-name.ts';
-export type { DiscoveryDocuments };
 
 /** The cache of what backends said; replicas share it if Redis is configured. */
 export interface Shared {
@@ -56,7 +52,7 @@ export interface Backends {
   readonly keystone: Handle<Keystone> | undefined;
 }
 
-/** Everything that a feature gets to build its components and handlers. */
+/** What a feature builds its components from. */
 export interface FeatureBuild<P extends Parts = Parts> extends Backends {
   /** What it reads of the configuration. */
   readonly parts: P;
@@ -67,11 +63,9 @@ export interface FeatureBuild<P extends Parts = Parts> extends Backends {
 }
 
 export interface Discovery {
-  readonly documents: DiscoveryDocuments;
+  readonly resources: DiscoveredResources;
   /** The documents of all tenants. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  /** Call it after a request that may have changed an owner's documents; undefined means every tenant's. */
-  readonly changed: (owner: TenantName | undefined) => void;
 }
 
 /** The parts of the proxy that features use. */
@@ -79,7 +73,6 @@ export interface ProxyParts {
   readonly clock: Clock;
   readonly authenticators: readonly Authenticator[];
   readonly mode: TenancyMode;
-  readonly upstream: Upstream;
   readonly reviewer: AccessReviewer;
   readonly subjects: AccessSubjects;
   /** Who owns what acts in a user's name. */
@@ -93,3 +86,6 @@ export interface ProxyParts {
   /** Limits of the bodies that clients post to Stonegate's own API. */
   readonly ownBodies: OwnBodyOptions;
 }
+
+/** What a feature builds from that takes part in the lifecycle of requests. */
+export interface ProxyBuild<P extends Parts = Parts> extends FeatureBuild<P>, ProxyParts {}

@@ -19,7 +19,7 @@ import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
 /** Where the content of the configuration's files and its secrets are read. */
-export interface Material {
+export interface FilesAndSecrets {
   file(name: string): Buffer;
   secret(source: SecretSource): string;
 }
@@ -73,7 +73,7 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
   readonly ownResources?: readonly OwnResource[];
   /** The parts that it is built from. */
-  reads(configuration: C, material: Material): P;
+  reads(configuration: C, loaded: FilesAndSecrets): P;
 }
 
 /** Checks the value, and keeps the types of its sections and parts. */

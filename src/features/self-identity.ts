@@ -8,7 +8,7 @@ import type { RouteHandler } from '../proxy/feature.ts';
 import type { Scoped } from '../proxy/request-context.ts';
 import { jsonResponse } from '../proxy/response/own-responses.ts';
 import type { IdentityScope, Subject } from '../tenancy/identity.ts';
-import type { ProjectNamespace } from './build.ts';
+import type { ProjectNamespace } from '../tenancy/keystone-v3.ts';
 import type { SelfIdentity } from './explain/stonegate-v1alpha1.ts';
 
 export function createSelfIdentityHandler(namespaceOf: ProjectNamespace): RouteHandler<UpstreamResponse> {

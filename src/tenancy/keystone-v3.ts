@@ -90,3 +90,16 @@ export interface RevocationEvent {
   readonly projectID: string | undefined;
   readonly domainID: string | undefined;
 }
+
+/**
+ * The namespace of a project, for the project's users.
+ *
+ * @param project without a domain if that is not known
+ * @returns undefined if the running Stonegate makes no namespace for it and the configuration names none, or
+ *   if its name cannot be computed
+ */
+export type ProjectNamespace = (project: {
+  readonly id: string;
+  readonly name: string;
+  readonly domainID?: string | undefined;
+}) => string | undefined;

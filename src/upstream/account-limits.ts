@@ -19,7 +19,7 @@ import {
   tooMany,
   unavailable,
 } from './failure.ts';
-import type { ReviewedWrites } from './reviewed-writes.ts';
+import type { ReviewedWritePermits } from './reviewed-write-permits.ts';
 
 /**
  * Connections for requests that end by themselves, well below what an API server serves at once (600 by
@@ -61,7 +61,7 @@ export interface AccountLimitsOptions {
   /** Validations of unknown credentials under way at once. */
   readonly sources: number;
   /** Shared with other connections to the same API server. */
-  readonly reviewedWrites?: ReviewedWrites | undefined;
+  readonly reviewedWrites?: ReviewedWritePermits | undefined;
 }
 
 export interface AccountLimits {
@@ -79,7 +79,7 @@ export interface AccountLimits {
   /** A request of the account caused its connection to be closed. */
   closed(account: Account): void;
   /** Absent if there is no limit for writes. */
-  readonly reviewedWrites: ReviewedWrites | undefined;
+  readonly reviewedWrites: ReviewedWritePermits | undefined;
   /** Refuses all waiting requests. */
   destroy(): void;
 }

@@ -23,7 +23,7 @@ import { ownUserName, type UpstreamCredential } from './credential.ts';
 import { createFetcher } from './fetch.ts';
 import { createForwarder } from './forward.ts';
 import { ImpersonationRefusals } from './impersonation-refusal.ts';
-import type { ReviewedWrites } from './reviewed-writes.ts';
+import type { ReviewedWritePermits } from './reviewed-write-permits.ts';
 import { createStreamer } from './stream.ts';
 import { createTunneller } from './tunnel.ts';
 
@@ -52,7 +52,7 @@ export interface UpstreamOptions {
   readonly maxBodyBytes: number;
   readonly limits: UpstreamLimits;
   /** Shared with other connections to the same API server; absent if there is no limit for writes. */
-  readonly reviewedWrites?: ReviewedWrites | undefined;
+  readonly reviewedWrites?: ReviewedWritePermits | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly telemetry: Telemetry;

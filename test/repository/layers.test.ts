@@ -51,8 +51,8 @@ const OF_COMMANDS = /(-v1(alpha|beta)1|\/access-matrix)\.ts$/;
 function mayImport(path: string, target: string, typeOnly: boolean): boolean {
   const [layer, other] = [layerOf(path), layerOf(target)];
   if (other === layer) return true;
-  // What features share may have types of their values.
-  if (layer === 'features' && other.startsWith('features/')) return true;
+  // What features share knows none of them: it would hide that two features know each other.
+  if (layer === 'features') return BELOW_FEATURES.includes(other);
   if (layer.startsWith('features'))
     return BELOW_FEATURES.includes(other) || SHARED.test(target) || SHOWN.test(target);
   if (MAY_IMPORT[layer]?.includes(other)) return true;

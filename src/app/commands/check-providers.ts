@@ -48,8 +48,8 @@ function useless(path: string, what: string, reason: string): SourceResult {
 function checkedKeystone(build: StonegateBuild): Promise<SourceResult>[] {
   const { authentication, bindings, quota } = build.loaded.configuration;
   const { keystone } = authentication;
-  if (keystone === undefined) return [];
-  const { client } = createKeystone(build, keystone);
+  const client = createKeystone(build)?.client;
+  if (keystone === undefined || client === undefined) return [];
   const lists =
     keystone.roleAssignments !== undefined ||
     (keystone.serviceCredential !== undefined && bindings.credential !== undefined);

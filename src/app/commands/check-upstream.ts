@@ -24,7 +24,7 @@ import {
 } from '../../kubernetes/upstream-rights.ts';
 import { operatorTenant } from '../../tenancy/places.ts';
 import { DEFINITIONS, type StonegateBuild, type StonegateConfiguration } from '../configuration.ts';
-import { createOwnRights, createOwnUpstream, createProvisioningUpstream } from '../upstream.ts';
+import { createOwnRights, createUpstreams } from '../upstream.ts';
 import { type CheckResult, error, failureOf, warning, whenAsked, withinLimit } from './check-result.ts';
 import { provisionerRules } from './provisioner-manifests.ts';
 import { impersonatorRights } from './rbac-manifests.ts';
@@ -42,12 +42,11 @@ const { signal } = new AbortController();
 export async function checkUpstream(build: StonegateBuild): Promise<CheckResult[]> {
   const { loaded } = build;
   const { configuration } = loaded;
-  const rights = createOwnRights(build);
-  const fetcher = createOwnUpstream(build);
-  const provisioner = createProvisioningUpstream(build);
+  const { upstream, provisioningUpstream } = createUpstreams(build);
+  const rights = createOwnRights(build, upstream);
   const [own, provisioning] = await Promise.all([
-    checkOwn(configuration, rights, fetcher),
-    provisioner === undefined ? [] : checkProvisioner(configuration, provisioner),
+    checkOwn(configuration, rights, upstream),
+    provisioningUpstream === undefined ? [] : checkProvisioner(configuration, provisioningUpstream),
   ]);
   return [...own, ...provisioning];
 }

@@ -23,7 +23,6 @@ import type { AccessIndex } from '../../rbac/access-index.ts';
 import { withBackends } from '../backends.ts';
 import { type LoadedStonegate, loadedStonegate } from '../configuration.ts';
 import { createProxy } from '../proxy.ts';
-import { createOwnRights } from '../upstream.ts';
 
 const IGNORED: RequestObserver = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
 
@@ -61,8 +60,8 @@ const explainWith: ExplainWith = async (file, spec, note) => {
         responseMemory: new ResponseMemory(),
         isOperator: true,
       });
-      const { explain: explainRequest, access, memberships, policies } = features;
-      const rights = createOwnRights(build);
+      const { explain: explainRequest, asUser, access, memberships, policies } = features;
+      const { upstreamRights: rights } = asUser;
       return { explainRequest, rights, access, memberships, updates: policies?.updates };
     });
     generations.start();

@@ -6,7 +6,7 @@ import { createCommand } from '../../cli/command.ts';
 import { createCommandPublishing } from '../../features/publishing/build.ts';
 import { loadedStonegate } from '../configuration.ts';
 import { FEATURES } from '../features.ts';
-import { createProvisioningUpstream } from '../upstream.ts';
+import { createUpstreams } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
 import { withComponents } from './with-components.ts';
 
@@ -38,14 +38,18 @@ export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async (
   if (loaded.configuration.publishing === undefined && !remove)
     throw new Error('the configuration has no publishing; --remove deletes the copies of a former one');
   return withComponents(loaded, async (build) => {
-    const upstream = createProvisioningUpstream(build);
-    if (upstream === undefined)
+    const { provisioningUpstream } = createUpstreams(build);
+    if (provisioningUpstream === undefined)
       throw new Error(
         'bindings.credential is required: a credential that impersonates must not also grant rights',
       );
     return runReconciler(
       {
-        ...createCommandPublishing(FEATURES.publishing.reads(loaded.configuration, loaded), upstream, remove),
+        ...createCommandPublishing(
+          FEATURES.publishing.reads(loaded.configuration, loaded),
+          provisioningUpstream,
+          remove,
+        ),
         dryRun,
       },
       io,

@@ -14,7 +14,7 @@ import { createTenancyMode } from '../../tenancy/create-tenancy-mode.ts';
 import { operatorTenant } from '../../tenancy/places.ts';
 import { loadedStonegate } from '../configuration.ts';
 import { createKeystone } from '../keystone.ts';
-import { createProvisioningUpstream } from '../upstream.ts';
+import { createUpstreams } from '../upstream.ts';
 import { runReconciler } from './run-reconciler.ts';
 import { withComponents } from './with-components.ts';
 
@@ -46,16 +46,16 @@ const REFUSED_REMEDY =
 
 export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {
   const loaded = await loadedStonegate(values.config);
-  const { tenancy, authentication, bindings, quota } = loaded.configuration;
+  const { tenancy, bindings, quota } = loaded.configuration;
   return withComponents(loaded, async (build) => {
-    const keystone = authentication.keystone && createKeystone(build, authentication.keystone);
-    const upstream = createProvisioningUpstream(build);
+    const keystone = createKeystone(build);
+    const { provisioningUpstream: fetcher } = createUpstreams(build);
     const directory = keystone?.client.directory;
     if (keystone === undefined || directory === undefined)
       throw new Error(
         'authentication.keystone.serviceCredential is required: no other credential may list projects. Use one whose user has the role reader on the system',
       );
-    if (upstream === undefined)
+    if (fetcher === undefined)
       throw new Error(
         'bindings.credential is required: a credential that impersonates must not also grant rights. `stonegate manifests rbac --provisioner --config FILE` prints its rights and how to get one',
       );
@@ -66,7 +66,7 @@ export const sync = createCommand({ usage: USAGE, options: OPTIONS }, async ({ v
       { bindings, tenancy: settings, hasQuotas: quota !== undefined },
       {
         directory,
-        fetcher: upstream,
+        fetcher,
         mode,
         readLimits: limits && (() => readQuota(keystone.client, limits)),
         account: STONEGATE_ACCOUNT,

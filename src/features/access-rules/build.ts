@@ -9,7 +9,7 @@ import { subjectIn } from '../../rbac/attributes.ts';
 import { namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { heldRoles } from '../../rbac/held-roles.ts';
 import type { Identity } from '../../tenancy/identity.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import { accessMatrix } from './access-matrix.ts';
 import { accessPage } from './access-page.ts';
 import { ACCESS_RULES_REVIEWS, SELF_ACCESS_RULES } from './access-rules-v1alpha1.ts';
@@ -29,23 +29,22 @@ export interface AccessRules extends Feature {
 }
 
 export function createAccessRules(
-  { parts: { rules }, runtime }: FeatureBuild<AccessRulesParts>,
-  parts: ProxyParts,
+  { parts: { rules }, runtime, ...build }: ProxyBuild<AccessRulesParts>,
   access: AccessIndex,
 ): AccessRules {
   const documents = createRulesDocuments({ ...runtime, access, ...rules });
   return {
     ownResources: [
-      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...parts, documents }) },
+      { ...SELF_ACCESS_RULES, handle: createSelfAccessRulesHandler({ ...build, documents }) },
       {
         ...ACCESS_RULES_REVIEWS,
-        handle: createRulesReviewHandler({ ...parts, ...parts.ownBodies, documents }),
+        handle: createRulesReviewHandler({ ...build, ...build.ownBodies, documents }),
       },
     ],
     // Computed as if the user had requested it.
     pages: [
       accessPage(async (identity, filter) => {
-        const subject = await parts.asIdentity.subjectOf(identity);
+        const subject = await build.asIdentity.subjectOf(identity);
         const { expiresAt } = identity;
         const selection = { verb: '*' };
         const { status } = await documents.documentOf({ subject, selection, expiresAt, signal: NEVER });
@@ -57,7 +56,7 @@ export function createAccessRules(
       }),
     ],
     async namespacesOf(identity: Identity): Promise<readonly string[] | undefined> {
-      const subject = await parts.asIdentity.subjectOf(identity);
+      const subject = await build.asIdentity.subjectOf(identity);
       const { tenant } = subjectIn(subject, '');
       if (access.state(tenant) !== 'current') return undefined;
       return namespacesAllowed(access.index, subject, visibleNamespaces(tenant), 'visible');

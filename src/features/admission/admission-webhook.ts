@@ -18,7 +18,7 @@ import { readBody } from '../../proxy/request/read-body.ts';
 import { MAX_LOGGED, type ReviewRule } from '../review-rule.ts';
 import { encodeAdmissionReview, readAdmissionReview } from './admission-review.ts';
 import { ADMISSION_REVIEWS } from './metrics.ts';
-import { ADMISSION_PATH, isReviewPath } from './reviewed-writes.ts';
+import { ADMISSION_PATH, isReviewPath } from './registered-writes.ts';
 
 const HEALTH: readonly string[] = ['/livez', '/readyz'];
 /** The size fits a new object and the stored one of 3 MB each, the most that an API server takes. */

@@ -15,7 +15,7 @@ import { ADMISSION_LISTENER } from '../listener-settings.ts';
 import { type AdmissionConfiguration, admissionSchema } from './admission-configuration.ts';
 import { webhookConfigurations } from './manifests/registration.ts';
 import * as METRICS from './metrics.ts';
-import { reviewedPolicyWrites, reviewedWrites } from './reviewed-writes.ts';
+import { reviewedPolicyWrites, reviewedWrites } from './registered-writes.ts';
 
 interface AdmissionReads extends Pick<CoreConfiguration, 'tenancy'> {
   readonly admission?: AdmissionConfiguration;

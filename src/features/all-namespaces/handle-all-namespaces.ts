@@ -11,6 +11,7 @@ import { digitsIn, revisionIn, withoutDigits } from '../../kubernetes/lists/show
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import type { AccessSubjects } from '../../proxy/access-subject.ts';
 import { answerFiltered, type FilteringOptions, goesOnFromFiltered } from '../../proxy/answer-filtered.ts';
+import type { DiscoveredResources } from '../../proxy/discovered-resources.ts';
 import type { Handled, OwnResponse, RouteHandler } from '../../proxy/feature.ts';
 import type { WouldMerge } from '../../proxy/filtered-reason.ts';
 import { type Outgoing, setImpersonationSent } from '../../proxy/request-context.ts';
@@ -18,8 +19,7 @@ import { asFiltered, EXPIRED_WATCH } from '../../proxy/response/own-responses.ts
 import { type ListRequest, listRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
-import type { DiscoveryDocuments } from '../build.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 import { MergedList, type MergedListOptions } from './merged-list.ts';
 import type { MergedWatchOptions } from './merged-watch.ts';
 import { type RefusalOptions, untilNoneRefused } from './namespace-refused.ts';
@@ -39,8 +39,8 @@ export interface AllNamespacesOptions
     FilteringOptions {
   readonly mode: MergedListOptions['mode'] & MergedWatchOptions['mode'] & FilteringOptions['mode'];
   readonly subjects: AccessSubjects;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource' | 'preferredVersion'>;
-  readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
+  readonly discovered: Pick<DiscoveredResources, 'resource' | 'preferredVersion'>;
+  readonly verifier: Pick<SharedIndex['verifier'], 'sampleNamespaces'>;
   readonly maxNamespaces: number;
 }
 

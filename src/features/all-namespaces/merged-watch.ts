@@ -18,14 +18,14 @@ import type { AccessChanges, AccessFollower, Concerns } from '../../rbac/access-
 import type { Change } from '../../rbac/change.ts';
 import { keysOfSubject } from '../../rbac/subject-key.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 import { MergedWatch } from './merge-watches.ts';
 import type { AllNamespacesRequest, NamespaceRequestOptions } from './namespace-request.ts';
 import { permittedNamespaces } from './permitted-namespaces.ts';
 
 export interface MergedWatchOptions
   extends NamespaceRequestOptions,
-    Pick<IndexParts, 'access' | 'lifetimes'> {
+    Pick<SharedIndex, 'access' | 'lifetimes'> {
   readonly changes: AccessChanges;
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
   readonly streamer: UpstreamStreamer;

@@ -7,6 +7,7 @@
 import type { KeystoneProject } from '../../identity/keystone/keystone-directory.ts';
 import { namespaceProblem } from '../../kubernetes/reserved-names.ts';
 import { ownValue } from '../../lib/json-object.ts';
+import type { ProjectNamespace } from '../../tenancy/keystone-v3.ts';
 import type { BindingsConfiguration } from './bindings-configuration.ts';
 
 export type NamespaceRules = Pick<BindingsConfiguration, 'namespaceFormat' | 'projects'>;
@@ -35,19 +36,6 @@ export function namespaceOf(
         refused: `its namespace would be ${JSON.stringify(namespace)}, which ${problem}: set another one in bindings.projects`,
       };
 }
-
-/**
- * The namespace of a project, for the project's users.
- *
- * @param project without a domain if that is not known
- * @returns undefined if the running Stonegate makes no namespace for it and the configuration names none, or
- *   if its name cannot be computed
- */
-export type ProjectNamespace = (project: {
-  readonly id: string;
-  readonly name: string;
-  readonly domainID?: string | undefined;
-}) => string | undefined;
 
 /** @returns finds the namespace of any project; undefined if its name cannot be one */
 export function createNamespaceOf(rules: NamespaceRules) {

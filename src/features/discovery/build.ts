@@ -10,7 +10,7 @@ import { actingTenant } from '../../proxy/acting-tenant.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import { discoveryChange } from '../../tenancy/discovery-paths.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { Discovery, FeatureBuild, ProxyParts } from '../build.ts';
+import type { Discovery, FeatureBuild } from '../build.ts';
 import { DiscoveryDocuments } from './discovery-documents.ts';
 import type { DiscoveryParts } from './feature.ts';
 import { createDiscoveryHandler } from './handle-discovery.ts';
@@ -24,7 +24,7 @@ const TENANT_FETCHES = { running: 8, waiting: 256 };
 export function createDiscovery(
   { parts: { ttl }, runtime, shared }: FeatureBuild<DiscoveryParts>,
   { fetcher, mode }: { readonly fetcher: UpstreamFetcher; readonly mode: TenancyMode },
-): Discovery {
+): Discovery & { readonly feature: Feature } {
   // One for both caches: a change that one cache publishes would else be new to the other.
   const changes = new DocumentChanges({ shared: shared.cache, period: ttl, ...runtime });
   const options = {
@@ -44,30 +44,29 @@ export function createDiscovery(
     isCacheable: ({ status }: UpstreamResponse) => status === 200 || status === 404,
   });
   const system = new SystemDiscovery({ ...runtime, fetcher, cache: systemCache, ttl });
+  const documents = new DiscoveryDocuments({ fetcher, cache, mode, system });
   return {
-    documents: new DiscoveryDocuments({ fetcher, cache, mode, system }),
+    resources: documents,
     cache,
-    changed: (owner) => changes.changed(owner),
-  };
-}
-
-/** Discovery as a tenant may see it. */
-export function createDiscoveryFeature(parts: ProxyParts): Feature {
-  return {
-    handlers: { discovery: createDiscoveryHandler(parts.discovery.documents) },
-    responseHooks: [changesOf(parts)],
+    feature: {
+      handlers: { discovery: createDiscoveryHandler(documents) },
+      responseHooks: [changesOf(mode, changes)],
+    },
   };
 }
 
 /** Sees the requests that change a tenant's discovery. */
-function changesOf({ mode, discovery }: ProxyParts): NonNullable<Feature['responseHooks']>[number] {
+function changesOf(
+  mode: TenancyMode,
+  changes: DocumentChanges,
+): NonNullable<Feature['responseHooks']>[number] {
   return (outgoing) => {
     const change = discoveryChange(outgoing.info, actingTenant(outgoing), mode);
     if (change === undefined) return undefined;
     return {
       onHead(status) {
         // A server that failed may still have written.
-        if (status < 300 || status >= 500) discovery.changed(change.owner);
+        if (status < 300 || status >= 500) changes.changed(change.owner);
       },
     };
   };

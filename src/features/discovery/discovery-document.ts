@@ -12,12 +12,8 @@ import { type Account, ownGet } from '../../kubernetes/upstream-request.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
 import { readJSON } from '../../lib/json-object.ts';
 import { bestFirst, covers, qualityOf, readRanges } from '../../lib/media-ranges.ts';
+import type { GroupVersion } from '../../proxy/discovered-resources.ts';
 import { type DiscoveryRoute, discoveryRoute } from '../../tenancy/discovery-paths.ts';
-
-export interface GroupVersion {
-  readonly group: string;
-  readonly version: string;
-}
 
 /** The rest is about the connection, or about a body that we may have changed. */
 const DISCOVERY_FIELDS: ReadonlySet<string> = new Set([

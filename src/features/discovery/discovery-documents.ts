@@ -11,6 +11,7 @@ import type { TenantName } from '../../kubernetes/request-info.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import type { DiscoveredResources, GroupVersion } from '../../proxy/discovered-resources.ts';
 import { withOwnAPIGroup } from '../../proxy/own-discovery.ts';
 import { type DiscoveryRoute, discoveryRoute, isHealth } from '../../tenancy/discovery-paths.ts';
 import {
@@ -28,7 +29,6 @@ import {
   type DocumentRequest,
   documentOf,
   fetchDocument,
-  type GroupVersion,
   groupVersionOf,
   JSON_RESPONSE,
   NOT_FOUND,
@@ -47,7 +47,7 @@ export interface DiscoveryDocumentsOptions {
   readonly system: SystemDiscovery;
 }
 
-export class DiscoveryDocuments {
+export class DiscoveryDocuments implements DiscoveredResources {
   readonly #options: DiscoveryDocumentsOptions;
   readonly #shared: SharedDiscovery;
   readonly #resourcesOf = memoizeByReference((response: UpstreamResponse) =>
@@ -76,14 +76,6 @@ export class DiscoveryDocuments {
     return this.#get({ tenant, account, route, accept }, !isHealth(route.path), signal);
   }
 
-  /**
-   * A resource as the tenant's discovery describes it. A document without it is asked for anew, since it may
-   * be older than the resource. So is one that was made while the system tenant's share in it could not be
-   * read.
-   *
-   * @returns undefined if the tenant has no such resource
-   * @throws StatusError as `get` does; UpstreamUnavailable also if the system tenant's share cannot be read
-   */
   async resource(
     tenant: TenantName,
     groupVersion: GroupVersion,
@@ -100,13 +92,6 @@ export class DiscoveryDocuments {
     );
   }
 
-  /**
-   * The version of an API group that clients use.
-   *
-   * @param group as a client sent it
-   * @returns undefined if the tenant has no such group
-   * @throws StatusError as `get` does
-   */
   async preferredVersion(
     tenant: TenantName,
     group: string,

@@ -8,16 +8,11 @@ import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Account } from '../../kubernetes/upstream-request.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
+import type { GroupVersion } from '../../proxy/discovered-resources.ts';
 import type { GroupDescription, ResourceNames } from '../../tenancy/reduce-discovery.ts';
 import { type SystemDefinitions, withForced, withVersions } from '../../tenancy/system-definitions.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import {
-  type DocumentOwner,
-  fetchDocument,
-  type GroupVersion,
-  nameOf,
-  versionRoute,
-} from './discovery-document.ts';
+import { type DocumentOwner, fetchDocument, nameOf, versionRoute } from './discovery-document.ts';
 import type { SystemDiscovery } from './system-discovery.ts';
 
 /** The shared resources of one version of a group. */

@@ -11,9 +11,9 @@ import { type Account, ownGet, STONEGATE_ACCOUNT } from '../../kubernetes/upstre
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import type { GroupVersion } from '../../proxy/discovered-resources.ts';
 import { type ResourceNames, resourceListSchema } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
-import type { GroupVersion } from './discovery-document.ts';
 
 export interface SystemDiscoveryOptions {
   readonly fetcher: UpstreamFetcher;

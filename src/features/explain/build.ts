@@ -3,7 +3,7 @@
  */
 import type { Feature } from '../../proxy/feature.ts';
 import type { OwnBodyOptions } from '../../proxy/own-body.ts';
-import type { ProjectNamespace } from '../build.ts';
+import type { ProjectNamespace } from '../../tenancy/keystone-v3.ts';
 import { createSelfIdentityHandler } from '../self-identity.ts';
 import type { Explain } from './explain-request.ts';
 import { createExplanationHandler } from './handle-explanation.ts';

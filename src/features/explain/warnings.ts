@@ -6,14 +6,14 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
+import type { DiscoveredResources } from '../../proxy/discovered-resources.ts';
 import type { Outgoing } from '../../proxy/request-context.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from '../build.ts';
 
 export interface WarningsOptions {
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
+  readonly discovered: Pick<DiscoveredResources, 'resource'>;
   /** Absent without the RBAC index. */
   readonly access?: AccessIndex | undefined;
 }

@@ -17,12 +17,12 @@ import type { Outgoing } from '../../proxy/request-context.ts';
 import type { RBACUser } from '../../rbac/attributes.ts';
 import { allows } from '../../rbac/decide.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 
 const VERBS: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
 
-export interface HideForbiddenOptions extends Pick<IndexParts, 'access'> {
-  readonly verifier: Pick<IndexParts['verifier'], 'sample'>;
+export interface HideForbiddenOptions extends Pick<SharedIndex, 'access'> {
+  readonly verifier: Pick<SharedIndex['verifier'], 'sample'>;
 }
 
 export function createHideForbidden(

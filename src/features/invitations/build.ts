@@ -12,7 +12,7 @@ import { kubernetesIdentity } from '../../proxy/identity-source.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
 import type { PageWithForms } from '../added-forms.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { FeatureBuild, ProxyBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import { deleteFormerObjects } from '../former-objects.ts';
 import type { MembersService } from '../members/feature.ts';
@@ -52,11 +52,11 @@ export interface Invited {
 }
 
 export function createInvitations(
-  build: FeatureBuild<InvitationsParts>,
-  { mode, asIdentity: requests, owners, ownBodies }: ProxyParts,
+  build: ProxyBuild<InvitationsParts>,
   { access, members, teams, tenants }: Invited,
 ): Feature {
   const { parts, scope, runtime, explains, provisioningUpstream: upstream } = build;
+  const { mode, asIdentity: requests, owners, ownBodies } = build;
   if (
     parts.known === undefined ||
     upstream === undefined ||

@@ -5,7 +5,7 @@
 import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { PageWithForms } from '../added-forms.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import type { TeamDirectory } from '../teams/feature.ts';
 import type { KeystoneNames } from '../who-can/feature.ts';
 import type { MembersParts } from './feature.ts';
@@ -30,12 +30,11 @@ export interface MembersSources {
 }
 
 export function createMembers(
-  { parts: { search }, runtime }: FeatureBuild<MembersParts>,
-  { mode, ownBodies, asIdentity }: ProxyParts,
+  { parts: { search }, clock, mode, ownBodies, asIdentity }: ProxyBuild<MembersParts>,
   { access, teams, keystone }: MembersSources,
 ): MembersFeature {
   if (search === undefined || access === undefined || teams === undefined) return {};
-  const options = { access, mode, teams, keystone, requests: asIdentity, clock: runtime.clock };
+  const options = { access, mode, teams, keystone, requests: asIdentity, clock };
   const service = createMembersService(options);
   const searchPeople = createPeopleSearch({ ...options, ...search });
   return {

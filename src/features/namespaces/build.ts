@@ -5,8 +5,8 @@
 
 import { ComponentType } from '../../config/component.ts';
 import type { Feature } from '../../proxy/feature.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { ProxyBuild } from '../build.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 import { CreatedNamespaces } from './created-namespaces.ts';
 import type { NamespacesParts } from './feature.ts';
 import { createFilteredNamespaces, type FilteredNamespaces } from './handle-namespaces.ts';
@@ -17,9 +17,8 @@ const MEMORY = new ComponentType<NamespacesMemory>('visible namespaces');
 
 /** @returns undefined if the configuration filters no lists */
 export function createNamespaces(
-  { parts: { filtering }, scope }: FeatureBuild<NamespacesParts>,
-  parts: ProxyParts,
-  index: IndexParts,
+  { parts: { filtering }, scope, ...build }: ProxyBuild<NamespacesParts>,
+  index: SharedIndex,
 ): (Feature & Pick<FilteredNamespaces, 'wouldFilter'>) | undefined {
   if (filtering === 'off') return undefined;
   const memory = scope.derived(MEMORY, [index.component, index.changes], ([{ tracked }, changes]) => ({
@@ -28,7 +27,7 @@ export function createNamespaces(
   }));
   const othersMayAllow = filtering === 'othersMayAllow';
   const { handle, hook, wouldFilter } = createFilteredNamespaces({
-    ...parts,
+    ...build,
     ...index,
     memory,
     othersMayAllow,

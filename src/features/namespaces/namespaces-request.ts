@@ -23,7 +23,7 @@ import type { Outgoing } from '../../proxy/request-context.ts';
 import type { ListRequest } from '../../proxy/route-kind.ts';
 import type { SubjectByNamespace } from '../../rbac/attributes.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { IndexParts } from '../rbac-index/feature.ts';
+import type { SharedIndex } from '../rbac-index/feature.ts';
 import type { CreatedNamespaces } from './created-namespaces.ts';
 import type { VisibleNamespaces, VisibleNamespacesCache } from './visible-namespaces.ts';
 
@@ -34,12 +34,12 @@ export interface NamespacesMemory {
 }
 
 export interface FilteredNamespacesOptions
-  extends Pick<IndexParts, 'access' | 'lifetimes'>,
+  extends Pick<SharedIndex, 'access' | 'lifetimes'>,
     FilteringOptions {
   readonly memory: NamespacesMemory;
   readonly subjects: AccessSubjects;
   readonly mode: Pick<TenancyMode, 'reviewTenant' | 'isSystem'>;
-  readonly verifier: Pick<IndexParts['verifier'], 'sampleNamespaces'>;
+  readonly verifier: Pick<SharedIndex['verifier'], 'sampleNamespaces'>;
   readonly clock: Clock;
 }
 

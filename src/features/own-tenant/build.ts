@@ -4,6 +4,7 @@
  * fetched as Stonegate itself, by a path in which nothing is the client's. See docs/access.md.
  */
 import type { TenantName } from '../../kubernetes/request-info.ts';
+import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
 import type { Feature } from '../../proxy/feature.ts';
@@ -11,7 +12,7 @@ import type { OwnObject } from '../../proxy/response/own-objects.ts';
 import { asFiltered } from '../../proxy/response/own-responses.ts';
 import { answerSingleObject, type SingleObjectKind } from '../../proxy/response/single-object.ts';
 import { routeAs } from '../../proxy/route-kind.ts';
-import type { Discovery, ProxyParts } from '../build.ts';
+import type { Discovery, ProxyBuild } from '../build.ts';
 
 interface TenantSummary extends OwnObject {
   /** `Active` or `Terminating`. */
@@ -30,9 +31,9 @@ const TENANT: Omit<SingleObjectKind<TenantSummary>, 'fetch'> = {
   },
 };
 
-export interface OwnTenantParts extends Pick<ProxyParts, 'clock'> {
+export interface OwnTenantParts extends Pick<ProxyBuild, 'clock'> {
   readonly discovery: Pick<Discovery, 'cache'>;
-  readonly upstream: Pick<ProxyParts['upstream'], 'fetch'>;
+  readonly upstream: UpstreamFetcher;
 }
 
 export function createOwnTenant({ clock, discovery, upstream }: OwnTenantParts) {

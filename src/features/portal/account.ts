@@ -6,7 +6,7 @@
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { AccountProject } from '../../proxy/portal-page.ts';
 import { keystoneGroupInWords } from '../../tenancy/keystone-groups.ts';
-import type { ProjectNamespace } from '../build.ts';
+import type { ProjectNamespace } from '../../tenancy/keystone-v3.ts';
 import type { SelfIdentity } from '../explain/stonegate-v1alpha1.ts';
 import { selfIdentityOf } from '../self-identity.ts';
 import type { Session } from './portal-storage.ts';

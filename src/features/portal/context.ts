@@ -7,7 +7,7 @@ import type { SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { IdentitySource } from '../../proxy/identity-source.ts';
 import type { PortalPage, Visit } from '../../proxy/portal-page.ts';
 import type { SessionStages } from '../../proxy/session-request.ts';
-import type { ProjectNamespace } from '../build.ts';
+import type { ProjectNamespace } from '../../tenancy/keystone-v3.ts';
 import type { ClientSetup } from '../client-setup/client-setup-v1alpha1.ts';
 import type { Account } from './account.ts';
 import type { Client } from './assets.ts';

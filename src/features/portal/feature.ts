@@ -5,7 +5,7 @@ import type { CoreConfiguration, JWTConfiguration } from '../../config/core-conf
 import type { Rule } from '../../config/problem.ts';
 import { clientRule } from '../../config/validate-logins.ts';
 import { LOGIN_SCOPES } from '../client-setup/client-setup-v1alpha1.ts';
-import { defineFeature, type Material } from '../define-feature.ts';
+import { defineFeature, type FilesAndSecrets } from '../define-feature.ts';
 import {
   type PortalConfiguration,
   type PortalOIDCConfiguration,
@@ -54,7 +54,7 @@ export type PortalParts = ReturnType<typeof portal.reads>;
 function readProvider(
   { name, clientID, clientSecret }: PortalOIDCConfiguration,
   issuers: readonly JWTConfiguration[],
-  { file, secret }: Material,
+  { file, secret }: FilesAndSecrets,
 ) {
   const jwt = issuers.find(({ login }) => login?.name === name);
   // Loading refuses such a configuration.

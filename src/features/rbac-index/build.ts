@@ -4,11 +4,11 @@
 import { ComponentType, RUNS } from '../../config/component.ts';
 import { READY_TIMEOUT } from '../../lib/readiness.ts';
 import { AccessChanges } from '../../rbac/access-changes.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { FeatureBuild, ProxyBuild } from '../build.ts';
 import { createComponentWithInformers } from '../component-with-informers.ts';
 import { watchLifetimesOf } from '../watch-lifetimes.ts';
-import type { IndexReadParts } from './feature.ts';
-import { type BuiltIndex, IndexComponent, type IndexParts } from './index-component.ts';
+import type { RbacIndexParts } from './feature.ts';
+import { type BuiltIndex, IndexComponent, type SharedIndex } from './index-component.ts';
 import { Verifier } from './verifier.ts';
 
 const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', RUNS);
@@ -18,7 +18,7 @@ const RBAC_INDEX = new ComponentType<IndexComponent>('RBAC index', RUNS);
  * @returns undefined if the configuration has no index
  */
 export function createAccessIndex(
-  { parts, scope, runtime, upstream }: FeatureBuild<IndexReadParts>,
+  { parts, scope, runtime, upstream }: FeatureBuild<RbacIndexParts>,
   startedAt: number,
 ): BuiltIndex | undefined {
   if (parts.index === undefined) return undefined;
@@ -51,11 +51,10 @@ const VERIFIER = new ComponentType<Verifier>('verification of the RBAC index', {
 });
 
 /** One for each generation: call it once. */
-export function createIndexParts(
-  { parts, scope, runtime }: FeatureBuild<IndexReadParts>,
-  { mode, reviewer }: ProxyParts,
+export function createSharedIndex(
+  { parts, scope, runtime, mode, reviewer }: ProxyBuild<RbacIndexParts>,
   { component, access }: BuiltIndex,
-): IndexParts {
+): SharedIndex {
   const { index } = access;
   const inTenants = mode.facts.hasTenantsInPaths;
   return {

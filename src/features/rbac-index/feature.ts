@@ -47,5 +47,5 @@ export const rbacIndex = defineFeature({
   },
 });
 
-export type IndexReadParts = ReturnType<typeof rbacIndex.reads>;
-export type { IndexParts } from './index-component.ts';
+export type RbacIndexParts = ReturnType<typeof rbacIndex.reads>;
+export type { SharedIndex } from './index-component.ts';

@@ -31,7 +31,7 @@ export interface BuiltIndex {
 }
 
 /** What the features that answer from the index share. */
-export interface IndexParts {
+export interface SharedIndex {
   readonly component: Handle<IndexComponent>;
   readonly access: AccessIndex;
   /** Tells open watches of changes; lives as long as the index. */

@@ -6,21 +6,20 @@
 import type { Feature } from '../../proxy/feature.ts';
 import type { FilteredReason } from '../../proxy/filtered-reason.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import type { SelfReviewsParts } from './feature.ts';
 import { createGuestReviewHandler } from './handle-guest-review.ts';
 import { createSelfReviewHandler } from './handle-self-review.ts';
 
 /** @param filteredReason undefined, as is the index, if the configuration has no index */
 export function createSelfReviews(
-  { parts: { reviews } }: FeatureBuild<SelfReviewsParts>,
-  parts: ProxyParts,
+  build: ProxyBuild<SelfReviewsParts>,
   access: AccessIndex | undefined,
   filteredReason: FilteredReason | undefined,
 ): Feature {
-  const { extent, authorizers } = reviews;
-  const { upstream: fetcher, subjects, ownBodies, policies } = parts;
-  const options = { ...parts, ...ownBodies };
+  const { parts, upstream: fetcher, subjects, ownBodies, policies } = build;
+  const { extent, authorizers } = parts.reviews;
+  const options = { ...build, ...ownBodies };
   return {
     handlers: {
       'self-review': createSelfReviewHandler({

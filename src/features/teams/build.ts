@@ -7,7 +7,7 @@ import { createObjects } from '../../kubernetes/objects.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Feature } from '../../proxy/feature.ts';
 import type { PageWithForms } from '../added-forms.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import { deleteFormerObjects } from '../former-objects.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
 import type { TeamsParts } from './feature.ts';
@@ -28,18 +28,17 @@ export interface TeamsFeature extends Feature {
 
 /** @param memberships undefined without the section `members` */
 export function createTeams(
-  build: FeatureBuild<TeamsParts>,
-  parts: ProxyParts,
+  build: ProxyBuild<TeamsParts>,
   memberships: Handle<Memberships> | undefined,
   tenants: TenantUIDs,
 ): TeamsFeature {
-  const { provisioningUpstream: upstream } = build;
-  const { known, limit: teamMembers } = build.parts;
+  const { parts, provisioningUpstream: upstream, mode, ownBodies } = build;
+  const { known, limit: teamMembers } = parts;
   if (known === undefined || teamMembers === undefined || upstream === undefined || memberships === undefined)
     return {};
   const { place } = known;
   const service = new Teams({
-    ...{ ...parts, ...memberships, teamMembers, place, tenants },
+    ...{ ...build, ...memberships, teamMembers, place, tenants },
     objectsOf: (account) => createObjects(upstream, account),
   });
   deleteFormerObjects(build, [memberships, upstream], {
@@ -50,8 +49,6 @@ export function createTeams(
     service,
     page: (invite) => teamsPage(service, invite),
     directory: memberships,
-    ownResources: [
-      { ...OWN_TEAMS, handle: createTeamHandler({ ...parts.ownBodies, mode: parts.mode, teams: service }) },
-    ],
+    ownResources: [{ ...OWN_TEAMS, handle: createTeamHandler({ ...ownBodies, mode, teams: service }) }],
   };
 }

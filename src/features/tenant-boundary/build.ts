@@ -3,18 +3,20 @@
  * into pods without the right to open them.
  */
 import type { Feature } from '../../proxy/feature.ts';
-import type { FeatureBuild, ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import { createConnectCreate } from './connect-create.ts';
 import type { TenantBoundaryParts } from './feature.ts';
 import { createSharedResources } from './shared-resources.ts';
 import { createPathBoundary } from './tenant-boundary.ts';
 import { createUpgradePlaces } from './upgrade-places.ts';
 
-export function createTenantBoundary(
-  { parts: { sharedAPIGroups } }: FeatureBuild<TenantBoundaryParts>,
-  parts: ProxyParts,
-): Feature {
-  const { mode, reviewer, reasonOf, discovery } = parts;
+export function createTenantBoundary({
+  parts: { sharedAPIGroups },
+  mode,
+  reviewer,
+  reasonOf,
+  discovery,
+}: ProxyBuild<TenantBoundaryParts>): Feature {
   const { mayBeShared } = mode;
   return {
     authorizers: [
@@ -25,7 +27,7 @@ export function createTenantBoundary(
         ? []
         : [
             createSharedResources({
-              discovered: discovery.documents,
+              discovered: discovery.resources,
               mayBeShared,
               allowedGroups: new Set(sharedAPIGroups),
             }),

@@ -8,12 +8,12 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { ResourceRequest } from '../../kubernetes/request-info.ts';
 import { accountOf, actingTenant } from '../../proxy/acting-tenant.ts';
 import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer.ts';
+import type { DiscoveredResources } from '../../proxy/discovered-resources.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { DiscoveryDocuments } from '../build.ts';
 
 export interface SharedResourcesOptions {
   readonly mayBeShared: NonNullable<TenancyMode['mayBeShared']>;
-  readonly discovered: Pick<DiscoveryDocuments, 'resource'>;
+  readonly discovered: Pick<DiscoveredResources, 'resource'>;
   /** API groups that the operator lets tenants share. */
   readonly allowedGroups: ReadonlySet<string>;
 }

@@ -148,14 +148,19 @@ function createSync(
   { mode, inForce, createProjectSynchronizer }: Omit<WebhookDependencies, 'authenticator'>,
 ): ((member: ProjectMember) => void) | undefined {
   if (provisioningUpstream === undefined || rules === undefined) return undefined;
-  const sync = scope.component(PROJECT_SYNC, mode.name, [provisioningUpstream], (_mode, [fetcher]) =>
-    createProjectSynchronizer({
-      ...runtime,
-      objectsOf: ({ tenant }) =>
-        createObjects(fetcher, tenant === undefined ? STONEGATE_ACCOUNT : { kind: 'tenant', tenant }),
-      rules: () => inForce().syncRules?.current,
-      placeOf: ({ tenant }) => placeOf({ tenant: tenant && mode.reviewTenant(tenant) }),
-    }),
+  const { hasTenantsInPaths } = mode.facts;
+  const sync = scope.component(
+    PROJECT_SYNC,
+    hasTenantsInPaths,
+    [provisioningUpstream],
+    (inTenants, [fetcher]) =>
+      createProjectSynchronizer({
+        ...runtime,
+        objectsOf: ({ tenant }) =>
+          createObjects(fetcher, tenant === undefined ? STONEGATE_ACCOUNT : { kind: 'tenant', tenant }),
+        rules: () => inForce().syncRules?.current,
+        placeOf: ({ tenant }) => placeOf({ tenant: inTenants ? tenant : undefined }),
+      }),
   );
   return (member) => {
     // Bindings in the system tenant would hold in every tenant.

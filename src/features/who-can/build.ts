@@ -5,7 +5,7 @@
 
 import type { Feature } from '../../proxy/feature.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
-import type { ProxyParts } from '../build.ts';
+import type { ProxyBuild } from '../build.ts';
 import { createWhoCanHandler } from './handle-who-can.ts';
 import type { KeystoneNames } from './keystone-names.ts';
 import { WHO_CAN_RESOURCES } from './who-can-v1alpha1.ts';
@@ -18,13 +18,13 @@ export { createKeystoneNames } from './keystone-names.ts';
  * @param ownUserName of Stonegate's own credential, which may act as any user; undefined if it is unknown
  */
 export function createWhoCan(
-  parts: ProxyParts,
+  build: ProxyBuild,
   access: AccessIndex | undefined,
   keystone: KeystoneNames | undefined,
   ownUserName: string | undefined,
 ): Feature {
   if (access === undefined) return {};
-  const options = { ...parts, ...parts.ownBodies, access, ownUserName, ...(keystone && { keystone }) };
+  const options = { ...build, ...build.ownBodies, access, ownUserName, keystone };
   return {
     ownResources: (['ResourceAccessReview', 'LocalResourceAccessReview'] as const).map((kind) => ({
       ...WHO_CAN_RESOURCES[kind],

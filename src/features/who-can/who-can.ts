@@ -19,7 +19,7 @@ import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.t
 export interface WhoCanOptions {
   readonly access: AccessIndex;
   /** Absent without Keystone, or without a service credential at it. */
-  readonly keystone?: KeystoneNames;
+  readonly keystone?: KeystoneNames | undefined;
   /** The user name of Stonegate's own credential, which may act as any user; undefined if it is unknown. */
   readonly ownUserName: string | undefined;
 }

@@ -6,7 +6,8 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { isWorkload, type ResourceRequest } from '../../kubernetes/request-info.ts';
+import { isWorkload } from '../../kubernetes/request-info.ts';
+import type { ReviewPathOf } from '../../kubernetes/review-paths.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type HeaderList, headerValue } from '../../lib/header-list.ts';
@@ -36,7 +37,7 @@ export interface BodyInspectionOptions {
    * Requests that other tenants' wait for while they are sent (Arktos): a body must not arrive slowly then.
    * Absent if there are none.
    */
-  readonly reviewPathOf?: ((method: string, info: ResourceRequest) => string | undefined) | undefined;
+  readonly reviewPathOf?: ReviewPathOf | undefined;
   /** Bounds all bodies that are held at the same time, by tenant. */
   readonly memory: ByteBudget;
   /** The longest body that a handler reads. */

@@ -13,7 +13,7 @@ import type { LogFields, Logger } from '../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../src/lib/telemetry.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
-import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
+import { createReviewedWritePermits } from '../../../src/upstream/reviewed-write-permits.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';
@@ -120,7 +120,7 @@ async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     timeouts: { ...TIMEOUTS, ...options.timeouts },
     limits: { ...LIMITS, ...options.limits },
     ...(options.pathOf && {
-      reviewedWrites: createReviewedWrites({
+      reviewedWrites: createReviewedWritePermits({
         clock,
         queueTimeout: TIMEOUTS.response,
         tenantQueue: LIMITS.tenantQueue,

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { ProjectNamespace } from '../../../src/features/build.ts';
 import { createSelfIdentityHandler } from '../../../src/features/self-identity.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../src/proxy/serve-request.ts';
+import type { ProjectNamespace } from '../../../src/tenancy/keystone-v3.ts';
 import { fakeExchange } from '../../support/fake-exchange.ts';
 import { alice, fakePipeline } from '../../support/fake-pipeline.ts';
 import { ownAPIHandler } from '../../support/own-api.ts';
@@ -53,7 +53,10 @@ t.test(
     const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
     const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
     const { status } = JSON.parse(response.text);
-    t.match(status, { user: { username: 'acme:bob', groups: ['system:authenticated'] }, roles: { length: 0 } });
+    t.match(status, {
+      user: { username: 'acme:bob', groups: ['system:authenticated'] },
+      roles: { length: 0 },
+    });
     t.notOk('scope' in status);
   },
 );

@@ -33,7 +33,7 @@ import {
   reviewedPolicyWrites,
   reviewedWrites,
   WRITES,
-} from '../reviewed-writes.ts';
+} from '../registered-writes.ts';
 
 const REGISTRATION = 'stonegate-admission';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../../src/app/commands/manifests.ts';
-import { isReviewPath } from '../../../../src/features/admission/reviewed-writes.ts';
+import { isReviewPath } from '../../../../src/features/admission/registered-writes.ts';
 import { readRegistration } from '../../../../src/features/cross-tenant/read-policy-object.ts';
 import { createTenantAdmission } from '../../../../src/tenancy/admission-tenants.ts';
 import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';

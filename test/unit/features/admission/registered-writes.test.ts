@@ -4,8 +4,11 @@
  * refused.
  */
 import t from 'tap';
-import { createReviewPaths } from '../../../../src/app/reviewed-writes.ts';
-import { reviewedPolicyWrites, reviewedWrites } from '../../../../src/features/admission/reviewed-writes.ts';
+import {
+  reviewedPolicyWrites,
+  reviewedWrites,
+} from '../../../../src/features/admission/registered-writes.ts';
+import { createReviewPaths } from '../../../../src/kubernetes/review-paths.ts';
 import { admissionRequest, decisionOf } from '../../../support/admission-reviews.ts';
 import { builtInKinds, type Kind } from '../../../support/apiserver/kinds.ts';
 
@@ -127,7 +130,7 @@ t.test('exactly the writes that can be refused are registered', async (t) => {
 t.test('the proxy finds the URL of a request by its method and kind', async (t) => {
   const pathOf = createReviewPaths([...reviewedWrites(KINDS), ...reviewedPolicyWrites()]);
   const path = (method: string, apiGroup: string, resource: string, subresource = '') =>
-    pathOf(method, { apiGroup, resource, subresource });
+    pathOf?.(method, { apiGroup, resource, subresource });
   t.equal(path('POST', '', 'pods'), '/admission/core/pods/create');
   t.equal(path('POST', '', 'pods', 'binding'), '/admission/core/pods/binding/create');
   t.equal(path('PATCH', 'apps', 'deployments'), '/admission/apps/deployments/update');
@@ -138,7 +141,7 @@ t.test('the proxy finds the URL of a request by its method and kind', async (t) 
   t.equal(path('POST', '', 'pods', 'exec'), undefined);
   t.equal(path('POST', '', 'events'), undefined);
   t.equal(
-    createReviewPaths(reviewedWrites({ admission: { systemKinds: [] } }))('POST', {
+    createReviewPaths(reviewedWrites({ admission: { systemKinds: [] } }))?.('POST', {
       apiGroup: '',
       resource: 'configmaps',
       subresource: '',

@@ -59,8 +59,11 @@ async function post(body: string, given: Given = {}) {
   const handler = createWhoCanHandler(
     place === undefined ? 'ResourceAccessReview' : 'LocalResourceAccessReview',
     {
-      ...{ access, mode, ownUserName: undefined, clock: createFakeClock() },
-      ...(given.keystone && { keystone: given.keystone }),
+      access,
+      mode,
+      ownUserName: undefined,
+      keystone: given.keystone,
+      clock: createFakeClock(),
       limits: { bodyBytes: 4_096, bodyTimeout: 1_000 },
     },
   );

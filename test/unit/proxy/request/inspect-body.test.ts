@@ -5,8 +5,8 @@
 import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import t from 'tap';
-import type { ReviewPathOf } from '../../../../src/app/reviewed-writes.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
+import type { ReviewPathOf } from '../../../../src/kubernetes/review-paths.ts';
 import { type Clock, systemClock } from '../../../../src/lib/clock.ts';
 import { type HeaderField, type HeaderList, headerValues } from '../../../../src/lib/header-list.ts';
 import { ByteBudget, type ByteBudgetOptions } from '../../../../src/limits/byte-budget.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { type Account, STONEGATE_ACCOUNT } from '../../../src/kubernetes/upstream-request.ts';
 import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import { DISCARD_TIMEOUT } from '../../../src/upstream/call-state.ts';
-import { createReviewedWrites } from '../../../src/upstream/reviewed-writes.ts';
+import { createReviewedWritePermits } from '../../../src/upstream/reviewed-write-permits.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { codeOf, LIMITS, relayFor } from '../../support/raw-http/relay.ts';
@@ -21,7 +21,7 @@ const pathOf = (method: string, target: string) => (method === 'POST' ? target :
 
 function setUp(tenantQueue = LIMITS.tenantQueue) {
   const clock = createFakeClock();
-  const writes = createReviewedWrites({ clock, queueTimeout: TIMEOUT, tenantQueue, pathOf });
+  const writes = createReviewedWritePermits({ clock, queueTimeout: TIMEOUT, tenantQueue, pathOf });
   return { clock, writes };
 }
 

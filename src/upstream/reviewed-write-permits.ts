@@ -17,7 +17,7 @@ const WRITES_OF_GUESTS = 1;
 /** Stands for the tenant of Stonegate's own writes; no tenant's name is empty. */
 const STONEGATE = '';
 
-export interface ReviewedWritesOptions {
+export interface ReviewedWritePermitsOptions {
   readonly clock: Clock;
   /** Milliseconds that a write waits. */
   readonly queueTimeout: number;
@@ -27,7 +27,7 @@ export interface ReviewedWritesOptions {
   readonly pathOf: (method: string, target: string) => string | undefined;
 }
 
-export interface ReviewedWrites {
+export interface ReviewedWritePermits {
   /**
    * @returns the permits of the account's writes for the URL, to be used at once; undefined for a request
    *   that is not reviewed
@@ -37,7 +37,7 @@ export interface ReviewedWrites {
   destroy(): void;
 }
 
-export function createReviewedWrites(options: ReviewedWritesOptions): ReviewedWrites {
+export function createReviewedWritePermits(options: ReviewedWritePermitsOptions): ReviewedWritePermits {
   const { clock, queueTimeout, tenantQueue, pathOf } = options;
   const writes = new KeyedSemaphore({
     clock,
