@@ -53,7 +53,10 @@ t.test(
     const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
     const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
     const { status } = JSON.parse(response.text);
-    t.match(status, { user: { username: 'acme:bob', groups: ['system:authenticated'] }, roles: { length: 0 } });
+    t.match(status, {
+      user: { username: 'acme:bob', groups: ['system:authenticated'] },
+      roles: { length: 0 },
+    });
     t.notOk('scope' in status);
   },
 );
