@@ -52,7 +52,7 @@ t.test('too many attempts are refused before Keystone is called, and the form is
   t.equal(response.status, 429);
   t.equal(headerOf(response, 'retry-after'), '60');
   t.match(response.text, 'Wait a minute');
-  for (const kept of ['alice', 'acme', '/tokens']) t.match(response.text, `value="${kept}"`);
+  for (const entered of ['alice', 'acme', '/tokens']) t.match(response.text, `value="${entered}"`);
   t.notMatch(response.text, 'alice-pass');
   t.same(portal.asked, []);
 });
