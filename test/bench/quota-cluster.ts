@@ -31,7 +31,7 @@ export const PLENTY = { pods: '1000000' };
 interface QuotaClusterOptions extends KubernetesOptions {
   /** With 2, each process reviews every other pod, as behind a balancer that picks one for each review. */
   readonly replicas?: 1 | 2;
-  /** The second process can count too, and reviews all: it goes on when the first one, which leads, is lost. */
+  /** The second process can count too, and reviews all: it goes on when the first, the leader, is lost. */
   readonly standby?: boolean;
   /** Called before Stonegate starts. */
   readonly prepare?: (site: PreparedQuotaSite) => Promise<void>;

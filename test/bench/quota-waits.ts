@@ -1,7 +1,7 @@
 /**
- * How soon the room of a deleted pod can be used again, with a TenantQuota and with a ResourceQuota, and after
- * the loss of the replica that counts; and for how long a create that was admitted blocks room if the pod is
- * never stored.
+ * How soon the room of a deleted pod can be used again, with a TenantQuota and with a ResourceQuota, and
+ * after the loss of the replica that counts; and for how long a create that was admitted blocks room if the
+ * pod is never stored.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -90,7 +90,7 @@ async function untilUnblocked(cluster: QuotaCluster, name: string): Promise<numb
 const TENANTS = 100;
 const AT_ONCE = 16;
 
-/** Seconds, of each of 100 tenants, from the loss of the leader, and a DELETE after it, until there is room. */
+/** Seconds from the loss of the leader, and a DELETE after it, until there is room: of each of 100 tenants. */
 export function measureLeaderLoss(): Promise<Spread> {
   return withQuotaCluster({ controllers: true, standby: true }, async (cluster) => {
     const names = Array.from({ length: TENANTS }, (_, at) => `left-${at}`);
