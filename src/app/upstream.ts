@@ -30,7 +30,7 @@ const PROVISIONING_UPSTREAM = new ComponentType<Upstream>('connections that prov
 });
 
 export interface Upstreams extends Pick<Backends, 'upstream' | 'provisioningUpstream'> {
-  /** Finds where Arktos has a write reviewed, of which it takes a few at a time; undefined if no write waits. */
+  /** Finds where Arktos has a write reviewed. It takes a few at a time; undefined if no write waits. */
   readonly reviewPathOf: ReviewPathOf | undefined;
 }
 

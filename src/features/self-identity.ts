@@ -9,7 +9,6 @@ import type { Scoped } from '../proxy/request-context.ts';
 import { jsonResponse } from '../proxy/response/own-responses.ts';
 import type { IdentityScope, Subject } from '../tenancy/identity.ts';
 import type { ProjectNamespace } from '../tenancy/keystone-v3.ts';
-import type { SelfIdentity } from './explain/stonegate-v1alpha1.ts';
 
 export function createSelfIdentityHandler(namespaceOf: ProjectNamespace): RouteHandler<UpstreamResponse> {
   return async (outgoing) => jsonResponse(200, selfIdentityOf(outgoing, namespaceOf));
@@ -19,15 +18,15 @@ export function createSelfIdentityHandler(namespaceOf: ProjectNamespace): RouteH
 export function selfIdentityOf(
   { user, tenant, identity, impersonator }: Pick<Scoped, 'user' | 'tenant' | 'identity' | 'impersonator'>,
   namespaceOf: ProjectNamespace,
-): SelfIdentity {
+) {
   // The facts of a credential do not hold for the user whom its holder impersonates.
   const known = impersonator === undefined ? identity.scope : undefined;
   const { roles = [], ...scope } = known ?? {};
   const { accessToken } = identity;
   const namespace = known && namespaceOfScope(known, identity.subject, namespaceOf);
   return {
-    kind: 'SelfIdentity',
-    apiVersion: 'stonegate.dev/v1alpha1',
+    kind: 'SelfIdentity' as const,
+    apiVersion: 'stonegate.dev/v1alpha1' as const,
     metadata: { creationTimestamp: null },
     status: {
       user,

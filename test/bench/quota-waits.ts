@@ -90,7 +90,7 @@ async function untilUnblocked(cluster: QuotaCluster, name: string): Promise<numb
 const TENANTS = 100;
 const AT_ONCE = 16;
 
-/** Seconds from the loss of the leader, and a DELETE after it, until there is room: of each of 100 tenants. */
+/** Seconds from the loss of the leader, and a DELETE after it, until there is room, for 100 tenants. */
 export function measureLeaderLoss(): Promise<Spread> {
   return withQuotaCluster({ controllers: true, standby: true }, async (cluster) => {
     const names = Array.from({ length: TENANTS }, (_, at) => `left-${at}`);

@@ -23,7 +23,7 @@ export function accountOf(
 ) {
   const { identity, issuer, projects, expiresAt } = session;
   const { subject } = identity;
-  const { status } = selfIdentityOf({ identity, ...describe(identity) }, namespaceOf);
+  const { status }: SelfIdentity = selfIdentityOf({ identity, ...describe(identity) }, namespaceOf);
   const project = projectOf(status);
   const nameOf = (_kind: string, id: string) => namedIn(session).find((each) => each.id === id)?.name;
   return {
