@@ -1,6 +1,6 @@
 /**
- * What belongs to no feature, declared as a feature is: the sections of the configuration that every process
- * needs, with their rules and warnings.
+ * Declares the core as features are declared: the sections of the configuration that belong to no feature,
+ * with their rules and warnings.
  */
 import { CORE_SECTIONS } from '../config/core-configuration.ts';
 import { checkStaticUsers } from '../config/static-users.ts';

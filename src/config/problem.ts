@@ -48,9 +48,10 @@ export function formatPath(path: Path): string {
   return text;
 }
 
-/** How many of what is missing are named. */
+/** A message names at most so many of what is missing. */
 const NAMED = 5;
 
+/** Lists what is missing for a message, and says how many more there are. */
 export function someOf(missing: readonly string[]): string {
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
   return `${missing.slice(0, NAMED).join(', ')}${more}`;

@@ -52,7 +52,7 @@ export interface Backends {
   readonly keystone: Handle<Keystone> | undefined;
 }
 
-/** What a feature builds its components from. */
+/** A feature builds its components from this. */
 export interface FeatureBuild<P extends Parts = Parts> extends Backends {
   /** What it reads of the configuration. */
   readonly parts: P;
@@ -87,5 +87,5 @@ export interface ProxyParts {
   readonly ownBodies: OwnBodyOptions;
 }
 
-/** What a feature builds from that takes part in the lifecycle of requests. */
+/** A feature that takes part in the lifecycle of requests is built from this. */
 export interface ProxyBuild<P extends Parts = Parts> extends FeatureBuild<P>, ProxyParts {}

@@ -1,13 +1,13 @@
 /**
- * What decides about AdmissionReviews in the admission webhook: the rules of tenants, and at paths of their
- * own those of other features.
+ * A rule decides about AdmissionReviews in the admission webhook. The feature `admission` has the one at the
+ * default path; other features have rules at paths of their own.
  */
 import type { AdmissionRequest, AdmissionResponse } from '../kubernetes/admission-v1.ts';
 import { foreignText } from '../lib/untrusted-text.ts';
 
 export interface Verdict {
   readonly response: AdmissionResponse;
-  /** `error`: it could not be decided, and the request is refused. */
+  /** `error`: the rule could not decide, and the request is refused. */
   readonly result: 'allowed' | 'warned' | 'denied' | 'error';
   /** Fields of the log line beside those of the request. */
   readonly fields: Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export interface ReviewCaller {
   readonly signal: AbortSignal;
 }
 
-/** A review that is decided but for what has to be asked. */
+/** The rule has judged the request, but may still have to ask the API server. */
 export interface Judged {
   /** @param caller if its signal is aborted, a request about which something has to be asked is refused */
   complete(caller: ReviewCaller): Promise<Verdict>;
@@ -33,10 +33,10 @@ export interface ReviewRule {
 }
 
 const MAX_MESSAGE = 2_000;
-/** Characters of a text in the log. */
+/** The most characters of a text in the log. */
 export const MAX_LOGGED = 256;
 
-/** @param why it could not be decided */
+/** @param why the rule could not decide */
 export function undecided({ uid }: AdmissionRequest, why: string): Verdict {
   const message = cut(why, MAX_MESSAGE);
   const status = { status: 'Failure', code: 503, reason: 'ServiceUnavailable', message } as const;

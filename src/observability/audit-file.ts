@@ -102,7 +102,7 @@ async function openAuditStream(options: AuditStreamOptions, onAllWritten: () => 
     const stream = new sonicBoom.SonicBoom({
       dest: file === '-' ? 1 : file,
       append: true,
-      // For a log that is reopened after its folder was moved.
+      // A log may be reopened after its folder was moved.
       mkdir: true,
       sync: false,
       contentMode: 'buffer',

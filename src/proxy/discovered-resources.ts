@@ -1,5 +1,5 @@
 /**
- * What a tenant's discovery says of a resource, for features that decide by it.
+ * Tells features what a tenant's discovery documents say of a resource.
  */
 import type { TenantName } from '../kubernetes/request-info.ts';
 import type { Account } from '../kubernetes/upstream-request.ts';
@@ -16,7 +16,7 @@ export interface DiscoveredResources {
    * be older than the resource. So is one that was made while the system tenant's share in it could not be
    * read.
    *
-   * @param account on which a document is fetched that is not known; the tenant's by default
+   * @param account to which a document that has to be fetched is charged; the tenant's by default
    * @returns undefined if the tenant has no such resource
    * @throws StatusError UpstreamTimeout, UpstreamRefusedCredential, TenantRateExceeded; UpstreamUnavailable
    *   also if the system tenant's share cannot be read

@@ -29,7 +29,7 @@ export interface OwnResource {
   readonly verbs: readonly (keyof typeof METHOD_OF)[];
   /** If absent, the methods follow from the verbs. */
   readonly methods?: readonly string[];
-  /** What the operator turns on for it; absent: it is always served. */
+  /** The setting without which the resource is not served; absent: it is always served. */
   readonly needs?: Need;
   /** Where the right to create it is reviewed at the API server; absent: every user may ask. */
   readonly right?: 'cluster' | 'tenant';
@@ -44,7 +44,7 @@ export interface OwnResource {
 export interface Need {
   /** A section of the configuration, or the path of a setting. */
   readonly setting: string;
-  /** What the setting turns on, if that is not the resource alone. */
+  /** The name of what the setting turns on, if that is more than the resource. */
   readonly what?: string;
 }
 
@@ -93,7 +93,10 @@ const OBJECT_METHODS = ['PUT', 'DELETE'];
 const LIST_METHODS = ['POST'];
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** @param all resources of the features, with those that are not served */
+/**
+ * @param resources that the configuration serves
+ * @param all resources, with those that it does not serve
+ */
 export function createOwnAPI(resources: readonly OwnResource[], all = resources): OwnAPI {
   const byName = new Map(all.map((resource) => [resource.name, resource]));
   const served = new Set(resources.map(({ name }) => name));
@@ -110,8 +113,8 @@ export function createOwnAPI(resources: readonly OwnResource[], all = resources)
         return { kind: 'own-discovery', document };
       }
       const resource = info.isResourceRequest ? byName.get(info.resource) : undefined;
-      if (resource?.needs && !served.has(resource.name))
-        throw pathNotFound(`: ${resource.name} ${whyOff(resource.needs)}`);
+      if (resource !== undefined && !served.has(resource.name))
+        throw pathNotFound(resource.needs && `: ${resource.name} ${whyOff(resource.needs)}`);
       const name = resource && info.isResourceRequest ? nameIn(resource, info, tenant) : undefined;
       if (resource === undefined || !info.isResourceRequest || name === undefined) throw pathNotFound();
       const otherPaths = name === '' ? OBJECT_METHODS : LIST_METHODS;

@@ -1,5 +1,5 @@
 /**
- * Which of the roles that members are given do not exist: in each tenant, if tenants have their own.
+ * Finds the roles that members are given and that do not exist: in each tenant, if tenants have their own.
  */
 import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import { type Problem, someOf } from '../../config/problem.ts';
