@@ -1,5 +1,5 @@
 /**
- * Whether the admission webhook is registered, without which no CrossTenantPolicy counts.
+ * Finds out whether the admission webhook is registered. Without it no CrossTenantPolicy counts.
  */
 
 import type { Problem } from '../../config/problem.ts';
