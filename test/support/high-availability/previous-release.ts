@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users upgrade from. Must be updated after each merge into the main branch. */
-const PREVIOUS = 'd1c8aaaccc4e9cd9b1ec74c30f06b0198784d624';
+const PREVIOUS = '0844d5ce243a636da2bc7d8186cf5614a2239f90';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
