@@ -6,10 +6,10 @@ import { scopeOf } from '../config/scope.ts';
 import { createConfiguredAdmission } from '../features/admission/build.ts';
 import { createProjectSynchronizer } from '../features/bindings/build.ts';
 import { createPolicyProblem } from '../features/cross-tenant/build.ts';
+import { ADMISSION_LISTENER } from '../features/listener-settings.ts';
 import { createConfiguredPortal, type PortalState } from '../features/portal/build.ts';
 import { createQuotaRules } from '../features/quota/build.ts';
 import { createConfiguredWebhook, type InForce } from '../features/webhook/build.ts';
-import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { ServingStages } from '../proxy/delivery.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -18,16 +18,7 @@ import type { AppBuild } from './backends.ts';
 import type { BuiltFeatures } from './build-features.ts';
 import type { AdmissionBuild } from './configuration.ts';
 import { FEATURES } from './features.ts';
-
-/** Serves the requests of one listener; undefined if the configuration does not have it. */
-type Serve = ((exchange: Exchange) => Promise<void>) | undefined;
-
-/** The features that have a listener of their own, by its name. */
-export interface FeatureListeners {
-  readonly portal: Serve;
-  readonly webhook: Serve;
-  readonly admission: Serve;
-}
+import { featureListener, type ServedListener } from './listeners.ts';
 
 interface ListenerOptions {
   /** Undefined if the process was started without a portal. */
@@ -59,22 +50,26 @@ export function buildListeners(
     createConfiguredWebhook(buildFor(FEATURES.webhook), {
       ...{ mode, inForce, createProjectSynchronizer, authenticator },
     });
-  const listeners: FeatureListeners = {
-    portal:
-      portal &&
-      createConfiguredPortal(
-        buildFor(FEATURES.portal),
-        { stages, pages, clientSetup, namespaceOf, identityDigest },
-        portal,
-      ),
-    webhook: webhook?.serve,
-    admission: createConfiguredAdmission(
-      buildFor(FEATURES.admission),
-      upstream,
-      createQuotaRules(buildFor(FEATURES.quota), provisioningUpstream),
-      createPolicyProblem,
-    ),
-  };
+  const servePortal =
+    portal &&
+    createConfiguredPortal(
+      buildFor(FEATURES.portal),
+      { stages, pages, clientSetup, namespaceOf, identityDigest },
+      portal,
+    );
+  const serveAdmission = createConfiguredAdmission(
+    buildFor(FEATURES.admission),
+    upstream,
+    createQuotaRules(buildFor(FEATURES.quota), provisioningUpstream),
+    createPolicyProblem,
+  );
+  const { http2, timeouts, limits } = loaded.configuration.server;
+  const defaults = { http2, timeouts, limits };
+  const listeners = [
+    featureListener(FEATURES.portal, build, defaults, servePortal),
+    featureListener(FEATURES.webhook, build, defaults, webhook?.serve),
+    featureListener(FEATURES.admission, build, defaults, serveAdmission),
+  ].filter((listener) => listener !== undefined);
   const readiness: readonly ReadinessCheck[] = webhook?.checks ?? [];
   return { listeners, readiness, syncRules: webhook?.syncRules };
 }
@@ -84,18 +79,18 @@ export function buildListeners(
  *
  * @param upstream undefined if no API server is configured
  */
-export function buildAdmission(
-  { loaded, runtime, generation }: AdmissionBuild,
+export function buildAdmissionListener(
+  build: AdmissionBuild,
   upstream: Handle<Upstream> | undefined,
-): Serve {
+): ServedListener {
+  const { loaded, runtime, generation } = build;
   const { configuration } = loaded;
   const common = { runtime, scope: scopeOf(generation) };
   const quota = { ...common, parts: FEATURES.quota.reads(configuration, loaded) };
   const admission = { ...common, parts: FEATURES.admission.reads(configuration, loaded) };
-  return createConfiguredAdmission(
-    admission,
-    upstream,
-    createQuotaRules(quota, upstream),
-    createPolicyProblem,
-  );
+  const rules = createQuotaRules(quota, upstream);
+  const serve = createConfiguredAdmission(admission, upstream, rules, createPolicyProblem);
+  const listener = featureListener(FEATURES.admission, build, ADMISSION_LISTENER, serve);
+  if (listener === undefined) throw new Error('there is no section admission');
+  return listener;
 }

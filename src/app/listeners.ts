@@ -1,35 +1,42 @@
 /**
- * The listeners of one process: the API's, and those of the portal and the webhooks at addresses of their
- * own. Their addresses stay as they were at the start; certificates and what they serve follow the
- * configuration in force.
+ * The listeners of one process. Their addresses stay as they were at the start; certificates and what they
+ * serve follow the configuration in force.
  */
 import type { AddressInfo } from 'node:net';
-import type { RuntimeDependencies } from '../config/build.ts';
+import type { z } from 'zod';
+import { counted, type RuntimeDependencies } from '../config/build.ts';
+import type { GenerationBuilder } from '../config/generation.ts';
+import type { Loaded } from '../config/load.ts';
+import type { Parts } from '../config/scope.ts';
 import { StatusError } from '../errors/status-error.ts';
-import type { FilesAndSecrets } from '../features/define-feature.ts';
+import type { FeatureDefinition, FilesAndSecrets } from '../features/define-feature.ts';
 import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
-import { CONNECTIONS_OPEN, createListener, type Listener } from '../server/listener.ts';
+import { CONNECTIONS_OPEN, createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
-import { DEFINITIONS, type LoadedStonegate, type StonegateConfiguration } from './configuration.ts';
-import type { Serving } from './serving.ts';
 
-/** The addresses of listeners by their names: `api`, or the name of a feature. */
-export interface Addresses {
-  readonly api: AddressInfo;
-  readonly [feature: string]: AddressInfo | undefined;
+/** A listener as one configuration describes it, with what serves its requests. */
+export interface ServedListener
+  extends Pick<ListenerOptions, 'bind' | 'tls' | 'http2' | 'timeouts' | 'limits' | 'serve'> {
+  /** `api`, or the name of a feature. */
+  readonly name: string;
 }
 
+/** A process has at least one. */
+export type ServedListeners = readonly [ServedListener, ...ServedListener[]];
+
 export interface Listeners {
-  /** The addresses of the listeners with which the process was started. */
-  readonly addresses: Addresses;
+  /** The address of the first listener. */
+  readonly address: AddressInfo;
+  /** The addresses of the listeners with which the process was started, by their names. */
+  readonly addresses: Readonly<Record<string, AddressInfo>>;
   /**
    * Prepares the certificates of a configuration.
    *
    * @returns a function that brings them into force for new connections; it never throws
    * @throws Error if one of them cannot be used; then all stay
    */
-  prepareTLS(loaded: LoadedStonegate): () => void;
+  prepareTLS(next: ServedListeners): () => void;
   /** Asks clients to open their next connection elsewhere; requests are still served. */
   drain(): void;
   /**
@@ -41,13 +48,12 @@ export interface Listeners {
 }
 
 /**
- * @param serving what is in force when a request arrives
+ * @param inForce those of the configuration in force when a request arrives
  * @param onStep called with each step of the start before it begins
  * @throws Error if an address is taken; then all listeners are closed
  */
 export async function createListeners(
-  loaded: LoadedStonegate,
-  serving: () => Serving,
+  inForce: () => ServedListeners,
   runtime: RuntimeDependencies,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
@@ -56,33 +62,31 @@ export async function createListeners(
     await Promise.all([...opened.values()].map((listener) => listener.close(grace)));
   };
 
-  async function open(named: NamedSettings): Promise<AddressInfo> {
-    const { name, ...settings } = named;
-    onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${settings.bind}`);
-    const { timeouts, limits } = loaded.configuration.server;
-    const serve = (exchange: Exchange) => serving().serve[name]?.(exchange) ?? notConfigured(name);
-    const tls = tlsOf(named, loaded);
-    const listener = await createListener({ ...runtime, timeouts, limits, ...settings, tls, serve });
+  async function open({ name, ...options }: ServedListener): Promise<AddressInfo> {
+    onStep(`listening at ${name === 'api' ? 'server' : name}.bind ${options.bind}`);
+    const serve = (exchange: Exchange) =>
+      inForce()
+        .find((listener) => listener.name === name)
+        ?.serve(exchange) ?? notConfigured(name);
+    const listener = await createListener({ ...runtime, ...options, serve });
     opened.set(name, listener);
     runtime.telemetry.measure(CONNECTIONS_OPEN, () => [[{ listener: name }, listener.activeConnections]]);
     return listener.address;
   }
 
   try {
-    const { api, ofFeatures } = listenersOf(loaded.configuration);
-    const addresses: { api: AddressInfo; [feature: string]: AddressInfo } = { api: await open(api) };
-    for (const settings of ofFeatures) addresses[settings.name] = await open(settings);
-    return { addresses, prepareTLS, drain, close };
+    const [first, ...others] = inForce();
+    const address = await open(first);
+    const addresses: Record<string, AddressInfo> = { [first.name]: address };
+    for (const listener of others) addresses[listener.name] = await open(listener);
+    return { address, addresses, prepareTLS, drain, close };
   } catch (error) {
     await close(0);
     throw error;
   }
 
-  function prepareTLS(next: LoadedStonegate): () => void {
-    const { api, ofFeatures } = listenersOf(next.configuration);
-    const prepared = [api, ...ofFeatures].map((settings) =>
-      opened.get(settings.name)?.prepareTLS(tlsOf(settings, next)),
-    );
+  function prepareTLS(next: ServedListeners): () => void {
+    const prepared = next.map(({ name, tls }) => opened.get(name)?.prepareTLS(tls));
     return () => {
       for (const setTLS of prepared) setTLS?.();
     };
@@ -93,31 +97,27 @@ export async function createListeners(
   }
 }
 
-interface NamedSettings extends ListenerSettings {
-  readonly name: string;
-  readonly http2: boolean;
-}
-
-/** The API's listener, and those of features. */
-function listenersOf(configuration: StonegateConfiguration) {
-  const { bind, http2, tls } = configuration.server;
-  const api: NamedSettings = { name: 'api', bind, http2, tls };
-  const ofFeatures = DEFINITIONS.flatMap(({ name, listener }): NamedSettings[] => {
-    const settings = listener?.(configuration);
-    return settings === undefined ? [] : [{ http2, ...settings, name }];
-  });
-  return { api, ofFeatures };
-}
-
-function tlsOf({ name, tls }: NamedSettings, { configuration, file }: LoadedStonegate): TLSMaterial {
-  const material = tlsMaterial(tls, file);
-  const { clientCertificates } = configuration.authentication;
-  if (name !== 'api' || clientCertificates === undefined) return material;
-  return { cert: material.cert, key: material.key, credentialCA: file(clientCertificates.caFile) };
-}
-
 function notConfigured(name: string): Promise<never> {
   return Promise.reject(new StatusError('NotFound', `the ${name} is not configured any more`));
+}
+
+/**
+ * The listener that a feature declares.
+ *
+ * @param defaults for what the feature leaves out
+ * @param serve undefined if the feature is not configured, or needs a restart
+ * @returns undefined without a listener or what serves it
+ */
+export function featureListener<C>(
+  { name, listener }: Pick<FeatureDefinition<z.ZodRawShape, C, Parts>, 'name' | 'listener'>,
+  { loaded, generation }: { readonly loaded: Loaded<C>; readonly generation: GenerationBuilder },
+  defaults: Pick<ServedListener, 'http2' | 'timeouts' | 'limits'>,
+  serve: ServedListener['serve'] | undefined,
+): ServedListener | undefined {
+  const settings = listener?.(loaded.configuration);
+  if (settings === undefined || serve === undefined) return undefined;
+  const tls = tlsMaterial(settings.tls, loaded.file);
+  return { ...defaults, ...settings, name, tls, serve: counted(serve, generation.inFlight) };
 }
 
 /** Reads the files. With `clientCAFile`, only clients with a certificate of that CA may connect. */

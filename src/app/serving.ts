@@ -2,21 +2,19 @@
  * What a process serves with one configuration: the value of a generation.
  */
 import type { Drops } from '../cache/drops.ts';
-import { counted } from '../config/build.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { RequestedTotals } from '../features/usage/feature.ts';
-import type { Exchange } from '../lib/exchange.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { RequestObserver } from '../observability/request-observer.ts';
 import type { StreamRegistry } from '../proxy/streams/stream-registry.ts';
+import type { Served } from './app.ts';
 import { withBackends } from './backends.ts';
 import type { InForce, MembershipLog, PortalState } from './build-features.ts';
 import { buildListeners } from './build-listeners.ts';
 import { configurationWarnings, type StonegateBuild } from './configuration.ts';
+import { type ServedListener, tlsMaterial } from './listeners.ts';
 import { type ConfiguredProxy, createProxy } from './proxy.ts';
-
-type Serve = (exchange: Exchange) => Promise<void>;
 
 /** The state of one process that survives reloads. */
 export interface ServingProcess {
@@ -35,20 +33,15 @@ export interface ServingProcess {
   readonly keep: boolean;
 }
 
-export interface Serving extends Pick<ConfiguredProxy, 'recheck' | 'permits' | 'clear'>, InForce {
-  /** Maps the name of a listener to the function that serves it; undefined if it is not configured. */
-  readonly serve: Readonly<Record<string, Serve | undefined>>;
+export interface Serving extends Pick<ConfiguredProxy, 'recheck' | 'permits' | 'clear'>, InForce, Served {
   readonly checks: readonly ReadinessCheck[];
   readonly drops: Drops;
   /** What the objects of each project request; empty on a replica that does not count. */
   readonly requested: () => readonly RequestedTotals[];
-  /** What the operator should know of this configuration. */
-  readonly warnings: readonly string[];
 }
 
 export function createServing(components: StonegateBuild, process: ServingProcess): Serving {
   const build = withBackends(components);
-  const { inFlight } = build.generation;
   const proxy = createProxy(build, { ...process, controllers: process });
   const { features, stages, recheck, permits, clear } = proxy;
   const { listeners, readiness, syncRules } = buildListeners(build, features, stages, process);
@@ -56,12 +49,7 @@ export function createServing(components: StonegateBuild, process: ServingProces
     recheck,
     permits,
     clear,
-    serve: {
-      api: proxy.serve,
-      ...Object.fromEntries(
-        Object.entries(listeners).map(([name, serve]) => [name, serve && counted(serve, inFlight)]),
-      ),
-    },
+    listeners: [apiListener(build, proxy), ...listeners],
     checks: [...features.extensions.readiness, ...readiness],
     upstream: build.upstream,
     syncRules,
@@ -69,4 +57,16 @@ export function createServing(components: StonegateBuild, process: ServingProces
     requested: features.requested,
     warnings: configurationWarnings(build.loaded.configuration).map(formatProblem),
   };
+}
+
+/** The proxy counts the API's requests itself: they are in flight until they are forwarded. */
+function apiListener({ loaded }: StonegateBuild, { serve }: ConfiguredProxy): ServedListener {
+  const { server, authentication } = loaded.configuration;
+  const { clientCertificates } = authentication;
+  const { bind, http2, timeouts, limits } = server;
+  const tls = {
+    ...tlsMaterial(server.tls, loaded.file),
+    ...(clientCertificates && { credentialCA: loaded.file(clientCertificates.caFile) }),
+  };
+  return { name: 'api', bind, http2, timeouts, limits, tls, serve };
 }

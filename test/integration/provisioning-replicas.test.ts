@@ -1,7 +1,7 @@
 /** Two replicas that provision one cluster, and agree by a Lease on which of them does it. */
 import t from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
-import { loadStonegate } from '../../src/app/configuration.ts';
+import { createProxyProgram } from '../../src/app/proxy-program.ts';
 import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,9 +9,10 @@ import { admitProvisioner } from '../support/provisioner.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
 
 async function startReplica({ configFile }: Testbed): Promise<App> {
-  const result = await loadStonegate(configFile, systemSources);
+  const program = createProxyProgram();
+  const result = await program.load(configFile, systemSources);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
-  return createApp({
+  return createApp(program, {
     file: configFile,
     ...result,
     sources: systemSources,

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { stringify } from 'yaml';
-import { createAdmissionApp } from '../../src/app/admission-app.ts';
-import type { ServingApp } from '../../src/app/app.ts';
-import { loadAdmission } from '../../src/app/configuration.ts';
+import { admissionProgram } from '../../src/app/admission-program.ts';
+import { type App, createApp } from '../../src/app/app.ts';
 import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { freePort } from './free-port.ts';
@@ -66,11 +65,11 @@ export async function startAdmissionWebhook(
   const configured = await configureAdmissionWebhook(t, mode, admission, sections);
   const { configFile } = configured;
   const logged: string[] = [];
-  async function start(): Promise<ServingApp> {
-    const result = await loadAdmission(configFile, systemSources);
+  async function start(): Promise<App> {
+    const result = await admissionProgram.load(configFile, systemSources);
     if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
     const logger = createLogger('debug', { write: (line) => logged.push(line) });
-    return createAdmissionApp({ file: configFile, ...result, sources: systemSources, logger });
+    return createApp(admissionProgram, { file: configFile, ...result, sources: systemSources, logger });
   }
   let app = await start();
   t.teardown(() => app.close());

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { Test } from 'tap';
 import { type App, createApp } from '../../src/app/app.ts';
-import { loadStonegate } from '../../src/app/configuration.ts';
+import { createProxyProgram } from '../../src/app/proxy-program.ts';
 import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import type { AuditEvent } from './audit-v1.ts';
@@ -61,12 +61,14 @@ export async function serveTestbed(
 ): Promise<RunningStonegate> {
   const logged: string[] = [];
   const sources = { ...systemSources, env };
-  const app = await loadStonegate(testbed.configFile, sources)
+  const program = createProxyProgram({ keep });
+  const app = await program
+    .load(testbed.configFile, sources)
     .then((result) => {
       if (!result.ok)
         throw new Error(result.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
       const logger = createLogger('debug', { write: (line) => logged.push(line) });
-      return createApp({ file: testbed.configFile, ...result, sources, keep, logger });
+      return createApp(program, { file: testbed.configFile, ...result, sources, logger });
     })
     .catch(async (error: unknown) => {
       await testbed.close();

@@ -7,16 +7,11 @@ import cluster from 'node:cluster';
 import { createCommand, EXIT, UsageError } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
-import {
-  type Loaded,
-  type LoadResult,
-  type LoadSources,
-  systemSources,
-  type Watched,
-} from '../../config/load.ts';
+import { systemSources } from '../../config/load.ts';
 import { UsageExposition } from '../../features/usage/usage-metrics.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { FileNotOpened } from '../../lib/file-errors.ts';
+import type { Logger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLogger } from '../../observability/log.ts';
 import { aggregateMetrics } from '../../observability/metrics.ts';
@@ -26,17 +21,16 @@ import { onStopSignal } from '../../server/shutdown.ts';
 import { servePrimary } from '../../server/worker-channel.ts';
 import { WorkerStartError } from '../../server/worker-pool.ts';
 import { runPrimary, workerCount } from '../../server/workers.ts';
-import { createAdmissionApp } from '../admission-app.ts';
-import { type App, createApp, type ServingApp } from '../app.ts';
-import {
-  type AdmissionProcessConfiguration,
-  type LoadedAdmission,
-  type LoadedStonegate,
-  loadAdmission,
-  loadStonegate,
-  type StonegateConfiguration,
+import { admissionProgram } from '../admission-program.ts';
+import { type App, createApp, type LoadedProcess, type Program, type Served } from '../app.ts';
+import type {
+  AdmissionProcessConfiguration,
+  LoadedAdmission,
+  LoadedStonegate,
+  StonegateConfiguration,
 } from '../configuration.ts';
 import { limitGarbage } from '../garbage-collection.ts';
+import { createProxyProgram } from '../proxy-program.ts';
 
 const USAGE = `Usage: stonegate serve --config FILE [--keep] [--only admission]
 
@@ -64,23 +58,31 @@ const OPTIONS = {
 export const serve = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values }) => {
   const { config: file, keep = false, only } = values;
   if (file === undefined) throw new UsageError('--config FILE is required');
-  if (only !== undefined) return start(file, loadAdmission, serveAdmission);
-  return start(file, loadStonegate, (starting) => serveAll({ ...starting, keep }));
+  if (only !== undefined) return start(file, admissionProgram, serveAlone);
+  return start(file, createProxyProgram({ keep }), serveAll);
 });
 
+interface Starting<L> {
+  readonly loaded: L;
+  readonly logger: Logger;
+  /** @param onStep called with each step before it begins */
+  startApp(onStep: (step: string) => void): Promise<App>;
+}
+
 /** Resolves when everything is closed. */
-async function start<Loaded extends StartingConfiguration>(
+async function start<L extends LoadedProcess, S extends Served>(
   file: string,
-  load: (file: string, sources: LoadSources) => Promise<LoadResult<Loaded>>,
-  run: (starting: Starting<Loaded>) => Promise<void>,
+  program: Program<L, S>,
+  run: (starting: Starting<L>) => Promise<void>,
 ): Promise<number> {
   const logger = createLogger('info');
-  const result = await load(file, systemSources);
+  const result = await program.load(file, systemSources);
   if (!result.ok) throw configurationError(file, result.problems);
   const { loaded, watched } = result;
   logger.setLevel(loaded.configuration.log.level);
+  const options = { file, loaded, watched, sources: systemSources, logger };
   try {
-    await run({ file, loaded, watched, logger });
+    await run({ loaded, logger, startApp: (onStep) => createApp(program, { ...options, onStep }) });
     return EXIT.fine;
   } catch (error) {
     // An operator can correct these; any other error is logged with its stack.
@@ -91,49 +93,19 @@ async function start<Loaded extends StartingConfiguration>(
   }
 }
 
-type StartingConfiguration = Pick<Loaded<object>, 'digest'> & {
-  readonly configuration: StonegateConfiguration | AdmissionProcessConfiguration;
-};
-
-type Logger = ReturnType<typeof createLogger>;
-
-interface Starting<Loaded> {
-  readonly file: string;
-  readonly loaded: Loaded;
-  readonly watched: Watched;
-  readonly logger: Logger;
-}
-
-function serveAdmission(starting: Starting<LoadedAdmission>): Promise<void> {
-  return serveAlone(
-    starting,
-    () => createAdmissionApp({ ...starting, sources: systemSources }),
-    ({ address }) => ({ admission: address }),
-  );
-}
-
-interface StartingAll extends Starting<LoadedStonegate> {
-  readonly keep: boolean;
-}
-
-function serveAll(starting: StartingAll): Promise<void> {
+function serveAll(starting: Starting<LoadedStonegate>): Promise<void> {
   limitGarbage();
   if (cluster.isWorker) return runAsWorker(starting);
   const { workers } = starting.loaded.configuration.server;
-  if (workerCount(workers) > 1) return runAsPrimary(starting, workers);
-  return serveAlone(
-    starting,
-    (onStep) => createApp({ ...starting, sources: systemSources, onStep }),
-    addressesOf,
-  );
+  return workerCount(workers) > 1 ? runAsPrimary(starting, workers) : serveAlone(starting);
 }
 
 /** One process with its own admin listener. */
-async function serveAlone<App extends ServingApp>(
-  { loaded, logger }: Starting<StartingConfiguration>,
-  createServing: (onStep: (step: string) => void) => Promise<App>,
-  addresses: (app: App) => object,
-): Promise<void> {
+async function serveAlone({
+  loaded,
+  logger,
+  startApp,
+}: Starting<LoadedStonegate | LoadedAdmission>): Promise<void> {
   const { bind } = loaded.configuration.admin;
   const usage = usageExposition(loaded.configuration);
   let app: App | undefined;
@@ -143,26 +115,25 @@ async function serveAlone<App extends ServingApp>(
     bind,
     readiness: () => app?.readiness() ?? [{ name: 'start', reason: step }],
     metrics: async () => app?.metrics.text() ?? '',
-    usage: usage && (() => usage.text(new Map([[0, app?.usage?.() ?? {}]]))),
+    usage: usage && (() => usage.text(new Map([[0, app?.usage() ?? {}]]))),
     version: await version(),
     random: systemRandom,
     logger,
   });
   try {
-    app = await createServing((next) => {
+    app = await startApp((next) => {
       step = next;
     });
-    logger.info({ ...addresses(app), admin: admin.address, digest: loaded.digest }, 'serving');
+    logger.info({ ...addressesOf(app), admin: admin.address, digest: loaded.digest }, 'serving');
     await untilStopped(app, logger);
   } finally {
     await admin.close();
   }
 }
 
-async function runAsWorker(starting: StartingAll): Promise<void> {
-  const { loaded, logger } = starting;
+async function runAsWorker({ loaded, logger, startApp }: Starting<LoadedStonegate>): Promise<void> {
   try {
-    const app = await createApp({ ...starting, sources: systemSources });
+    const app = await startApp(() => {});
     const { metrics, readiness, usage } = app;
     const report = async () => ({ readiness: readiness(), metrics: await metrics.json(), usage: usage() });
     servePrimary(process, report, logger);
@@ -175,11 +146,15 @@ async function runAsWorker(starting: StartingAll): Promise<void> {
   }
 }
 
-function addressesOf({ addresses: { api: address, ...others } }: App): object {
-  return { address, ...others };
+/** For the log, in which `address` is the API's. */
+function addressesOf({ addresses: { api, ...others } }: App): object {
+  return { ...(api && { address: api }), ...others };
 }
 
-async function runAsPrimary({ loaded, logger }: StartingAll, workers: number | 'auto'): Promise<void> {
+async function runAsPrimary(
+  { loaded, logger }: Starting<LoadedStonegate>,
+  workers: number | 'auto',
+): Promise<void> {
   const { admin, server } = loaded.configuration;
   const usage = usageExposition(loaded.configuration);
   process.stdout.on('error', (error) => logger.error({ error }, 'standard output cannot be written'));
@@ -202,12 +177,14 @@ async function runAsPrimary({ loaded, logger }: StartingAll, workers: number | '
 }
 
 /** @returns undefined if `/metrics/usage` is off */
-function usageExposition(configuration: StartingConfiguration['configuration']): UsageExposition | undefined {
+function usageExposition(
+  configuration: StonegateConfiguration | AdmissionProcessConfiguration,
+): UsageExposition | undefined {
   return 'usage' in configuration && configuration.usage?.metrics ? new UsageExposition() : undefined;
 }
 
 /** Ends on the first stop signal. SIGINT ends a drain that SIGTERM has begun, but not the grace period. */
-async function untilStopped(app: ServingApp, logger: Logger): Promise<void> {
+async function untilStopped(app: App, logger: Logger): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({}, 'SIGHUP: reloading');
     void app.reload();
