@@ -169,6 +169,14 @@ export interface UpstreamStreamer {
   ): Promise<UpstreamStream>;
 }
 
+/** Streams that are parts of one watch. */
+export interface UpstreamPartsStreamer {
+  /** @throws StatusError TenantRateExceeded; no part is refused for that afterwards */
+  admitParts(account: Account): void;
+  /** As `UpstreamStreamer.stream`, after `admitParts`. */
+  streamPart: UpstreamStreamer['stream'];
+}
+
 /** What Stonegate's own credential may do at the API server. */
 export interface UpstreamRights {
   /** The optional extra keys that are omitted; another object after each change. */

@@ -72,10 +72,17 @@ export interface AccountLimits {
   /** The part of them that the account may use, if it may not use all. */
   partOf(account: Account): Semaphore | undefined;
   /**
+   * Call it before `begin`, for all parts of a watch once: one that is refused half-way would have used up the
+   * rate of those that could have begun.
+   *
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests
    */
   admit(account: Account, isLongRunning: boolean): void;
+  /** A long-running request is sent. */
+  begin(account: Account): void;
+  /** It was not sent, since the API server could not be reached: it has cost the API server nothing. */
+  notBegun(account: Account): void;
   /** A request of the account caused its connection to be closed. */
   closed(account: Account): void;
   /** Absent if there is no limit for writes. */
@@ -148,8 +155,14 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       if (account.kind !== 'tenant') return;
       const { tenant } = account;
       if (closedConnections.wait(tenant) > 0) throw tenantOverRate(tenant, 'has cancelled too many requests');
-      if (isLongRunning && !longRunning.take(tenant))
+      if (isLongRunning && longRunning.wait(tenant) > 0)
         throw tenantOverRate(tenant, 'begins too many watches, followed logs and connections');
+    },
+    begin(account) {
+      if (account.kind === 'tenant') longRunning.spend(account.tenant, 1);
+    },
+    notBegun(account) {
+      if (account.kind === 'tenant') longRunning.spend(account.tenant, -1);
     },
     closed(account) {
       if (account.kind === 'tenant') closedConnections.spend(account.tenant, 1);

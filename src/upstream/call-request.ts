@@ -24,7 +24,10 @@ import type { ImpersonationRefusals } from './impersonation-refusal.ts';
 export type CallRequest = Pick<UpstreamRequest, 'account' | 'sender' | 'method' | 'target' | 'headers'> &
   Partial<
     Pick<UpstreamRequest, 'longRunning' | 'proxied' | 'servedByAPIServer' | 'onForbidden' | 'onCreated'>
-  >;
+  > & {
+    /** Whether it is a part of a watch that was admitted whole. */
+    readonly isAdmitted?: boolean;
+  };
 
 export type SentRequest = Pick<PendingRequest, 'wasSent' | 'cancel' | 'pause' | 'resume'>;
 

@@ -39,9 +39,10 @@ export abstract class PermittedCall {
 
   /** Ends with `onPermitted` or `fail`, unless the wait is cancelled. */
   protected acquire(): void {
-    const { account, method, target, longRunning = false } = this.request;
+    const { account, method, target, longRunning = false, isAdmitted = false } = this.request;
     try {
-      this.#limits.admit(account, longRunning);
+      if (!isAdmitted) this.#limits.admit(account, longRunning);
+      if (longRunning) this.#limits.begin(account);
       if (this.isShort) {
         const reviews = this.#limits.reviewedWrites?.of(account, method, target);
         const isPart = this.#limits.partOf(account) !== undefined;
@@ -71,6 +72,11 @@ export abstract class PermittedCall {
     this.#connection = undefined;
     this.#part?.release();
     this.#part = undefined;
+  }
+
+  /** The API server could not be reached. */
+  protected notSent(): void {
+    if (this.request.longRunning === true) this.#limits.notBegun(this.request.account);
   }
 
   #tryAcquire(): boolean {

@@ -3,7 +3,11 @@
  * than it works on them.
  */
 import { Readable } from 'node:stream';
-import type { UpstreamStream, UpstreamStreamer } from '../kubernetes/upstream-ports.ts';
+import type {
+  UpstreamPartsStreamer,
+  UpstreamStream,
+  UpstreamStreamer,
+} from '../kubernetes/upstream-ports.ts';
 import { anyOf, CancellationSource, fromAbortSignal } from '../lib/cancellation.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import { callUpstream } from './call.ts';
@@ -12,17 +16,22 @@ import { unavailable } from './failure.ts';
 import { responseHeaders } from './header-rules.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 
-export function createStreamer(context: CallContext): UpstreamStreamer {
-  return {
-    stream(asked, signal) {
+export function createStreamer(context: CallContext): UpstreamStreamer & UpstreamPartsStreamer {
+  const streamer =
+    (isAdmitted: boolean): UpstreamStreamer['stream'] =>
+    (asked, signal) => {
       const streamed = new StreamedResponse(signal);
-      const request = { ...asked, method: 'GET', longRunning: true, servedByAPIServer: true };
+      const request = { ...asked, isAdmitted, method: 'GET', longRunning: true, servedByAPIServer: true };
       const cancellation = anyOf(fromAbortSignal(signal), streamed.destroyed);
       const sending: Sending = { framing: 'none', cancellation, discardable: false };
       // Failures after the head reach the body; those before it fail the promise.
       callUpstream(context, request, sending, streamed).catch(streamed.opened.reject);
       return streamed.opened.promise;
-    },
+    };
+  return {
+    stream: streamer(false),
+    admitParts: (account) => context.limits.admit(account, true),
+    streamPart: streamer(true),
   };
 }
 

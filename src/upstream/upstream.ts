@@ -7,6 +7,7 @@ import type {
   Forwarder,
   Tunneller,
   UpstreamFetcher,
+  UpstreamPartsStreamer,
   UpstreamStreamer,
 } from '../kubernetes/upstream-ports.ts';
 import { CancellationSource } from '../lib/cancellation.ts';
@@ -58,7 +59,12 @@ export interface UpstreamOptions {
   readonly telemetry: Telemetry;
 }
 
-export interface Upstream extends Forwarder, Tunneller, UpstreamFetcher, UpstreamStreamer {
+export interface Upstream
+  extends Forwarder,
+    Tunneller,
+    UpstreamFetcher,
+    UpstreamStreamer,
+    UpstreamPartsStreamer {
   /**
    * Takes no new requests; resolves when the last request and tunnel have ended and all connections are
    * closed.

@@ -106,7 +106,7 @@ export function allNamespacesSite({
       random: { fraction: () => 0.5 },
       replaced: replaced.signal,
     }),
-    streamer: { stream: async () => Promise.reject(new Error('no watches')) },
+    streamer: { admitParts() {}, streamPart: async () => Promise.reject(new Error('no watches')) },
     ...changes,
   };
 

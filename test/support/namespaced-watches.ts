@@ -1,6 +1,6 @@
 /** Watches of single namespaces on an API server, and a client that reads a merged watch. */
 import { PassThrough } from 'node:stream';
-import type { UpstreamStreamer } from '../../src/kubernetes/upstream-ports.ts';
+import type { UpstreamPartsStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 import { eventually } from './eventually.ts';
 import { type ReadStream, readStream } from './response-stream.ts';
@@ -43,6 +43,7 @@ export function bookmark(revision: number, isInitialEnd = false): WatchEvent {
 
 export function createWatches() {
   const opened: OpenWatch[] = [];
+  let refusal: Error | undefined;
   const faults = new Map<string, Error | { readonly status: number; readonly body?: string }>();
 
   function latest(namespace: string): PassThrough {
@@ -51,8 +52,11 @@ export function createWatches() {
     return found.body;
   }
 
-  const streamer: UpstreamStreamer = {
-    async stream({ target }, signal) {
+  const streamer: UpstreamPartsStreamer = {
+    admitParts() {
+      if (refusal !== undefined) throw refusal;
+    },
+    async streamPart({ target }, signal) {
       const namespace = /\/namespaces\/([^/]+)\//.exec(target)?.[1] ?? '';
       const fault = faults.get(namespace);
       if (fault instanceof Error) throw fault;
@@ -69,6 +73,10 @@ export function createWatches() {
     opened,
     faults,
     streamer,
+    /** Refuses all watches from now on. */
+    refuse(error: Error) {
+      refusal = error;
+    },
     latest,
     send: (namespace: string, ...events: readonly WatchEvent[]) =>
       latest(namespace).write(events.map((one) => `${JSON.stringify(one)}\n`).join('')),

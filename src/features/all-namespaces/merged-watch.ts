@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import { LineSplitter } from '../../kubernetes/line-splitter.ts';
-import type { UpstreamStream, UpstreamStreamer } from '../../kubernetes/upstream-ports.ts';
+import type { UpstreamPartsStreamer, UpstreamStream } from '../../kubernetes/upstream-ports.ts';
 import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
 import { MalformedJSON } from '../../lib/json-scan.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -28,7 +28,7 @@ export interface MergedWatchOptions
     Pick<SharedIndex, 'access' | 'lifetimes'> {
   readonly changes: AccessChanges;
   readonly mode: NamespaceRequestOptions['mode'] & Pick<TenancyMode, 'watchEvents'>;
-  readonly streamer: UpstreamStreamer;
+  readonly streamer: UpstreamPartsStreamer;
   /** Each namespace counts against the streams of the user and the tenant. */
   readonly streams: Pick<StreamRegistry, 'widen'>;
   readonly subjects: AccessSubjects;

@@ -49,6 +49,7 @@ export class WatchOpening {
     const { names } = permitted;
     if (outgoing.stream) this.#options.streams.widen(outgoing.stream, names.length);
     this.#closeOthers(names);
+    if (first === undefined) this.#options.streamer.admitParts({ kind: 'tenant', tenant: outgoing.tenant });
     try {
       if (first !== undefined && names.includes(first)) await this.#open(request, first);
       const missing = names.filter((name) => !this.#opened.has(name));
@@ -98,7 +99,7 @@ export class WatchOpening {
       pretty: undefined,
     };
     const request = await namespaceRequest(outgoing, info, name, parameters, this.#options);
-    const stream = await this.#options.streamer.stream(request, this.#signal);
+    const stream = await this.#options.streamer.streamPart(request, this.#signal);
     switch (stream.status) {
       case 200:
         this.#opened.set(name, stream);

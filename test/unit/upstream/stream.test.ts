@@ -165,13 +165,34 @@ t.test("a client's own token is sent, and a 401 or 403 to it is passed to the ca
   }
 });
 
-t.test("watches for a tenant count against the tenant's rate of long-running requests", async (t) => {
-  const { context, pool } = callContext('http://127.0.0.1:1');
-  t.teardown(() => pool.destroy());
+t.test("the rate of a tenant's watches", async (t) => {
   const account = { kind: 'tenant', tenant: toTenantName('acme') } as const;
-  t.throws(() => {
-    for (;;) context.limits.admit(account, true);
+  const ask = { ...WATCH, account };
+  const BURST = 5_000;
+
+  /** @param begun watches of the tenant before; the API server cannot be reached */
+  function streamerAfter(test: Test, begun: number) {
+    const { context, pool } = callContext('http://127.0.0.1:1');
+    test.teardown(() => pool.destroy());
+    for (let at = 0; at < begun; at += 1) context.limits.begin(account);
+    return createStreamer(context);
+  }
+
+  t.test('a tenant that has begun too many gets no other', async (t) => {
+    const streamer = streamerAfter(t, BURST);
+    await t.rejects(streamer.stream(ask, NEVER), { code: 'TenantRateExceeded' });
+    t.throws(() => streamer.admitParts(account), { code: 'TenantRateExceeded' });
   });
-  const refused = createStreamer(context).stream({ ...WATCH, account }, new AbortController().signal);
-  await t.rejects(refused, { code: 'TenantRateExceeded' });
+
+  t.test('what finds no API server does not count', async (t) => {
+    const streamer = streamerAfter(t, BURST - 1);
+    for (const open of [streamer.stream, streamer.streamPart])
+      for (let at = 0; at < 2; at += 1) await t.rejects(open(ask, NEVER), { code: 'UpstreamUnavailable' });
+    streamer.admitParts(account);
+  });
+
+  t.test('no part of a watch that was admitted is refused', async (t) => {
+    const streamer = streamerAfter(t, BURST);
+    await t.rejects(streamer.streamPart(ask, NEVER), { code: 'UpstreamUnavailable' });
+  });
 });

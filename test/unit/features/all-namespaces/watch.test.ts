@@ -103,6 +103,13 @@ t.test('each namespace of a watch counts against the streams of its user', async
   t.equal(site.opened.length, 3, 'the second opens no watch at the API server');
 });
 
+t.test("a watch that is over its tenant's rate opens none of its namespaces", async (t) => {
+  const site = watchSite();
+  site.refuse(new StatusError('TenantRateExceeded', 'too many'));
+  await t.rejects(site.answer(), { code: 'TenantRateExceeded' });
+  t.equal(site.opened.length, 0);
+});
+
 t.test('D039 a bookmark follows the events, at the revision that all namespaces have reached', async () => {
   const digits = contentDigits(['a', 'b', 'c']);
   const site = watchSite();
