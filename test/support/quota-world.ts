@@ -17,10 +17,10 @@ import {
   TENANT_QUOTAS,
   type TenantQuota,
 } from '../../src/features/quota/tenant-quota-v1alpha1.ts';
-import type { Usage } from '../../src/features/quota/usage.ts';
 import { type CountedObject, UsageStore } from '../../src/features/quota/usage-store.ts';
 import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { ONE } from '../../src/kubernetes/quantity.ts';
+import type { Usage } from '../../src/kubernetes/resource-quota/usage.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createFakeClock } from './fake-clock.ts';

@@ -2,9 +2,10 @@
  * What a replica has reserved for new objects of one kind before it is asked about them, as a line of its own
  * in the TenantQuota. It admits them in memory, and their own lines follow with its next write.
  */
+
+import { exceeding, NOTHING, type Usage } from '../../kubernetes/resource-quota/usage.ts';
 import { type Claim, type Ledger, limitedBy } from './ledger.ts';
 import { ANY_NAME } from './reservation.ts';
-import { exceeding, NOTHING, type Usage } from './usage.ts';
 
 /** Milliseconds for which a replica admits from what it has reserved in advance. */
 export const ADVANCE_LIFETIME = 4_000;

@@ -8,11 +8,11 @@ import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts'
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
+import { objectUsage } from '../../kubernetes/resource-quota/object-usage.ts';
 import { fieldAt } from '../../lib/json-object.ts';
 import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
-import { objectUsage } from './object-usage.ts';
 import { tenantLabelOf } from './quota-tenants.ts';
 import { type CountedObject, countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 

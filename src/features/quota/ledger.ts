@@ -2,8 +2,16 @@
  * What a tenant uses, and what was admitted and is not counted yet: pure decisions on one TenantQuota. A
  * replica reserves what it admits; the counter ends a reservation when it has seen what became of the object.
  */
+
+import {
+  exceeding,
+  largest,
+  NOTHING,
+  smallest,
+  sum,
+  type Usage,
+} from '../../kubernetes/resource-quota/usage.ts';
 import { createReservation, type Reservation, type ReservedObject } from './reservation.ts';
-import { exceeding, largest, NOTHING, smallest, sum, type Usage } from './usage.ts';
 
 export interface Ledger {
   readonly hard: Usage;

@@ -7,17 +7,17 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
+import { objectUsage } from '../../kubernetes/resource-quota/object-usage.ts';
+import { missingRequests } from '../../kubernetes/resource-quota/pod-usage.ts';
+import { NOTHING, type Usage } from '../../kubernetes/resource-quota/usage.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import { QUOTA_REVIEWS } from './metrics.ts';
 import type { NamespaceQuotas } from './namespace-quotas.ts';
-import { objectUsage } from './object-usage.ts';
-import { missingRequests } from './pod-usage.ts';
 import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
 import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
 import { type ReservedObject, UNKNOWN_REVISION } from './reservation.ts';
 import type { QuotaRequest, Reservations } from './reservations.ts';
-import { NOTHING, type Usage } from './usage.ts';
 
 export interface QuotaReviewerOptions {
   readonly tenantOf: QuotaTenantOf;

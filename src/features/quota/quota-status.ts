@@ -3,17 +3,18 @@
  * still open. The status names the revision of each kind up to which objects were counted: of two replicas
  * that both think that they have the lease, the one that has seen less of a kind writes nothing of it.
  */
+
+import { isLimiting, kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
+import { NOTHING } from '../../kubernetes/resource-quota/usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { conditionsWith } from '../status-conditions.ts';
 import { ADVANCE_LIFETIME } from './advance.ts';
 import { isOver, isUrgent, type Ledger, settle } from './ledger.ts';
-import { isLimiting, kindOfResource } from './object-usage.ts';
 import { quotaSummary } from './own-quota-v1alpha1.ts';
 import { ANY_NAME, type Reservation } from './reservation.ts';
 import { ledgerOf, linesOf, textsAs } from './stored-ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import { NOTHING } from './usage.ts';
 import type { UsageStore } from './usage-store.ts';
 
 export interface QuotaStatusOptions {

@@ -2,8 +2,9 @@
  * A TenantQuota as a ledger and back: quantities as texts, in the form in which `spec.hard` has them.
  */
 import { formatOf, formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
+import { kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
+import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
 import { createLedger, type Ledger } from './ledger.ts';
-import { kindOfResource } from './object-usage.ts';
 import {
   createReservation,
   markOf,
@@ -13,7 +14,6 @@ import {
   UNKNOWN_REVISION,
 } from './reservation.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 
 /** A quantity that cannot be read is zero: if it is in `hard`, nothing may be used of the resource. */
 export function ledgerOf({ spec: { hard }, status }: TenantQuota): Ledger {

@@ -10,6 +10,7 @@ import { readRevision } from '../../kubernetes/list-watch.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { ONE } from '../../kubernetes/quantity.ts';
 import type { Failure } from '../../kubernetes/reconcile/apply.ts';
+import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { RequestedTotals } from '../usage/feature.ts';
 import { addCountedInformers, type CountedInformers, type CountedKinds } from './counted-informers.ts';
@@ -18,7 +19,6 @@ import { identityOf } from './quota-tenants.ts';
 import type { Reservation } from './reservation.ts';
 import type { StoredQuotas } from './stored-quotas.ts';
 import { TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 import { type PlaceOwner, UsageStore } from './usage-store.ts';
 
 export interface UsageCounterOptions extends InformerRuntime, CountedKinds {

@@ -9,7 +9,7 @@ import {
   settle,
 } from '../../../../src/features/quota/ledger.ts';
 import { createReservation } from '../../../../src/features/quota/reservation.ts';
-import type { Usage } from '../../../../src/features/quota/usage.ts';
+import type { Usage } from '../../../../src/kubernetes/resource-quota/usage.ts';
 
 const NOTHING: Usage = new Map();
 type Amounts = Readonly<Record<string, number>>;
