@@ -1,7 +1,6 @@
 /**
  * The informers of what quotas count: namespaces with their tenants, and the counted kinds.
  */
-import type { TenancyConfiguration } from '../../config/core-configuration.ts';
 import type { Informer } from '../../kubernetes/informer.ts';
 import type { Informers } from '../../kubernetes/informers.ts';
 import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
@@ -10,14 +9,13 @@ import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { objectUsage } from '../../kubernetes/resource-quota/object-usage.ts';
 import { fieldAt } from '../../lib/json-object.ts';
-import { everywhere, operatorTenant } from '../../tenancy/places.ts';
-import { isTenantName } from '../../tenancy/tenant-name.ts';
+import { everywhere } from '../../tenancy/places.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
-import { tenantLabelOf } from './quota-tenants.ts';
+import { type QuotaTenancy, tenantIn } from './quota-tenants.ts';
 import { type CountedObject, countedObjects, type PlaceOwner, type UsageStore } from './usage-store.ts';
 
 export interface CountedKinds {
-  readonly tenancy: Pick<TenancyConfiguration, 'facts' | 'systemTenant'>;
+  readonly tenancy: QuotaTenancy;
   /** Further kinds that are counted. */
   readonly count: readonly ResourceKind[];
 }
@@ -61,11 +59,8 @@ function placeName(value: unknown): string {
 }
 
 /** @returns undefined for a namespace of no tenant */
-function ownerIn(value: unknown, tenancy: CountedKinds['tenancy']): PlaceOwner | undefined {
-  const { labelsNamespaces } = tenancy.facts;
-  const tenant = labelsNamespaces ? tenantLabelOf(value) : fieldAt(value, 'metadata', 'tenant');
-  if (typeof tenant !== 'string' || !isTenantName(tenant) || tenant === operatorTenant(tenancy))
-    return undefined;
+function ownerIn(value: unknown, tenancy: QuotaTenancy): PlaceOwner | undefined {
+  const tenant = tenantIn(value, tenancy);
   const project = fieldAt(value, 'metadata', 'labels', PROJECT_ID);
-  return { tenant, project: typeof project === 'string' ? project : '' };
+  return tenant === undefined ? undefined : { tenant, project: typeof project === 'string' ? project : '' };
 }

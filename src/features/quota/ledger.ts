@@ -3,6 +3,7 @@
  * replica reserves what it admits; the counter ends a reservation when it has seen what became of the object.
  */
 
+import { exceedingQuota } from '../../kubernetes/resource-quota/quota-check.ts';
 import {
   exceeding,
   largest,
@@ -44,18 +45,11 @@ export interface Claim {
   readonly after: Usage;
 }
 
-export interface Exceeded {
-  readonly resource: string;
-  readonly requested: bigint;
-  readonly used: bigint;
-  readonly reserved: bigint;
-  readonly hard: bigint;
-}
-
 export type Verdict =
   /** `ledger` differs from the one that was judged if something is to be reserved. */
   | { readonly kind: 'admitted'; readonly ledger: Ledger }
-  | { readonly kind: 'exceeded'; readonly exceeded: readonly Exceeded[] }
+  /** `requested`: what does not fit beside what `ledger` has. */
+  | { readonly kind: 'exceeded'; readonly requested: Usage; readonly ledger: Ledger }
   /** Some of the resources have never been counted. */
   | { readonly kind: 'uncounted'; readonly resources: readonly string[] }
   /** There are too many reservations. */
@@ -76,17 +70,8 @@ export function judge(ledger: Ledger, claim: Claim, mark: string): Verdict {
   const { asked, ledger: reserved } = reserve(ledger, claim, mark);
   const uncounted = [...asked.keys()].filter((resource) => !ledger.used.has(resource));
   if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
-  const exceeded = [...asked]
-    .map(([resource, requested]) => ({
-      resource,
-      requested,
-      used: ledger.used.get(resource) ?? 0n,
-      reserved: ledger.reserved.get(resource) ?? 0n,
-      hard: ledger.hard.get(resource) ?? 0n,
-    }))
-    .filter((one) => one.used + one.reserved + one.requested > one.hard)
-    .sort((one, other) => (one.resource < other.resource ? -1 : 1));
-  if (exceeded.length > 0) return { kind: 'exceeded', exceeded };
+  const requested = exceedingQuota(asked, ledger.hard, sum([ledger.used, ledger.reserved]));
+  if (requested.size > 0) return { kind: 'exceeded', requested, ledger };
   const isFull = reserved.reservations.size > MAX_RESERVATIONS || reserved.bytes > MAX_BYTES;
   return isFull ? { kind: 'full' } : { kind: 'admitted', ledger: reserved };
 }

@@ -5,7 +5,7 @@
  */
 
 import { isLimiting, kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
-import { NOTHING } from '../../kubernetes/resource-quota/usage.ts';
+import { NOTHING, textsAs } from '../../kubernetes/resource-quota/usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { conditionsWith } from '../status-conditions.ts';
@@ -13,7 +13,7 @@ import { ADVANCE_LIFETIME } from './advance.ts';
 import { isOver, isUrgent, type Ledger, settle } from './ledger.ts';
 import { quotaSummary } from './own-quota-v1alpha1.ts';
 import { ANY_NAME, type Reservation } from './reservation.ts';
-import { ledgerOf, linesOf, textsAs } from './stored-ledger.ts';
+import { ledgerOf, linesOf } from './stored-ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
 import type { UsageStore } from './usage-store.ts';
 
