@@ -6,7 +6,7 @@ import process from 'node:process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import type { AdvanceBounds } from '../../src/features/quota/ledger.ts';
+import type { AdvanceBounds } from '../../src/features/quota/advance.ts';
 import type { Reservations } from '../../src/features/quota/reservations.ts';
 import {
   type Counter,

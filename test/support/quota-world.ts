@@ -3,7 +3,7 @@
  * stores admitted objects at once, late or never, and counters that receive the events of each kind late.
  */
 
-import type { AdvanceBounds } from '../../src/features/quota/ledger.ts';
+import type { AdvanceBounds } from '../../src/features/quota/advance.ts';
 import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
 import { objectID } from '../../src/features/quota/reservation.ts';
 import {

@@ -105,32 +105,10 @@ export function without(ledger: Ledger, id: string): Ledger {
   return createLedger(ledger.hard, ledger.used, others);
 }
 
-/** How much a replica reserves in advance: one part in `share` of what is free, and so many objects. */
-export interface AdvanceBounds {
-  readonly share: bigint;
-  readonly objects: bigint;
-}
-
-/**
- * What a replica may reserve in advance for objects like one that it admitted.
- *
- * @returns undefined close to a limit, and if it is not enough for two
- */
-export function advanceFor(
-  ledger: Ledger,
-  admitted: Usage,
-  { share, objects }: AdvanceBounds,
-): Usage | undefined {
-  const asked = [...limitedBy(ledger, admitted)].filter(([, amount]) => amount > 0n);
-  const roomFor = ([resource, amount]: readonly [string, bigint]) => {
-    const hard = ledger.hard.get(resource) ?? 0n;
-    const isUsable = ledger.used.has(resource) && !isScarce(ledger, resource);
-    return isUsable ? (hard - takenOf(ledger, resource)) / share / amount : 0n;
-  };
-  const [count = 0n] = [objects, ...asked.map(roomFor)].sort((one, other) => (one < other ? -1 : 1));
-  return asked.length === 0 || count < 2n
-    ? undefined
-    : new Map(asked.map(([resource, amount]) => [resource, amount * count]));
+/** @returns what is free of a resource; 0 close to its limit, and before it was counted */
+export function freeOf(ledger: Ledger, resource: string): bigint {
+  if (!ledger.used.has(resource) || isScarce(ledger, resource)) return 0n;
+  return (ledger.hard.get(resource) ?? 0n) - takenOf(ledger, resource);
 }
 
 /** A user decides how many resources an object names, and how long the names are: others are not stored. */
