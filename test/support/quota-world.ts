@@ -109,10 +109,11 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>, inAdvan
       clock,
       storedWithin: 15_000,
       ageOf: (tenant, reservation) => known.ageOf(tenant, reservation),
-      unlisted: () => new Set(),
-      onBehind: listBefore,
-      listedAt: (kind) => listedAt.get(kind),
-      onOutdated: listBefore,
+      lists: {
+        unlisted: new Set(),
+        listedAt: (kind) => listedAt.get(kind) ?? Number.NEGATIVE_INFINITY,
+        renew: listBefore,
+      },
       onRepair() {},
     });
     const countedOf = (object: WorldObject): CountedObject => ({
