@@ -83,9 +83,7 @@ export function createQuotaController(
       pace: PACE,
       subscribe(wake) {
         changes.wake = wake;
-        return () => {
-          changes.wake = () => {};
-        };
+        return () => {};
       },
     });
     let unmeasure = () => {};

@@ -142,16 +142,17 @@ export function isOver({ revision: reviewed }: Reservation, { revision, wasDelet
   return found === 0 || (found <= reviewed && revision !== undefined && revision >= found);
 }
 
-/** What the counter knows. */
-export interface Counted {
-  /** The sum over the tenant's objects, of each resource that is counted. */
-  readonly used: Usage;
-  /** @returns what of it is in `used`; `over` if the reservation ends; undefined if nothing is known */
-  stateOf(reservation: Reservation): Usage | 'over' | undefined;
-}
-
-/** The ledger after counting. What is not counted at the moment stays as it is. */
-export function settle(ledger: Ledger, { used, stateOf }: Counted): Ledger {
+/**
+ * The ledger after counting. What is not counted at the moment stays as it is.
+ *
+ * @param used the sum over the tenant's objects, of each resource that is counted
+ * @param stateOf returns what of a reservation is in `used`; `over` if it ends; undefined if nothing is known
+ */
+export function settle(
+  ledger: Ledger,
+  used: Usage,
+  stateOf: (reservation: Reservation) => Usage | 'over' | undefined,
+): Ledger {
   const reservations = [...ledger.reservations.values()].flatMap((reservation): Reservation[] => {
     const state = stateOf(reservation);
     if (state === undefined) return [reservation];

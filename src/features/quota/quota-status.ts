@@ -112,16 +112,13 @@ export class QuotaStatuses {
         !isLimiting(resource, usage.kinds) ||
         (usage.isCounted(resource) && this.#isKnown(kindOfResource(resource), quota)),
     );
-    return settle(before, {
-      used: usage.usedBy(tenant, counted),
-      stateOf: (reservation) => {
-        const { id, object } = reservation;
-        if (!usage.kinds.has(object.resource)) return 'over';
-        if (!this.#isKnown(object.resource, quota)) return undefined;
-        if (this.#isOver(tenant, reservation, found.get(id))) return 'over';
-        const seen = usage.find(id);
-        return seen?.tenant === tenant ? seen.usage : NOTHING;
-      },
+    return settle(before, usage.usedBy(tenant, counted), (reservation) => {
+      const { id, object } = reservation;
+      if (!usage.kinds.has(object.resource)) return 'over';
+      if (!this.#isKnown(object.resource, quota)) return undefined;
+      if (this.#isOver(tenant, reservation, found.get(id))) return 'over';
+      const seen = usage.find(id);
+      return seen?.tenant === tenant ? seen.usage : NOTHING;
     });
   }
 
