@@ -298,7 +298,7 @@ for (const [name, taken] of Object.entries(SEQUENCES))
     }
   });
 
-/** As it was found at random with the seed 391983563, but the API server reviews an object anew that has changed. */
+/** Found with the seed 391983563; but the API server reviews an object anew that has changed. */
 const LATE_UPDATE: readonly Step[] = [
   { ...create, cpus: [1, 0] },
   { do: 'elect', on: 0 },
