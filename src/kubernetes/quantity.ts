@@ -67,6 +67,11 @@ export function formatQuantity(nanos: bigint, format: QuantityFormat): string {
   return power === 3 ? String(rest) : `${rest}e${power * 3 - 9}`;
 }
 
+/** @param like a quantity in whose format the amount is written */
+export function formatLike(nanos: bigint, like: string): string {
+  return formatQuantity(nanos, formatOf(like));
+}
+
 function partsOf(text: string): readonly (string | undefined)[] {
   return text.length > MAX_LENGTH ? [] : (QUANTITY.exec(text) ?? []);
 }

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import { objectUsage } from '../../src/features/quota/object-usage.ts';
-import { missingRequests } from '../../src/features/quota/pod-usage.ts';
-import { exceeding, sum, type Usage } from '../../src/features/quota/usage.ts';
+import { objectUsage } from '../../src/kubernetes/resource-quota/object-usage.ts';
+import { missingRequests } from '../../src/kubernetes/resource-quota/pod-usage.ts';
+import { exceeding, sum, type Usage } from '../../src/kubernetes/resource-quota/usage.ts';
 
 /** Whether no resource of `other` is larger than in `usage`. */
 const atLeast = (usage: Usage, other: Usage) => exceeding(other, usage).size === 0;

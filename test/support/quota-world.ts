@@ -3,7 +3,7 @@
  * stores admitted objects at once, late or never, and counters that receive the events of each kind late.
  */
 
-import type { AdvanceBounds } from '../../src/features/quota/ledger.ts';
+import type { AdvanceBounds } from '../../src/features/quota/advance.ts';
 import { QuotaStatuses } from '../../src/features/quota/quota-status.ts';
 import { objectID } from '../../src/features/quota/reservation.ts';
 import {
@@ -17,10 +17,10 @@ import {
   TENANT_QUOTAS,
   type TenantQuota,
 } from '../../src/features/quota/tenant-quota-v1alpha1.ts';
-import type { Usage } from '../../src/features/quota/usage.ts';
 import { type CountedObject, UsageStore } from '../../src/features/quota/usage-store.ts';
 import type { Place } from '../../src/kubernetes/kubernetes-object.ts';
 import { ONE } from '../../src/kubernetes/quantity.ts';
+import type { Usage } from '../../src/kubernetes/resource-quota/usage.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createFakeClock } from './fake-clock.ts';
@@ -109,10 +109,11 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>, inAdvan
       clock,
       storedWithin: 15_000,
       ageOf: (tenant, reservation) => known.ageOf(tenant, reservation),
-      unlisted: () => new Set(),
-      onBehind: listBefore,
-      listedAt: (kind) => listedAt.get(kind),
-      onOutdated: listBefore,
+      lists: {
+        unlisted: new Set(),
+        listedAt: (kind) => listedAt.get(kind) ?? Number.NEGATIVE_INFINITY,
+        renew: listBefore,
+      },
       onRepair() {},
     });
     const countedOf = (object: WorldObject): CountedObject => ({

@@ -2,53 +2,83 @@
  * What a replica has reserved for new objects of one kind before it is asked about them, as a line of its own
  * in the TenantQuota. It admits them in memory, and their own lines follow with its next write.
  */
-import { type Claim, type Ledger, limitedBy } from './ledger.ts';
+import { exceeding, NOTHING, type Usage } from '../../kubernetes/resource-quota/usage.ts';
+import { type Claim, freeOf, type Ledger, limitedBy } from './ledger.ts';
 import { ANY_NAME } from './reservation.ts';
-import { exceeding, NOTHING, type Usage } from './usage.ts';
 
 /** Milliseconds for which a replica admits from what it has reserved in advance. */
 export const ADVANCE_LIFETIME = 4_000;
 
-export interface AdvanceOptions {
-  /** Differs from that of every other one. */
-  readonly id: string;
-  /** Such as `pods`. */
-  readonly resource: string;
-  readonly usage: Usage;
-  /** Objects, whatever they use: each is a line of the next write. */
-  readonly most: number;
-  /** When the write of the line began, in milliseconds of the monotonic clock. */
-  readonly begun: number;
+/** How much a replica reserves in advance: one part in `share` of what is free, and so many objects. */
+export interface AdvanceBounds {
+  readonly share: bigint;
+  readonly objects: bigint;
+}
+
+/**
+ * What a replica may reserve in advance for objects like one that it admitted.
+ *
+ * @param id differs from that of every other reservation
+ * @returns undefined close to a limit, and if it is not enough for two
+ */
+export function advanceClaim(
+  id: string,
+  ledger: Ledger,
+  { object: { resource }, after }: Claim,
+  { share, objects }: AdvanceBounds,
+): Claim | undefined {
+  const asked = [...limitedBy(ledger, after)].filter(([, amount]) => amount > 0n);
+  const counts = asked.map(([name, amount]) => freeOf(ledger, name) / share / amount);
+  const [count = 0n] = [objects, ...counts].sort((one, other) => (one < other ? -1 : 1));
+  if (asked.length === 0 || count < 2n) return undefined;
+  const usage = new Map(asked.map(([name, amount]) => [name, amount * count]));
+  return {
+    id,
+    object: { resource, namespace: '', name: ANY_NAME },
+    revision: 0,
+    before: NOTHING,
+    after: usage,
+  };
 }
 
 export class Advance {
-  /** As the line of the reservation is made from. */
   readonly claim: Claim;
   /** The claims that were admitted, by the id of their objects. */
   readonly admitted = new Map<string, Claim>();
   readonly #most: number;
-  readonly #until: number;
-  /** The ledger with the line. */
-  readonly #ledger: Ledger;
+  #until: number;
   #left: Usage;
 
-  constructor({ id, resource, usage, most, begun }: AdvanceOptions, ledger: Ledger) {
-    this.claim = claimInAdvance(id, resource, usage);
-    this.#until = begun + ADVANCE_LIFETIME;
-    this.#ledger = ledger;
+  /**
+   * @param most objects, whatever they use: each is a line of the next write
+   * @param begun when the write of the line began, in milliseconds of the monotonic clock
+   */
+  constructor(claim: Claim, most: number, begun: number) {
+    this.claim = claim;
     this.#most = most;
-    this.#left = usage;
+    this.#until = begun + ADVANCE_LIFETIME;
+    this.#left = claim.after;
+  }
+
+  /** Nothing is admitted any more. */
+  end(): void {
+    this.#until = Number.NEGATIVE_INFINITY;
+  }
+
+  get hasEnded(): boolean {
+    return this.#until === Number.NEGATIVE_INFINITY;
   }
 
   /**
+   * @param ledger with the line
    * @param now of the monotonic clock, in milliseconds
    * @returns whether the request is admitted; otherwise it is judged by the ledger
    */
-  take(claim: Claim, now: number): boolean {
+  take(claim: Claim, ledger: Ledger, now: number): boolean {
     const { id, object, revision, before, after } = claim;
-    const isNew = revision === 0 && before.size === 0 && !this.#ledger.reservations.has(id);
+    const isNew = revision === 0 && before.size === 0 && !ledger.reservations.has(id);
     if (now >= this.#until || !isNew || object.resource !== this.claim.object.resource) return false;
-    const asked = limitedBy(this.#ledger, after);
+    const asked = limitedBy(ledger, after);
     if (exceeding(asked, NOTHING).size === 0) return true;
     if (this.admitted.has(id) || this.admitted.size === this.#most) return false;
     if (exceeding(asked, this.#left).size > 0) return false;
@@ -56,8 +86,4 @@ export class Advance {
     this.admitted.set(id, claim);
     return true;
   }
-}
-
-export function claimInAdvance(id: string, resource: string, after: Usage): Claim {
-  return { id, object: { resource, namespace: '', name: ANY_NAME }, revision: 0, before: NOTHING, after };
 }

@@ -5,6 +5,10 @@
 import { ComponentType, type Handle, RUNS } from '../../config/component.ts';
 import { Informers } from '../../kubernetes/informers.ts';
 import { createObjects } from '../../kubernetes/objects.ts';
+import {
+  createNamespaceQuotas,
+  type NamespaceQuotas,
+} from '../../kubernetes/resource-quota/namespace-quotas.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Readings } from '../../lib/metric.ts';
@@ -19,11 +23,10 @@ import type { ReviewRule } from '../review-rule.ts';
 import { isQuotaPath } from './counted-writes.ts';
 import type { QuotaParts } from './feature.ts';
 import { QUOTA_REPAIRS, QUOTA_USED } from './metrics.ts';
-import { createNamespaceQuotas, type NamespaceQuotas } from './namespace-quotas.ts';
 import { usedRatio } from './own-quota-v1alpha1.ts';
 import { createQuotaReconciler, type QuotaReconciler } from './quota-reconciler.ts';
 import { createQuotaReviewer } from './quota-reviewer.ts';
-import { labelledQuotaTenants, storedQuotaTenants } from './quota-tenants.ts';
+import { createQuotaTenants } from './quota-tenants.ts';
 import { createReservations, type Reservations } from './reservations.ts';
 import { StoredQuotas } from './stored-quotas.ts';
 import type { TenantQuota } from './tenant-quota-v1alpha1.ts';
@@ -80,9 +83,7 @@ export function createQuotaController(
       pace: PACE,
       subscribe(wake) {
         changes.wake = wake;
-        return () => {
-          changes.wake = () => {};
-        };
+        return () => {};
       },
     });
     let unmeasure = () => {};
@@ -175,9 +176,7 @@ export function createQuotaRules(
       };
     },
   );
-  const tenantOf = tenancy.facts.labelsNamespaces
-    ? labelledQuotaTenants({ objects, clock })
-    : storedQuotaTenants(tenancy);
+  const tenantOf = createQuotaTenants({ tenancy, objects, clock });
   const review = createQuotaReviewer({ ...runtime, tenantOf, reservations, namespaceQuotas, mode });
   return [{ isPath: isQuotaPath, review }];
 }

@@ -2,8 +2,17 @@
  * What a tenant uses, and what was admitted and is not counted yet: pure decisions on one TenantQuota. A
  * replica reserves what it admits; the counter ends a reservation when it has seen what became of the object.
  */
+
+import { exceedingQuota } from '../../kubernetes/resource-quota/quota-check.ts';
+import {
+  exceeding,
+  largest,
+  NOTHING,
+  smallest,
+  sum,
+  type Usage,
+} from '../../kubernetes/resource-quota/usage.ts';
 import { createReservation, type Reservation, type ReservedObject } from './reservation.ts';
-import { exceeding, largest, NOTHING, smallest, sum, type Usage } from './usage.ts';
 
 export interface Ledger {
   readonly hard: Usage;
@@ -36,18 +45,11 @@ export interface Claim {
   readonly after: Usage;
 }
 
-export interface Exceeded {
-  readonly resource: string;
-  readonly requested: bigint;
-  readonly used: bigint;
-  readonly reserved: bigint;
-  readonly hard: bigint;
-}
-
 export type Verdict =
   /** `ledger` differs from the one that was judged if something is to be reserved. */
   | { readonly kind: 'admitted'; readonly ledger: Ledger }
-  | { readonly kind: 'exceeded'; readonly exceeded: readonly Exceeded[] }
+  /** `requested`: what does not fit beside what `ledger` has. */
+  | { readonly kind: 'exceeded'; readonly requested: Usage; readonly ledger: Ledger }
   /** Some of the resources have never been counted. */
   | { readonly kind: 'uncounted'; readonly resources: readonly string[] }
   /** There are too many reservations. */
@@ -68,17 +70,8 @@ export function judge(ledger: Ledger, claim: Claim, mark: string): Verdict {
   const { asked, ledger: reserved } = reserve(ledger, claim, mark);
   const uncounted = [...asked.keys()].filter((resource) => !ledger.used.has(resource));
   if (uncounted.length > 0) return { kind: 'uncounted', resources: uncounted.sort() };
-  const exceeded = [...asked]
-    .map(([resource, requested]) => ({
-      resource,
-      requested,
-      used: ledger.used.get(resource) ?? 0n,
-      reserved: ledger.reserved.get(resource) ?? 0n,
-      hard: ledger.hard.get(resource) ?? 0n,
-    }))
-    .filter((one) => one.used + one.reserved + one.requested > one.hard)
-    .sort((one, other) => (one.resource < other.resource ? -1 : 1));
-  if (exceeded.length > 0) return { kind: 'exceeded', exceeded };
+  const requested = exceedingQuota(asked, ledger.hard, sum([ledger.used, ledger.reserved]));
+  if (requested.size > 0) return { kind: 'exceeded', requested, ledger };
   const isFull = reserved.reservations.size > MAX_RESERVATIONS || reserved.bytes > MAX_BYTES;
   return isFull ? { kind: 'full' } : { kind: 'admitted', ledger: reserved };
 }
@@ -112,32 +105,10 @@ export function without(ledger: Ledger, id: string): Ledger {
   return createLedger(ledger.hard, ledger.used, others);
 }
 
-/** How much a replica reserves in advance: one part in `share` of what is free, and so many objects. */
-export interface AdvanceBounds {
-  readonly share: bigint;
-  readonly objects: bigint;
-}
-
-/**
- * What a replica may reserve in advance for objects like one that it admitted.
- *
- * @returns undefined close to a limit, and if it is not enough for two
- */
-export function advanceFor(
-  ledger: Ledger,
-  admitted: Usage,
-  { share, objects }: AdvanceBounds,
-): Usage | undefined {
-  const asked = [...limitedBy(ledger, admitted)].filter(([, amount]) => amount > 0n);
-  const roomFor = ([resource, amount]: readonly [string, bigint]) => {
-    const hard = ledger.hard.get(resource) ?? 0n;
-    const isUsable = ledger.used.has(resource) && !isScarce(ledger, resource);
-    return isUsable ? (hard - takenOf(ledger, resource)) / share / amount : 0n;
-  };
-  const [count = 0n] = [objects, ...asked.map(roomFor)].sort((one, other) => (one < other ? -1 : 1));
-  return asked.length === 0 || count < 2n
-    ? undefined
-    : new Map(asked.map(([resource, amount]) => [resource, amount * count]));
+/** @returns what is free of a resource; 0 close to its limit, and before it was counted */
+export function freeOf(ledger: Ledger, resource: string): bigint {
+  if (!ledger.used.has(resource) || isScarce(ledger, resource)) return 0n;
+  return (ledger.hard.get(resource) ?? 0n) - takenOf(ledger, resource);
 }
 
 /** A user decides how many resources an object names, and how long the names are: others are not stored. */
@@ -171,16 +142,17 @@ export function isOver({ revision: reviewed }: Reservation, { revision, wasDelet
   return found === 0 || (found <= reviewed && revision !== undefined && revision >= found);
 }
 
-/** What the counter knows. */
-export interface Counted {
-  /** The sum over the tenant's objects, of each resource that is counted. */
-  readonly used: Usage;
-  /** @returns what of it is in `used`; `over` if the reservation ends; undefined if nothing is known */
-  stateOf(reservation: Reservation): Usage | 'over' | undefined;
-}
-
-/** The ledger after counting. What is not counted at the moment stays as it is. */
-export function settle(ledger: Ledger, { used, stateOf }: Counted): Ledger {
+/**
+ * The ledger after counting. What is not counted at the moment stays as it is.
+ *
+ * @param used the sum over the tenant's objects, of each resource that is counted
+ * @param stateOf returns what of a reservation is in `used`; `over` if it ends; undefined if nothing is known
+ */
+export function settle(
+  ledger: Ledger,
+  used: Usage,
+  stateOf: (reservation: Reservation) => Usage | 'over' | undefined,
+): Ledger {
   const reservations = [...ledger.reservations.values()].flatMap((reservation): Reservation[] => {
     const state = stateOf(reservation);
     if (state === undefined) return [reservation];

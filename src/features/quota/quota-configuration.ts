@@ -5,10 +5,10 @@ import { z } from 'zod';
 import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
 import { resourceKind } from '../../kubernetes/resource-kind-schema.ts';
+import { isLimiting } from '../../kubernetes/resource-quota/object-usage.ts';
 import { type Output, tenant, unique } from '../../lib/schema-fields.ts';
 import { keystoneLimitsSchema } from '../keystone-limits/feature.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
-import { isLimiting } from './object-usage.ts';
 import { hardSchema } from './tenant-quota-v1alpha1.ts';
 
 const COUNTED: readonly string[] = [...COUNTED_KINDS, KINDS.Namespace].map(resourceName);

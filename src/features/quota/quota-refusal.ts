@@ -1,11 +1,15 @@
 /**
  * What a client is told whose request exceeds the quota of its tenant, in the words of Kubernetes'
- * ResourceQuota. `quota` names the TenantQuota, which is named like the tenant.
- * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
+ * ResourceQuota.
  */
-import type { Exceeded } from './ledger.ts';
+import {
+  exceededText,
+  exceedingQuota,
+  unspecifiedText,
+} from '../../kubernetes/resource-quota/quota-check.ts';
+import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
+import type { Ledger } from './ledger.ts';
 import type { QuotaVerdict } from './reservations.ts';
-import { amountText } from './stored-ledger.ts';
 
 export interface QuotaRefusal {
   readonly code: 403 | 429 | 503;
@@ -15,54 +19,52 @@ export interface QuotaRefusal {
   readonly retryAfterSeconds?: number;
 }
 
-/** @param hard the quantities of the quota */
+/**
+ * @param tenant which the quota is named like
+ * @param hard the quantities of the quota
+ */
 export function refusalOf(
   verdict: QuotaVerdict,
-  quota: string,
+  tenant: string,
   hard: Readonly<Record<string, string>>,
 ): QuotaRefusal | undefined {
   switch (verdict.kind) {
     case 'admitted':
       return undefined;
     case 'unspecified':
-      return forbidden(`failed quota: ${quota}: must specify ${verdict.missing.join('; ')}`);
+      return forbidden(unspecifiedText(tenant, verdict.missing));
     case 'exceeded':
-      return forbidden(exceededText(verdict.exceeded, quota, hard));
+      return forbidden(exceededBy(verdict.requested, verdict.ledger, tenant, hard));
     case 'full':
-      return later(`too many requests of the tenant ${quota} are in progress: please try again later`, 5);
+      return later(`too many requests of the tenant ${tenant} are in progress: please try again later`, 5);
     case 'contended':
       return later(
-        `the quota of the tenant ${quota} is changed by many requests at once: please try again`,
+        `the quota of the tenant ${tenant} is changed by many requests at once: please try again`,
         1,
       );
     case 'absent':
-      return unavailable(`the tenant ${quota} has no quota yet: Stonegate creates it within a minute`);
+      return unavailable(`the tenant ${tenant} has no quota yet: Stonegate creates it within a minute`);
     case 'uncounted':
       return unavailable(
-        `status unknown for quota: ${quota}, resources: ${verdict.resources.join(', ')}: its usage has not been counted yet`,
+        `status unknown for quota: ${tenant}, resources: ${verdict.resources.join(', ')}: its usage has not been counted yet`,
       );
   }
 }
 
-function exceededText(
-  exceeded: readonly Exceeded[],
+function exceededBy(
+  requested: Usage,
+  { hard: limited, used, reserved }: Ledger,
   quota: string,
   hard: Readonly<Record<string, string>>,
 ): string {
-  const list = (amountOf: (one: Exceeded) => bigint) =>
-    exceeded.map((one) => `${one.resource}=${amountText(amountOf(one), hard[one.resource] ?? '')}`).join(',');
-  const isReserved = exceeded.some(({ reserved }) => reserved > 0n);
-  const fits = exceeded.every(({ used, requested, hard: most }) => used + requested <= most);
-  return [
-    `exceeded quota: ${quota}`,
-    `requested: ${list(({ requested }) => requested)}`,
-    `used: ${list(({ used }) => used)}`,
-    ...(isReserved ? [`reserved: ${list(({ reserved }) => reserved)}`] : []),
-    `limited: ${list(({ hard: most }) => most)}${fits ? ' (only requests in progress are in the way: try again in a minute)' : ''}`,
-  ].join(', ');
+  const isReserved = [...requested.keys()].some((resource) => reserved.get(resource));
+  const amounts = { used, ...(isReserved && { reserved }), limited };
+  const fits = exceedingQuota(requested, limited, used).size === 0;
+  const hint = fits ? ' (only requests in progress are in the way: try again in a minute)' : '';
+  return `${exceededText(quota, requested, amounts, hard)}${hint}`;
 }
 
-function forbidden(message: string): QuotaRefusal {
+export function forbidden(message: string): QuotaRefusal {
   return { code: 403, reason: 'Forbidden', message };
 }
 

@@ -7,17 +7,17 @@ import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { resourceName } from '../../kubernetes/published-objects.ts';
+import type { NamespaceQuotas } from '../../kubernetes/resource-quota/namespace-quotas.ts';
+import { objectUsage } from '../../kubernetes/resource-quota/object-usage.ts';
+import { missingRequests } from '../../kubernetes/resource-quota/pod-usage.ts';
+import { NOTHING } from '../../kubernetes/resource-quota/usage.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import { QUOTA_REVIEWS } from './metrics.ts';
-import type { NamespaceQuotas } from './namespace-quotas.ts';
-import { objectUsage } from './object-usage.ts';
-import { missingRequests } from './pod-usage.ts';
-import { type QuotaRefusal, refusalOf } from './quota-refusal.ts';
+import { forbidden, type QuotaRefusal, refusalOf } from './quota-refusal.ts';
 import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
-import { type ReservedObject, UNKNOWN_REVISION } from './reservation.ts';
-import type { QuotaRequest, Reservations } from './reservations.ts';
-import { NOTHING, type Usage } from './usage.ts';
+import { UNKNOWN_REVISION } from './reservation.ts';
+import type { Reservations } from './reservations.ts';
 
 export interface QuotaReviewerOptions {
   readonly tenantOf: QuotaTenantOf;
@@ -32,7 +32,9 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): ReviewRule['
   return (request) => ({
     async complete({ signal }) {
       try {
-        return await judge(request, options, signal);
+        const tenant = await options.tenantOf(request, signal);
+        const refusal = tenant === undefined ? undefined : await refusalBy(tenant, request, options, signal);
+        return verdictOn(request, tenant, refusal, options.mode);
       } catch (error) {
         if (signal.aborted) return undecided(request, 'its quota could not be read in time');
         if (error instanceof StatusError)
@@ -43,46 +45,39 @@ export function createQuotaReviewer(options: QuotaReviewerOptions): ReviewRule['
   });
 }
 
-async function judge(
+async function refusalBy(
+  tenant: string,
   request: AdmissionRequest,
-  { tenantOf, reservations, namespaceQuotas, mode, telemetry }: QuotaReviewerOptions,
+  { reservations, namespaceQuotas, telemetry }: QuotaReviewerOptions,
   signal: AbortSignal,
-): Promise<Verdict> {
-  const tenant = await tenantOf(request, signal);
+): Promise<QuotaRefusal | undefined> {
+  const { object, oldObject, operation, isDryRun } = request;
+  const id = identityOf(object);
   // A deletion asks for nothing.
-  const id = identityOf(request.object);
-  if (tenant === undefined || id === undefined) return verdictOn(request, tenant, undefined, mode);
-  const asked: QuotaRequest = {
+  if (id === undefined) return undefined;
+  const resource = resourceName(request);
+  const { namespace = '', name = '' } = metadataOf(object);
+  const isNewPod = resource === 'pods' && operation === 'CREATE';
+  const asked = {
     id,
-    object: objectOf(request),
-    revision: revisionOf(request.oldObject),
-    before: usageOf(request, request.oldObject),
-    after: usageOf(request, request.object),
-    isDryRun: request.isDryRun,
-    missing: (hard) => (isPod(request) ? missingRequests(request.object, hard) : []),
+    object: { resource, namespace: String(namespace), name: String(name) },
+    revision: revisionOf(oldObject),
+    before: oldObject === undefined ? NOTHING : objectUsage(request, oldObject),
+    after: objectUsage(request, object),
+    isDryRun,
+    missing: (hard: Iterable<string>) => (isNewPod ? missingRequests(object, hard) : []),
     signal,
   };
-  const refused = await namespaceQuotas?.refusal(request.object, asked);
-  if (refused !== undefined) {
+  const refusal = await namespaceQuotas?.refusal(object, asked);
+  if (refusal !== undefined) {
     telemetry.count(QUOTA_REVIEWS, { result: 'namespace' });
-    return verdictOn(
-      request,
-      tenant,
-      refusalOf(refused.verdict, refused.quota.name, refused.quota.hard),
-      mode,
-    );
+    return forbidden(refusal);
   }
   const { verdict, quota } = await reservations.admit(tenant, asked);
   telemetry.count(QUOTA_REVIEWS, { result: verdict.kind });
   // The first namespace tells the controller that there is a tenant which needs a quota.
-  const isFirst = verdict.kind === 'absent' && request.resource === 'namespaces' && request.group === '';
-  const refusal = isFirst ? undefined : refusalOf(verdict, tenant, quota?.spec.hard ?? {});
-  return verdictOn(request, tenant, refusal, mode);
-}
-
-function objectOf({ group, resource, object }: AdmissionRequest): ReservedObject {
-  const { namespace = '', name = '' } = metadataOf(object);
-  return { resource: resourceName({ group, resource }), namespace: String(namespace), name: String(name) };
+  if (verdict.kind === 'absent' && resource === 'namespaces') return undefined;
+  return refusalOf(verdict, tenant, quota?.spec.hard ?? {});
 }
 
 /** @returns 0 for an object that is created */
@@ -90,14 +85,6 @@ function revisionOf(object: unknown): number {
   if (object === undefined) return 0;
   const revision = Number(metadataOf(object).resourceVersion);
   return Number.isSafeInteger(revision) ? revision : UNKNOWN_REVISION;
-}
-
-function usageOf({ group, resource }: AdmissionRequest, object: unknown): Usage {
-  return object === undefined ? NOTHING : objectUsage({ group, resource }, object);
-}
-
-function isPod({ group, resource, operation }: AdmissionRequest): boolean {
-  return group === '' && resource === 'pods' && operation === 'CREATE';
 }
 
 function verdictOn(
@@ -110,12 +97,10 @@ function verdictOn(
   if (refusal === undefined) return { response: { uid, allowed: true }, result: 'allowed', fields };
   const { message, retryAfterSeconds, ...status } = refusal;
   const said = { ...fields, rules: ['quota'], reason: message };
-  if (mode === 'warn')
-    return {
-      response: { uid, allowed: true, warnings: [message.slice(0, 250)] },
-      result: 'warned',
-      fields: said,
-    };
+  if (mode === 'warn') {
+    const response = { uid, allowed: true, warnings: [message.slice(0, 250)] };
+    return { response, result: 'warned', fields: said };
+  }
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return {
     response: { uid, allowed: false, status: { status: 'Failure', ...status, message, ...details } },

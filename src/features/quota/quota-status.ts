@@ -3,37 +3,38 @@
  * still open. The status names the revision of each kind up to which objects were counted: of two replicas
  * that both think that they have the lease, the one that has seen less of a kind writes nothing of it.
  */
+
+import { isLimiting, kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
+import { NOTHING, textsAs } from '../../kubernetes/resource-quota/usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isEqual } from '../../lib/json-equal.ts';
 import { conditionsWith } from '../status-conditions.ts';
 import { ADVANCE_LIFETIME } from './advance.ts';
+import type { CountedInformers } from './counted-informers.ts';
 import { isOver, isUrgent, type Ledger, settle } from './ledger.ts';
-import { isLimiting, kindOfResource } from './object-usage.ts';
 import { quotaSummary } from './own-quota-v1alpha1.ts';
 import { ANY_NAME, type Reservation } from './reservation.ts';
-import { ledgerOf, linesOf, textsAs } from './stored-ledger.ts';
+import { ledgerOf, linesOf } from './stored-ledger.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import { NOTHING } from './usage.ts';
 import type { UsageStore } from './usage-store.ts';
+
+/** When the counted kinds were listed. */
+export type CountedLists = Pick<CountedInformers, 'unlisted' | 'listedAt' | 'renew'>;
 
 export interface QuotaStatusOptions {
   readonly usage: UsageStore;
   readonly clock: Clock;
+  readonly lists: CountedLists;
   /** Milliseconds in which what was admitted is stored, or never. */
   readonly storedWithin: number;
   /** @returns for how many milliseconds this process has known the reservation with its mark */
   readonly ageOf: (tenant: string, reservation: Reservation) => number;
-  /** The kinds that cannot be listed, as kubectl names them. */
-  readonly unlisted: () => ReadonlySet<string>;
-  /** Called if another process has counted a kind up to a later revision. */
-  readonly onBehind: (kind: string, revision: number) => void;
-  /** When the last complete list of a kind was requested, by the monotonic clock. */
-  readonly listedAt: (kind: string) => number | undefined;
-  /** Called if a kind is needed as it was at a time of the monotonic clock, or later. */
-  readonly onOutdated: (kind: string, time: number) => void;
   /** Called if a status was changed by another client. */
   readonly onRepair: (tenant: string) => void;
 }
+
+/** Milliseconds after which a kind is listed again of which another process has seen more. */
+const RENEWAL = 5_000;
 
 /** The object's revision at the API server by the id of its reservation, 0 if there is none. */
 export type FoundObjects = ReadonlyMap<string, number>;
@@ -111,26 +112,23 @@ export class QuotaStatuses {
         !isLimiting(resource, usage.kinds) ||
         (usage.isCounted(resource) && this.#isKnown(kindOfResource(resource), quota)),
     );
-    return settle(before, {
-      used: usage.usedBy(tenant, counted),
-      stateOf: (reservation) => {
-        const { id, object } = reservation;
-        if (!usage.kinds.has(object.resource)) return 'over';
-        if (!this.#isKnown(object.resource, quota)) return undefined;
-        if (this.#isOver(tenant, reservation, found.get(id))) return 'over';
-        const seen = usage.find(id);
-        return seen?.tenant === tenant ? seen.usage : NOTHING;
-      },
+    return settle(before, usage.usedBy(tenant, counted), (reservation) => {
+      const { id, object } = reservation;
+      if (!usage.kinds.has(object.resource)) return 'over';
+      if (!this.#isKnown(object.resource, quota)) return undefined;
+      if (this.#isOver(tenant, reservation, found.get(id))) return 'over';
+      const seen = usage.find(id);
+      return seen?.tenant === tenant ? seen.usage : NOTHING;
     });
   }
 
   /** Whether the objects of a kind are known at least as they were when they were last counted. */
   #isKnown(kind: string, { status }: Pick<TenantQuota, 'status'>): boolean {
-    const { usage, onBehind } = this.#options;
+    const { usage, lists, clock } = this.#options;
     const known = usage.revisionOf(kind);
-    const counted = Number(status.revisions?.[kind] ?? 0);
-    if (known > 0 && known < counted) onBehind(kind, counted);
-    return known > 0 && known >= counted;
+    const isBehind = known < Number(status.revisions?.[kind] ?? 0);
+    if (known > 0 && isBehind) lists.renew(kind, clock.monotonic() - RENEWAL);
+    return known > 0 && !isBehind;
   }
 
   #knownRevisions(quota: TenantQuota) {
@@ -143,44 +141,40 @@ export class QuotaStatuses {
     const { usage } = this.#options;
     const { id, object } = reservation;
     if (object.name === ANY_NAME) return this.#isAdvanceOver(tenant, reservation);
-    return isOver(reservation, {
-      revision: usage.find(id)?.revision,
-      wasDeleted: usage.wasDeleted(id),
-      found,
-    });
+    const [revision, wasDeleted] = [usage.find(id)?.revision, usage.wasDeleted(id)];
+    return isOver(reservation, { revision, wasDeleted, found });
   }
 
   /** What was admitted in advance is stored by some time or never; a list that begins later has it. */
   #isAdvanceOver(tenant: string, reservation: Reservation): boolean {
-    const { clock, ageOf, storedWithin, listedAt, onOutdated } = this.#options;
+    const { clock, ageOf, storedWithin, lists } = this.#options;
     const { resource } = reservation.object;
     const now = clock.monotonic();
     const end = now - ageOf(tenant, reservation) + ADVANCE_LIFETIME + storedWithin;
     if (now < end) return false;
-    if ((listedAt(resource) ?? Number.NEGATIVE_INFINITY) >= end) return true;
-    onOutdated(resource, end);
-    return false;
+    const isListed = lists.listedAt(resource) >= end;
+    if (!isListed) lists.renew(resource, end);
+    return isListed;
   }
 
   #ready({ spec: { hard } }: TenantQuota) {
-    const { usage, unlisted } = this.#options;
-    const { kinds } = usage;
+    const { usage, lists } = this.#options;
     const names = Object.keys(hard);
-    const unknown = names.filter((resource) => !isLimiting(resource, kinds));
-    const failing = unlisted();
+    const failing = lists.unlisted;
     const missing = new Set(names.map(kindOfResource).filter((kind) => failing.has(kind)));
+    const unknown = names.filter((resource) => !isLimiting(resource, usage.kinds));
     const problems = [
-      ...(missing.size > 0
-        ? [`cannot be listed, so they are not counted anew: ${[...missing].sort().join(', ')}`]
-        : []),
-      ...(unknown.length > 0 ? [`not counted, so they limit nothing: ${unknown.join(', ')}`] : []),
-    ];
-    return problems.length === 0
-      ? { ready: true, reason: 'Counted', message: 'all that hard names is counted' }
-      : {
-          ready: false,
-          reason: missing.size > 0 ? 'KindUnlisted' : 'UnknownNames',
-          message: problems.join('; '),
-        };
+      {
+        of: [...missing].sort(),
+        reason: 'KindUnlisted',
+        what: 'cannot be listed, so they are not counted anew',
+      },
+      { of: unknown, reason: 'UnknownNames', what: 'not counted, so they limit nothing' },
+    ].filter(({ of }) => of.length > 0);
+    const [first] = problems;
+    if (first === undefined)
+      return { ready: true, reason: 'Counted', message: 'all that hard names is counted' };
+    const message = problems.map(({ what, of }) => `${what}: ${of.join(', ')}`).join('; ');
+    return { ready: false, reason: first.reason, message };
   }
 }

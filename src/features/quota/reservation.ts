@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
 
 /** Where the API server has the object, or will have it. */
 export interface ReservedObject {

@@ -4,37 +4,27 @@
  * written with one update; far from the limits it reserves for further ones too.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { QuotaUse } from '../../kubernetes/resource-quota/quota-check.ts';
+import { type Clock, type Timer, unlessAborted } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
-import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { ADVANCE_LIFETIME, Advance, claimInAdvance } from './advance.ts';
-import {
-  type AdvanceBounds,
-  advanceFor,
-  type Claim,
-  judge,
-  type Ledger,
-  reserve,
-  type Verdict,
-  without,
-} from './ledger.ts';
+import { QUOTA_LEDGERS_BYTES } from '../../limits/memory-bounds.ts';
+import { ADVANCE_LIFETIME, Advance, type AdvanceBounds, advanceClaim } from './advance.ts';
+import { type Claim, judge, type Ledger, reserve, type Verdict, without } from './ledger.ts';
 import { ledgerOf, linesOf } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
-export interface QuotaRequest extends Claim {
+export interface QuotaRequest extends Claim, QuotaUse {
   /** Nothing is reserved for a dry run. */
   readonly isDryRun: boolean;
-  /** Names of resources in `hard` that a container does not request, in Kubernetes' words. */
-  readonly missing: (hard: Iterable<string>) => readonly string[];
   /** Aborted if no one waits for the verdict any more: then nothing is reserved. */
   readonly signal: AbortSignal;
 }
 
 export type QuotaVerdict =
-  | Exclude<Verdict, { kind: 'admitted' }>
-  | { readonly kind: 'admitted' }
+  | Verdict
   /** The quota limits resources that the object does not say. */
   | { readonly kind: 'unspecified'; readonly missing: readonly string[] }
   /** The tenant has no TenantQuota yet. */
@@ -72,7 +62,6 @@ const ATTEMPTS = 8;
 const SNAPSHOT_LIFETIME = 5_000;
 /** Milliseconds for which it admits what reserves nothing: no conflict tells of other limits then. */
 const FRESH = 1_000;
-const MAX_SNAPSHOTS = 1_000;
 /** Milliseconds after which what could not be written is tried again. */
 const RETRY = 1_000;
 const IN_ADVANCE: AdvanceBounds = { share: 16n, objects: 64n };
@@ -94,7 +83,7 @@ export function createReservations(options: ReservationsOptions): Reservations {
   const closing = new AbortController();
   const shared: SharedState = {
     ...options,
-    written: createExpiringCache({ maxEntries: MAX_SNAPSHOTS, clock: options.clock }),
+    written: new LRUCache({ maxSize: QUOTA_LEDGERS_BYTES, sizeCalculation: bytesOf }),
     signal: closing.signal,
     end: (tenant) => void tenants.delete(tenant),
   };
@@ -112,9 +101,14 @@ export function createReservations(options: ReservationsOptions): Reservations {
   };
 }
 
+/** What a snapshot takes, as measured: 1 KiB and four times its text for each line. */
+function bytesOf({ ledger }: Snapshot): number {
+  return 4_096 + 1_024 * ledger.reservations.size + 4 * ledger.bytes;
+}
+
 interface SharedState extends ReservationsOptions {
   /** TenantQuotas as they were last written here, by tenant. */
-  readonly written: ReturnType<typeof createExpiringCache<Snapshot>>;
+  readonly written: LRUCache<string, Snapshot>;
   readonly signal: AbortSignal;
   /** Called if nothing of a tenant is left to be done. */
   readonly end: (tenant: string) => void;
@@ -126,9 +120,8 @@ class TenantReservations {
   readonly #state: SharedState;
   #queue: Waiting[] = [];
   #isWorking = false;
-  #advance: { readonly of: Advance; readonly quota: TenantQuota } | undefined;
-  /** The lines of former advances, and what was admitted from them: both are written next. */
-  #owed: { readonly lines: readonly string[]; readonly admitted: readonly Claim[] } = NOTHING_OWED;
+  /** The last one may still admit; the lines of what the others admitted are not written yet. */
+  #advances: readonly Advance[] = [];
   #timer: Timer | undefined;
 
   constructor(tenant: string, state: SharedState) {
@@ -137,22 +130,34 @@ class TenantReservations {
   }
 
   async admit(request: QuotaRequest): Promise<Judged> {
-    const { clock } = this.#state;
-    const { of: advance, quota } = this.#advance ?? {};
-    const mayTake = !request.isDryRun && quota && request.missing(Object.keys(quota.spec.hard)).length === 0;
-    if (mayTake && advance?.take(request, clock.monotonic())) return { verdict: { kind: 'admitted' }, quota };
-    const waiting: Waiting = { request, judged: Promise.withResolvers() };
-    request.signal.addEventListener('abort', () => waiting.judged.reject(request.signal.reason), {
-      once: true,
-    });
-    this.#queue.push(waiting);
+    const known = this.#known();
+    if (known !== undefined && this.#isInAdvance(request, known))
+      return { verdict: { kind: 'admitted', ledger: known.ledger }, quota: known.quota };
+    const judged = Promise.withResolvers<Judged>();
+    this.#queue.push({ request, judged });
     if (!this.#isWorking) void this.#work();
-    return waiting.judged.promise;
+    return unlessAborted(judged.promise, request.signal);
   }
 
   close(): void {
     this.#timer?.cancel();
-    this.#advance = undefined;
+    this.#endAdvances();
+  }
+
+  #known(): Snapshot | undefined {
+    const { clock, written } = this.#state;
+    const known = written.get(this.#tenant);
+    return known !== undefined && clock.monotonic() - known.at < SNAPSHOT_LIFETIME ? known : undefined;
+  }
+
+  #isInAdvance(request: QuotaRequest, { ledger }: Snapshot): boolean {
+    if (request.isDryRun || request.missing(ledger.hard.keys()).length > 0) return false;
+    return this.#advances.at(-1)?.take(request, ledger, this.#state.clock.monotonic()) === true;
+  }
+
+  /** Nothing is admitted from an advance while the lines of what it admitted are written. */
+  #endAdvances(): void {
+    for (const advance of this.#advances) advance.end();
   }
 
   /** Works until no request waits, and nothing has to be written. */
@@ -169,79 +174,71 @@ class TenantReservations {
     } while (this.#queue.length > 0);
     this.#isWorking = false;
     const { clock, signal, end } = this.#state;
-    const isOwing = this.#owed.lines.length > 0;
-    if (signal.aborted || (this.#advance === undefined && !isOwing)) return end(this.#tenant);
-    this.#timer = clock.after(isOwing ? RETRY : ADVANCE_LIFETIME, () => void this.#work());
+    const last = this.#advances.at(-1);
+    if (signal.aborted || last === undefined) return end(this.#tenant);
+    this.#timer = clock.after(last.hasEnded ? RETRY : ADVANCE_LIFETIME, () => void this.#work());
   }
 
   async #decide(batch: readonly Waiting[]): Promise<void> {
     const { clock, written, reserves } = this.#state;
+    const answer = (verdicts: readonly QuotaVerdict[], quota?: TenantQuota) => {
+      for (const [at, verdict] of verdicts.entries()) batch[at]?.judged.resolve({ verdict, quota });
+    };
     const begun = clock.monotonic();
-    let known = written.get(this.#tenant);
-    const isBusy = known !== undefined || this.#advance?.of.admitted.size;
+    let known = this.#known();
+    const isBusy = known !== undefined;
     written.delete(this.#tenant);
-    this.#endAdvance();
+    this.#endAdvances();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const isRead = known === undefined;
       known ??= await this.#read();
       if (known === undefined) {
-        this.#owed = NOTHING_OWED;
-        return answer(alike(batch, 'absent'), undefined);
+        this.#advances = [];
+        return answer(batch.map(() => ({ kind: 'absent' })));
       }
-      const settled = { ...known, ledger: this.#withAdmitted(known) };
-      const { outcomes, ledger, admitted } = judgeAll(settled, batch);
-      const sample = admitted ?? this.#owed.admitted.at(-1);
-      const advance =
-        isBusy && sample !== undefined ? this.#inAdvance(known, ledger, sample, begun) : undefined;
-      const next = advance?.ledger ?? ledger;
+      const { quota } = known;
+      const { verdicts, ledger, admitted } = judgeAll(batch, this.#withAdmitted(known), markOn(quota));
+      const sample = isBusy ? (admitted ?? this.#admitted.at(-1)) : undefined;
+      const further = sample && this.#inAdvance(quota, ledger, sample, begun);
+      const next = further?.ledger ?? ledger;
       const isWritten = next !== known.ledger && reserves;
-      const present = isWritten ? await this.#write(known.quota, next) : known;
+      const present = isWritten ? await this.#write(quota, next) : known;
       // What is refused must be over the quota as it is now: what was written, or just read, is.
-      const areAdmitted = outcomes.every(({ verdict }) => verdict.kind === 'admitted');
+      const areAdmitted = verdicts.every(({ kind }) => kind === 'admitted');
       const isCurrent = isRead || isWritten || (areAdmitted && begun - known.at < FRESH);
       if (present !== undefined && isCurrent) {
-        this.#owed = NOTHING_OWED;
-        if (reserves) written.set(this.#tenant, present, clock.now() + SNAPSHOT_LIFETIME);
-        if (advance !== undefined && isWritten) this.#advance = { of: advance.of, quota: present.quota };
-        return answer(outcomes, present.quota);
+        this.#advances = isWritten && further ? [further.advance] : [];
+        if (reserves) written.set(this.#tenant, present);
+        return answer(verdicts, present.quota);
       }
       known = undefined;
     }
-    return answer(alike(batch, 'contended'), undefined);
-  }
-
-  /** Nothing is admitted from an advance while the lines of what it admitted are written. */
-  #endAdvance(): void {
-    if (this.#advance === undefined) return;
-    const { claim, admitted } = this.#advance.of;
-    const { lines, admitted: before } = this.#owed;
-    this.#owed = { lines: [...lines, claim.id], admitted: [...before, ...admitted.values()] };
-    this.#advance = undefined;
+    answer(batch.map(() => ({ kind: 'contended' })));
   }
 
   /** @returns the ledger itself if nothing was admitted in advance */
   #withAdmitted({ quota, ledger }: Snapshot): Ledger {
-    const { lines, admitted } = this.#owed;
-    const others = lines.reduce(without, ledger);
-    return admitted.reduce((present, claim) => reserve(present, claim, markOn(quota)).ledger, others);
+    const others = this.#advances.reduce((present, { claim }) => without(present, claim.id), ledger);
+    return this.#admitted.reduce((present, claim) => reserve(present, claim, markOn(quota)).ledger, others);
   }
 
-  #inAdvance({ quota }: Snapshot, ledger: Ledger, { object, after }: Claim, begun: number) {
+  get #admitted(): readonly Claim[] {
+    return this.#advances.flatMap(({ admitted }) => [...admitted.values()]);
+  }
+
+  #inAdvance(quota: TenantQuota, ledger: Ledger, sample: Claim, begun: number) {
     const { random, inAdvance = IN_ADVANCE } = this.#state;
-    const usage = advanceFor(ledger, after, inAdvance);
-    if (usage === undefined) return undefined;
-    const line = { id: random.uuid(), resource: object.resource, usage };
-    const claim = claimInAdvance(line.id, line.resource, usage);
-    const reserved = reserve(ledger, claim, markOn(quota)).ledger;
-    const most = Number(inAdvance.objects);
-    return { of: new Advance({ ...line, most, begun }, reserved), ledger: reserved };
+    const claim = advanceClaim(random.uuid(), ledger, sample, inAdvance);
+    if (claim === undefined) return undefined;
+    const advance = new Advance(claim, Number(inAdvance.objects), begun);
+    return { advance, ledger: reserve(ledger, claim, markOn(quota)).ledger };
   }
 
   async #read(): Promise<Snapshot | undefined> {
-    const { objects, place, signal } = this.#state;
+    const { objects, place, signal, clock } = this.#state;
     const object = await objects.get(TENANT_QUOTAS, place, this.#tenant, signal);
     const quota = object && readTenantQuota(object);
-    return quota && { quota, ledger: ledgerOf(quota), at: this.#state.clock.monotonic() };
+    return quota && { quota, ledger: ledgerOf(quota), at: clock.monotonic() };
   }
 
   /** @returns undefined if the object has changed meanwhile */
@@ -256,24 +253,9 @@ class TenantReservations {
   }
 }
 
-const NOTHING_OWED = { lines: [], admitted: [] };
-
 /** The mark of what is reserved on this state of the object. */
 function markOn({ metadata }: TenantQuota): string {
   return metadata.resourceVersion ?? '';
-}
-
-interface Outcome {
-  readonly waiting: Waiting;
-  readonly verdict: QuotaVerdict;
-}
-
-function alike(batch: readonly Waiting[], kind: 'absent' | 'contended'): Outcome[] {
-  return batch.map((waiting) => ({ waiting, verdict: { kind } }));
-}
-
-function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): void {
-  for (const { waiting, verdict } of outcomes) waiting.judged.resolve({ verdict, quota });
 }
 
 /**
@@ -281,19 +263,18 @@ function answer(outcomes: readonly Outcome[], quota: TenantQuota | undefined): v
  *
  * @returns `admitted`: the last request for which something is reserved
  */
-function judgeAll({ quota, ledger }: Snapshot, batch: readonly Waiting[]) {
-  let current = ledger;
+function judgeAll(batch: readonly Waiting[], start: Ledger, mark: string) {
+  let ledger = start;
   let admitted: Claim | undefined;
-  const outcomes = batch.map((waiting): Outcome => {
-    const { request } = waiting;
-    const missing = request.missing(ledger.hard.keys());
-    if (missing.length > 0) return { waiting, verdict: { kind: 'unspecified', missing } };
-    const verdict = judge(current, request, markOn(quota));
-    if (verdict.kind === 'admitted' && verdict.ledger !== current && !request.isDryRun) {
-      current = verdict.ledger;
+  const verdicts = batch.map(({ request }): QuotaVerdict => {
+    const missing = request.missing(start.hard.keys());
+    if (missing.length > 0) return { kind: 'unspecified', missing };
+    const verdict = judge(ledger, request, mark);
+    if (verdict.kind === 'admitted' && verdict.ledger !== ledger && !request.isDryRun) {
+      ledger = verdict.ledger;
       admitted = request;
     }
-    return { waiting, verdict };
+    return verdict;
   });
-  return { outcomes, ledger: current, admitted };
+  return { verdicts, ledger, admitted };
 }

@@ -6,6 +6,7 @@
 import { StatusError } from '../../errors/status-error.ts';
 import type { Place } from '../../kubernetes/kubernetes-object.ts';
 import { objectPath } from '../../kubernetes/object-format.ts';
+import { textsAs } from '../../kubernetes/resource-quota/usage.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
 import type { Feature } from '../../proxy/feature.ts';
@@ -19,7 +20,7 @@ import { routeAs } from '../../proxy/route-kind.ts';
 import type { ProxyParts } from '../build.ts';
 import { OWN_QUOTAS, quotaSummary, type ShownQuota } from './own-quota-v1alpha1.ts';
 import { quotaPage } from './quota-page.ts';
-import { ledgerOf, textsAs } from './stored-ledger.ts';
+import { ledgerOf } from './stored-ledger.ts';
 import { readTenantQuota, TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 
 /** A page of the portal is made even if its browser is gone. */

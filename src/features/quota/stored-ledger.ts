@@ -1,9 +1,9 @@
 /**
  * A TenantQuota as a ledger and back: quantities as texts, in the form in which `spec.hard` has them.
  */
-import { formatOf, formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
+import { kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
+import { amountsIn } from '../../kubernetes/resource-quota/usage.ts';
 import { createLedger, type Ledger } from './ledger.ts';
-import { kindOfResource } from './object-usage.ts';
 import {
   createReservation,
   markOf,
@@ -13,9 +13,7 @@ import {
   UNKNOWN_REVISION,
 } from './reservation.ts';
 import type { TenantQuota, TenantQuotaStatus } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 
-/** A quantity that cannot be read is zero: if it is in `hard`, nothing may be used of the resource. */
 export function ledgerOf({ spec: { hard }, status }: TenantQuota): Ledger {
   const { used = {}, ledger = '', reservations = [] } = status;
   const lines = ledger.split('\n').map(readReservation);
@@ -50,21 +48,4 @@ export function marksOf({ status: { ledger = '', reservations = [] } }: TenantQu
 /** As a status has them. */
 export function linesOf({ reservations }: Ledger): string {
   return [...reservations.values()].map(({ line }) => line).join('\n');
-}
-
-/** @returns the texts of the resources in `usage`, as `hard` writes them */
-export function textsAs(hard: Readonly<Record<string, string>>, usage: Usage): Record<string, string> {
-  const limited = Object.entries(hard).filter(([resource]) => usage.has(resource));
-  return Object.fromEntries(
-    limited.map(([resource, like]) => [resource, amountText(usage.get(resource) ?? 0n, like)]),
-  );
-}
-
-/** @param like a quantity whose form is used */
-export function amountText(amount: bigint, like: string): string {
-  return formatQuantity(amount, formatOf(like));
-}
-
-export function amountsIn(record: Readonly<Record<string, string>>): Usage {
-  return new Map(Object.entries(record).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]));
 }

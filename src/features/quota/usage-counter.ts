@@ -4,25 +4,23 @@
  * waits.
  */
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
-import type { Place } from '../../kubernetes/kubernetes-object.ts';
+import { type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { readRevision } from '../../kubernetes/list-watch.ts';
 import type { Objects } from '../../kubernetes/objects.ts';
 import { ONE } from '../../kubernetes/quantity.ts';
 import type { Failure } from '../../kubernetes/reconcile/apply.ts';
+import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { RequestedTotals } from '../usage/feature.ts';
-import { addCountedInformers, type CountedInformers, type CountedKinds } from './counted-informers.ts';
+import { CountedInformers, type CountedInformersOptions } from './counted-informers.ts';
 import { type NextStatus, QuotaStatuses } from './quota-status.ts';
 import { identityOf } from './quota-tenants.ts';
 import type { Reservation } from './reservation.ts';
 import type { StoredQuotas } from './stored-quotas.ts';
 import { TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
-import type { Usage } from './usage.ts';
 import { type PlaceOwner, UsageStore } from './usage-store.ts';
 
-export interface UsageCounterOptions extends InformerRuntime, CountedKinds {
-  readonly upstream: InformerUpstream;
+export interface UsageCounterOptions extends Omit<CountedInformersOptions, 'onUpdate'> {
   readonly objects: Objects;
   readonly quotas: StoredQuotas;
   /** Where the TenantQuotas are. */
@@ -41,8 +39,6 @@ const CONCURRENCY = 8;
 const ATTEMPTS = 8;
 /** Milliseconds between two writes of a status that help no request. */
 const LAZY = 5_000;
-/** Milliseconds for which a kind cannot be listed or watched before its quotas say so. */
-const FAILING = 30_000;
 /**
  * Milliseconds after which no client, controller or webhook waits any more for what was admitted; with
  * webhooks of tenants, each of which delays a request by up to 30 s.
@@ -53,62 +49,44 @@ const REQUESTED = ['pods', 'requests.cpu', 'requests.memory', 'requests.storage'
 
 export class UsageCounter {
   readonly #options: UsageCounterOptions;
-  readonly #informers: Informers;
   readonly #counted: CountedInformers;
   readonly #usage: UsageStore;
-  /** Tenants whose status may have to be written although their TenantQuota is unchanged. */
-  readonly #dirty = new Set<string>();
-  /** Objects as they were received; a TenantQuota that is changed is another object. */
-  #checked = new WeakSet<TenantQuota>();
   readonly #statuses: QuotaStatuses;
+  /** TenantQuotas as they were received, by tenant, where nothing has to be written. */
+  readonly #settled = new Map<string, TenantQuota>();
   /** When the status of a tenant was last written, by the monotonic clock. */
   readonly #writtenAt = new Map<string, number>();
-  /** The revisions for whose sake kinds were listed anew. */
-  readonly #listedFor = new Map<string, number>();
-  /** When kinds were listed anew to be known as they were at some time, by the monotonic clock. */
-  readonly #listedSince = new Map<string, number>();
-  #unlisted: ReadonlySet<string> = new Set();
+  /** As the conditions of the settled quotas say. */
+  #unlisted = '';
 
   constructor(options: UsageCounterOptions) {
     this.#options = options;
-    const { clock, quotas, tenancy, byDefault } = options;
-    this.#informers = new Informers({ ...options, name: 'quota' });
+    const { clock, quotas, tenancy, byDefault, onChange } = options;
     this.#usage = new UsageStore({
       clock,
       onChange: (tenant) => {
-        if (tenant === undefined) this.#checked = new WeakSet();
-        else this.#dirty.add(tenant);
-        options.onChange();
+        if (tenant === undefined) this.#settled.clear();
+        else this.#settled.delete(tenant);
+        onChange();
       },
     });
     this.#usage.addNames([...REQUESTED, ...Object.keys(byDefault), ...quotas.values().flatMap(namesIn)]);
-    this.#counted = addCountedInformers(this.#informers, options, this.#usage, options.onChange);
+    this.#counted = new CountedInformers({ ...options, onUpdate: onChange }, this.#usage);
     this.#statuses = new QuotaStatuses({
       ...options,
       usage: this.#usage,
+      lists: this.#counted,
       storedWithin: tenancy.facts.tenantsRegisterWebhooks ? STORED_AFTER_WEBHOOKS : STORED_WITHIN,
       ageOf: (tenant, reservation) => quotas.ageOf(tenant, reservation),
-      unlisted: () => this.#unlisted,
-      onBehind: (kind, revision) => {
-        if ((this.#listedFor.get(kind) ?? 0) >= revision) return;
-        this.#listedFor.set(kind, revision);
-        this.#counted.get(kind)?.informer.listAnew('behind');
-      },
-      listedAt: (kind) => this.#counted.get(kind)?.informer.listedAt,
-      onOutdated: (kind, time) => {
-        if ((this.#listedSince.get(kind) ?? Number.NEGATIVE_INFINITY) >= time) return;
-        this.#listedSince.set(kind, clock.monotonic());
-        this.#counted.get(kind)?.informer.listAnew('behind');
-      },
     });
   }
 
   start(): void {
-    this.#informers.start();
+    this.#counted.informers.start();
   }
 
   stop(): Promise<void> {
-    return this.#informers.stop();
+    return this.#counted.informers.stop();
   }
 
   /** Whether the tenants and their quotas are known. */
@@ -118,11 +96,7 @@ export class UsageCounter {
 
   /** The kinds that cannot be listed or watched. */
   get unlisted(): ReadonlySet<string> {
-    const { clock } = this.#options;
-    const failing = [...this.#counted].filter(
-      ([, { informer }]) => clock.now() - (informer.failingSince ?? clock.now()) >= FAILING,
-    );
-    return new Set(failing.map(([kind]) => kind));
+    return this.#counted.unlisted;
   }
 
   /** Tenants that have a namespace and no TenantQuota. */
@@ -145,23 +119,19 @@ export class UsageCounter {
   /** Writes what has changed. @returns what could not be written */
   async write(signal: AbortSignal): Promise<readonly Failure[]> {
     if (!this.isComplete) return [];
-    const { unlisted } = this;
-    if ([...unlisted].join() !== [...this.#unlisted].join()) this.#checked = new WeakSet();
+    const unlisted = [...this.unlisted].join();
+    if (unlisted !== this.#unlisted) this.#settled.clear();
     this.#unlisted = unlisted;
-    const pending = this.quotas().filter(
-      (quota) => this.#dirty.has(quota.metadata.name) || !this.#checked.has(quota),
-    );
-    for (const kind of this.#usage.addNames(pending.flatMap(namesIn)))
-      this.#counted.get(kind)?.informer.listAnew('behind');
-    this.#dirty.clear();
-    for (const quota of pending) this.#checked.add(quota);
+    const pending = this.quotas().filter((quota) => this.#settled.get(quota.metadata.name) !== quota);
+    for (const kind of this.#usage.addNames(pending.flatMap(namesIn))) this.#counted.renew(kind);
+    for (const quota of pending) this.#settled.set(quota.metadata.name, quota);
     const failures = await mapWithConcurrency(pending, CONCURRENCY, (quota) => this.#writeOne(quota, signal));
     return failures.flat();
   }
 
   async #writeOne(quota: TenantQuota, signal: AbortSignal): Promise<Failure[]> {
     const { place } = this.#options;
-    const tenant = quota.metadata.name;
+    const failures: Failure[] = [];
     const change = {
       action: 'update',
       kind: TENANT_QUOTAS,
@@ -169,17 +139,17 @@ export class UsageCounter {
       object: quota,
       reason: 'its usage',
     } as const;
-    const failures: Failure[] = [];
-    const fail = (error: unknown) => {
-      if (!(error instanceof StatusError)) throw error;
-      failures.push({ change, reason: reasonOf(error) });
+    const attempt: Attempt = async (work) => {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof StatusError)) throw error;
+        failures.push({ change, reason: reasonOf(error) });
+        return undefined;
+      }
     };
-    try {
-      if (!(await this.#tryToWrite(quota, signal, fail))) this.#dirty.add(tenant);
-    } catch (error) {
-      this.#dirty.add(tenant);
-      fail(error);
-    }
+    const isWritten = await attempt(() => this.#tryToWrite(quota, signal, attempt));
+    if (isWritten !== true) this.#settled.delete(quota.metadata.name);
     return failures;
   }
 
@@ -187,19 +157,15 @@ export class UsageCounter {
    * While pods are created the object changes all the time: after a conflict it is read again at once, or
    * reservations would pile up.
    *
-   * @param fail called if an object could not be looked for; everything else is written
+   * @param attempt looks for an object: if that fails, everything else is written
    * @returns whether there is nothing more to write
    */
-  async #tryToWrite(
-    listed: TenantQuota,
-    signal: AbortSignal,
-    fail: (error: unknown) => void,
-  ): Promise<boolean> {
+  async #tryToWrite(listed: TenantQuota, signal: AbortSignal, attempt: Attempt): Promise<boolean> {
     const { objects, place, quotas, clock } = this.#options;
     const tenant = listed.metadata.name;
     let quota: TenantQuota | undefined = listed;
-    for (let attempt = 1; attempt <= ATTEMPTS && quota !== undefined; attempt += 1) {
-      const next = await this.#nextStatus(quota, signal, fail);
+    for (let count = 1; count <= ATTEMPTS && quota !== undefined; count += 1) {
+      const next = await this.#nextStatus(quota, signal, attempt);
       // Reservations end with time, and another writer's lead with the next event.
       if (next === undefined || signal.aborted) return isSettled(quota);
       if (!next.isUrgent && clock.monotonic() - (this.#writtenAt.get(tenant) ?? -LAZY) < LAZY) return false;
@@ -221,15 +187,12 @@ export class UsageCounter {
   async #nextStatus(
     quota: TenantQuota,
     signal: AbortSignal,
-    fail: (error: unknown) => void,
+    attempt: Attempt,
   ): Promise<NextStatus | undefined> {
     const found = new Map<string, number>();
     await mapWithConcurrency(this.#statuses.unresolved(quota), CONCURRENCY, async (reservation) => {
-      try {
-        found.set(reservation.id, await this.#find(quota, reservation, signal));
-      } catch (error) {
-        fail(error);
-      }
+      const revision = await attempt(() => this.#find(quota, reservation, signal));
+      if (revision !== undefined) found.set(reservation.id, revision);
     });
     return this.#statuses.next(quota, found);
   }
@@ -238,16 +201,19 @@ export class UsageCounter {
   async #find(quota: TenantQuota, { id, object }: Reservation, signal: AbortSignal): Promise<number> {
     const { objects, tenancy } = this.#options;
     const { resource, namespace, name } = object;
-    const kind = this.#counted.get(resource)?.kind;
+    const kind = this.#counted.kindOf(resource);
     if (kind === undefined) return 0;
-    const place = {
-      ...(tenancy.facts.hasTenantsInPaths && { tenant: quota.metadata.name }),
-      ...(kind.namespaced && { namespace }),
-    };
+    const place = placeOf({
+      tenant: tenancy.facts.hasTenantsInPaths ? quota.metadata.name : undefined,
+      namespace: kind.namespaced ? namespace : undefined,
+    });
     const metadata = await objects.getMetadata(kind, place, name, signal);
     return identityOf({ metadata }) === id ? readRevision(metadata?.resourceVersion) : 0;
   }
 }
+
+/** @returns undefined if the API server does not respond, or refuses: that is reported */
+type Attempt = <T>(work: () => Promise<T>) => Promise<T | undefined>;
 
 function namesIn({ spec: { hard } }: TenantQuota): string[] {
   return Object.keys(hard);

@@ -7,11 +7,11 @@ import { LRUCache } from 'lru-cache';
 import type { InformerList, InformerStore } from '../../kubernetes/informer-store.ts';
 import { MalformedObject, type ReceivedObject, readRevision } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
+import { kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts';
+import { NOTHING, sum, type Usage } from '../../kubernetes/resource-quota/usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { kindOfResource } from './object-usage.ts';
 import { identityOf } from './quota-tenants.ts';
-import { NOTHING, sum, type Usage } from './usage.ts';
 
 /** An object as it is counted. */
 export interface CountedObject {

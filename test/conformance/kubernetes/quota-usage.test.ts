@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { isQuotaName, objectUsage } from '../../../src/features/quota/object-usage.ts';
-import { missingRequests } from '../../../src/features/quota/pod-usage.ts';
-import { exceeding, sum, type Usage } from '../../../src/features/quota/usage.ts';
 import { parseQuantity } from '../../../src/kubernetes/quantity.ts';
+import { isQuotaName, objectUsage } from '../../../src/kubernetes/resource-quota/object-usage.ts';
+import { missingRequests } from '../../../src/kubernetes/resource-quota/pod-usage.ts';
+import { exceeding, sum, type Usage } from '../../../src/kubernetes/resource-quota/usage.ts';
 import { type JsonObject, objectAt, objectsAt, textAt } from '../../support/apiserver/json.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Kubernetes, startKubernetes } from '../../support/kubernetes/api-server.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { countedWrites } from '../../../../src/features/quota/counted-writes.ts';
 import { createQuotaReviewer } from '../../../../src/features/quota/quota-reviewer.ts';
-import { storedQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
+import { createQuotaTenants } from '../../../../src/features/quota/quota-tenants.ts';
 import { createReservations } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
@@ -16,13 +16,15 @@ const UID = '6a9d7a1e-0f34-4f0f-9d5c-5a4f3c1f6e11';
 /** A reviewer on Arktos, where the tenant has this quota. */
 function setUp(hard: Readonly<Record<string, string>>) {
   const objects = createMemoryObjects();
+  const clock = createFakeClock();
+  const tenancy = { facts: TENANCY_FACTS.arktos, systemTenant: 'system' };
   const place = { tenant: 'system', namespace: 'stonegate' };
   const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, '0']));
   objects.put(TENANT_QUOTAS, place, { metadata: { name: 'acme' }, spec: { hard }, status: { used } });
   const review = createQuotaReviewer({
-    tenantOf: storedQuotaTenants({ facts: TENANCY_FACTS.arktos, systemTenant: 'system' }),
+    tenantOf: createQuotaTenants({ tenancy, objects, clock }),
     reservations: createReservations({
-      ...{ objects, place, clock: createFakeClock(), random: systemRandom, reserves: true },
+      ...{ objects, place, clock, random: systemRandom, reserves: true },
     }),
     mode: 'enforce',
     telemetry: noTelemetry,

@@ -13,8 +13,7 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
   const clock = createFakeClock(1_000_000);
   const changed: (string | undefined)[] = [];
   const repaired: string[] = [];
-  const behind: [string, number][] = [];
-  const outdated: [string, number][] = [];
+  const renewed: [string, number | undefined][] = [];
   const listed = { at: 0 };
   const unlisted = new Set<string>();
   const ages = { now: 0 };
@@ -28,10 +27,11 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
     clock,
     storedWithin: 15_000,
     ageOf: () => ages.now,
-    unlisted: () => unlisted,
-    onBehind: (...claim) => void behind.push(claim),
-    listedAt: () => listed.at,
-    onOutdated: (...need) => void outdated.push(need),
+    lists: {
+      unlisted,
+      listedAt: () => listed.at,
+      renew: (kind, since) => void renewed.push([kind, since]),
+    },
     onRepair: (tenant) => void repaired.push(tenant),
   });
   const place = (name: string, tenant: string): CountedObject => {
@@ -56,8 +56,7 @@ function setUp(hard: Readonly<Record<string, string>> = { pods: '3' }) {
     pod,
     changed,
     repaired,
-    behind,
-    outdated,
+    renewed,
     listed,
     clock,
     unlisted,
@@ -83,7 +82,7 @@ const line = (id: string, resource = 'pods') =>
 t.test(
   'what a replica reserved in advance ends after 19 seconds, with a list that began later',
   async (t) => {
-    const { namespaces, place, clock, ages, listed, outdated, next } = setUp();
+    const { namespaces, place, clock, ages, listed, renewed, next } = setUp();
     namespaces.put(place('web', 'acme'));
     const advance = createReservation({
       ...{ id: 'advance', mark: '1', revision: 0, object: { resource: 'pods', namespace: '', name: '/' } },
@@ -94,10 +93,10 @@ t.test(
     listed.at = end - 1;
     ages.now = 18_999;
     t.equal(next(reserved), undefined);
-    t.same(outdated, []);
+    t.same(renewed, []);
     ages.now = 19_000;
     t.equal(next(reserved), undefined);
-    t.same(outdated, [['pods', end]], 'a replica that has died may have admitted what is not seen yet');
+    t.same(renewed, [['pods', end]], 'a replica that has died may have admitted what is not seen yet');
     listed.at = end;
     t.match(next(reserved), { ledger: '' });
   },
@@ -195,7 +194,7 @@ t.test('D219 a status that another client writes is repaired and reported', asyn
 t.test(
   'a replica that has seen less of a kind than the last writer writes nothing of it, and lists it',
   async (t) => {
-    const { usage, namespaces, pods, place, pod, behind, next } = setUp({ pods: '3', services: '3' });
+    const { usage, namespaces, pods, place, pod, clock, renewed, next } = setUp({ pods: '3', services: '3' });
     namespaces.put(place('web', 'acme'));
     pods.put(pod('a', 'web'));
     const ledger = [line('a'), line('gone', 'services')].join('\n');
@@ -207,7 +206,7 @@ t.test(
       ledger,
       revisions: { pods: '7', services: '5' },
     });
-    t.same(behind[0], ['pods', 7]);
+    t.same(renewed[0], ['pods', clock.monotonic() - 5_000]);
   },
 );
 

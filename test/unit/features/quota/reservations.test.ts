@@ -1,9 +1,9 @@
 import t from 'tap';
-import { readReservation } from '../../../../src/features/quota/reservation.ts';
+import { createReservation, readReservation } from '../../../../src/features/quota/reservation.ts';
 import { createReservations, type Judged } from '../../../../src/features/quota/reservations.ts';
 import { TENANT_QUOTAS } from '../../../../src/features/quota/tenant-quota-v1alpha1.ts';
-import type { Usage } from '../../../../src/features/quota/usage.ts';
 import { ONE } from '../../../../src/kubernetes/quantity.ts';
+import type { Usage } from '../../../../src/kubernetes/resource-quota/usage.ts';
 import { fieldAt } from '../../../../src/lib/json-object.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -28,9 +28,15 @@ function setUp(status: object = { used: { pods: '0' } }, pods = '3') {
   });
   const ask = (
     uid: string,
-    { missing = [], signal = new AbortController().signal, revision = 0, after = ONE_POD }: AskOptions = {},
+    {
+      tenant = 'acme',
+      missing = [],
+      signal = new AbortController().signal,
+      revision = 0,
+      after = ONE_POD,
+    }: AskOptions = {},
   ): Promise<Judged> =>
-    reservations.admit('acme', {
+    reservations.admit(tenant, {
       id: uid,
       object: { resource: 'pods', namespace: 'web', name: uid },
       revision,
@@ -52,6 +58,7 @@ function setUp(status: object = { used: { pods: '0' } }, pods = '3') {
 const ONE_POD: Usage = new Map([['pods', ONE]]);
 
 interface AskOptions {
+  readonly tenant?: string;
   readonly after?: Usage;
   readonly revision?: number;
   readonly missing?: readonly string[];
@@ -290,3 +297,24 @@ t.test(
     close();
   },
 );
+
+t.test('what a replica wrote is forgotten beyond 32 MiB, the least recently used first', async (t) => {
+  const { ask, calls, objects, quota } = setUp({ used: { pods: '0' } }, '5000');
+  const line = (name: string) =>
+    createReservation({
+      ...{ id: name, mark: '1', revision: 0, object: { resource: 'pods', namespace: 'web', name } },
+      ...{ usage: ONE_POD, seen: new Map() },
+    }).line;
+  const lines = Array.from({ length: 1_000 }, (_, at) => line(`${at}`.padEnd(100, 'x')));
+  const tenants = Array.from({ length: 20 }, (_, at) => `t${at}`);
+  for (const name of tenants) {
+    const status = { used: { pods: '0' }, ledger: lines.join('\n') };
+    objects.put(TENANT_QUOTAS, PLACE, { ...quota, metadata: { name }, status });
+    await ask('a', { tenant: name });
+  }
+  calls.length = 0;
+  await ask('b', { tenant: 't19' });
+  t.same(calls, ['updateStatus']);
+  await ask('b', { tenant: 't0' });
+  t.same(calls, ['updateStatus', 'get', 'updateStatus']);
+});

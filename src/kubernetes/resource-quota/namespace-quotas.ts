@@ -4,17 +4,17 @@
  * some seconds. An informer tells which request may exceed one; a GET confirms it.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
  */
-import { ObjectStore, storableObjects } from '../../kubernetes/informer-store.ts';
-import type { Informers } from '../../kubernetes/informers.ts';
-import { KINDS, type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
-import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
-import type { Objects } from '../../kubernetes/objects.ts';
+
 import type { Clock } from '../../lib/clock.ts';
 import { fieldAt, isJSONObject } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { type Claim, createLedger, judge } from './ledger.ts';
-import type { QuotaRequest, QuotaVerdict } from './reservations.ts';
-import { amountsIn } from './stored-ledger.ts';
+import { ObjectStore, storableObjects } from '../informer-store.ts';
+import type { Informers } from '../informers.ts';
+import { KINDS, type Place, placeName, placeOf } from '../kubernetes-object.ts';
+import { collectionPath, metadataOf } from '../object-format.ts';
+import type { Objects } from '../objects.ts';
+import { exceededText, exceedingQuota, type QuotaUse, unspecifiedText } from './quota-check.ts';
+import { amountsIn, exceeding } from './usage.ts';
 
 /** A ResourceQuota by which everything in its namespace is judged. */
 interface NamespaceQuota {
@@ -23,21 +23,14 @@ interface NamespaceQuota {
   readonly used: Readonly<Record<string, string>>;
 }
 
-export interface NamespaceRefusal {
-  readonly verdict: QuotaVerdict;
-  readonly quota: NamespaceQuota;
-}
-
 export interface NamespaceQuotas {
   /**
    * @param object as it will be stored
-   * @returns undefined if no ResourceQuota is known that refuses the request
+   * @returns the message of the ResourceQuota that refuses the request; undefined if none is known
    * @throws StatusError if the API server does not respond, or refuses
    */
-  refusal(object: unknown, request: Asked): Promise<NamespaceRefusal | undefined>;
+  refusal(object: unknown, use: QuotaUse): Promise<string | undefined>;
 }
-
-type Asked = Pick<QuotaRequest, keyof Claim | 'missing'>;
 
 /** Of one namespace: others are left to the API server. */
 const BOUNDS = { objects: 100, bytes: 1024 * 1024 };
@@ -63,14 +56,14 @@ export function createNamespaceQuotas({
   const select = storableObjects(readQuota);
   informers.add({
     path: collectionPath(KINDS.ResourceQuota, everywhere),
-    read: (object) => ({ ...select(object), tenant: keyOf(placeIn(object.value)) }),
+    read: (object) => ({ ...select(object), tenant: placeName(placeIn(object.value)) }),
     store,
   });
   const read = createExpiringCache<Promise<NamespaceQuota | undefined>>({ maxEntries: MAX_READ, clock });
 
   /** Several requests share one GET, so that none of them ends it. */
   function present(place: Place, name: string): Promise<NamespaceQuota | undefined> {
-    const key = JSON.stringify([keyOf(place), name]);
+    const key = JSON.stringify([placeName(place), name]);
     const known = read.get(key);
     if (known !== undefined) return known;
     const reading = objects.get(KINDS.ResourceQuota, place, name, NEVER).then((object) => readQuota(object));
@@ -79,14 +72,13 @@ export function createNamespaceQuotas({
   }
 
   return {
-    async refusal(object, request) {
+    async refusal(object, use) {
       const place = placeIn(object);
-      for (const suspected of store.valuesOf(keyOf(place))) {
-        if (verdictOf(suspected, request).kind === 'admitted') continue;
+      for (const suspected of store.valuesOf(placeName(place))) {
+        if (refusalBy(suspected, use) === undefined) continue;
         const quota = await present(place, suspected.name);
-        if (quota === undefined) continue;
-        const verdict = verdictOf(quota, request);
-        if (verdict.kind !== 'admitted') return { verdict, quota };
+        const refusal = quota && refusalBy(quota, use);
+        if (refusal !== undefined) return refusal;
       }
       return undefined;
     },
@@ -95,12 +87,12 @@ export function createNamespaceQuotas({
 
 const NEVER = new AbortController().signal;
 
-function verdictOf({ hard, used }: NamespaceQuota, request: Asked): QuotaVerdict {
-  const missing = request.missing(Object.keys(hard));
-  if (missing.length > 0) return { kind: 'unspecified', missing };
-  // A resource that is not counted yet is left to the API server.
-  const known = Object.fromEntries(Object.entries(hard).filter(([resource]) => resource in used));
-  return judge(createLedger(amountsIn(known), amountsIn(used), []), request, '-');
+function refusalBy({ name, hard, used }: NamespaceQuota, use: QuotaUse): string | undefined {
+  const missing = use.missing(Object.keys(hard));
+  if (missing.length > 0) return unspecifiedText(name, missing);
+  const amounts = { used: amountsIn(used), limited: amountsIn(hard) };
+  const requested = exceedingQuota(exceeding(use.after, use.before), amounts.limited, amounts.used);
+  return requested.size === 0 ? undefined : exceededText(name, requested, amounts, hard);
 }
 
 /** @returns undefined if it has scopes, or is no ResourceQuota */
@@ -123,8 +115,4 @@ function placeIn(object: unknown): Place {
   const { tenant, namespace } = metadataOf(object);
   const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return placeOf({ tenant: textOf(tenant), namespace: textOf(namespace) });
-}
-
-function keyOf({ tenant = '', namespace = '' }: Place): string {
-  return `${tenant}/${namespace}`;
 }

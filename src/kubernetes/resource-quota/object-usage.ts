@@ -4,9 +4,10 @@
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/ and
  * https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/quota/v1/evaluator/core
  */
-import { labelKeyProblem } from '../../kubernetes/lists/label-syntax.ts';
-import { ONE, parseQuantity, readResourceList } from '../../kubernetes/quantity.ts';
+
 import { fieldAt, listAt } from '../../lib/json-object.ts';
+import { labelKeyProblem } from '../lists/label-syntax.ts';
+import { ONE, parseQuantity, readResourceList } from '../quantity.ts';
 import { COMPUTE, isExtended, podUsage } from './pod-usage.ts';
 import { largest, type Usage } from './usage.ts';
 

@@ -1,6 +1,8 @@
 /**
  * Amounts of resources by the names of ResourceQuota, exact and in nano-units.
  */
+import { formatLike, parseQuantity } from '../quantity.ts';
+
 export type Usage = ReadonlyMap<string, bigint>;
 
 export const NOTHING: Usage = new Map();
@@ -36,5 +38,18 @@ export function smallest(one: Usage, other: Usage): Usage {
       const second = other.get(resource) ?? 0n;
       return [resource, amount < second ? amount : second];
     }),
+  );
+}
+
+/** Reads `hard` or `used`. A quantity that cannot be read is zero: nothing may be used of the resource. */
+export function amountsIn(record: Readonly<Record<string, string>>): Usage {
+  return new Map(Object.entries(record).map(([resource, text]) => [resource, parseQuantity(text) ?? 0n]));
+}
+
+/** @returns the texts of the resources in `usage`, as `hard` writes them */
+export function textsAs(hard: Readonly<Record<string, string>>, usage: Usage): Record<string, string> {
+  const limited = Object.entries(hard).filter(([resource]) => usage.has(resource));
+  return Object.fromEntries(
+    limited.map(([resource, like]) => [resource, formatLike(usage.get(resource) ?? 0n, like)]),
   );
 }

@@ -3,8 +3,9 @@
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/quota/v1/evaluator/core/pods.go and
  * …/staging/src/k8s.io/component-helpers/resource/helpers.go
  */
-import { ONE, readResourceList } from '../../kubernetes/quantity.ts';
+
 import { fieldAt, isJSONObject, listAt } from '../../lib/json-object.ts';
+import { ONE, readResourceList } from '../quantity.ts';
 import { largest, NOTHING, sum, type Usage } from './usage.ts';
 
 /** Resources whose requests and limits are both counted. */

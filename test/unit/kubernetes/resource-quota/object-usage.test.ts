@@ -1,7 +1,7 @@
 /** Cases beyond `test/conformance/kubernetes/quota-usage.test.ts`, which asks a real kube-apiserver. */
 import t from 'tap';
-import { isQuotaName, objectUsage } from '../../../../src/features/quota/object-usage.ts';
 import { formatQuantity } from '../../../../src/kubernetes/quantity.ts';
+import { isQuotaName, objectUsage } from '../../../../src/kubernetes/resource-quota/object-usage.ts';
 
 function asked(resource: string, object: unknown, group = ''): string[] {
   return [...objectUsage({ group, resource }, object)].map(

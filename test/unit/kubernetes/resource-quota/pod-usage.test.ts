@@ -1,7 +1,7 @@
 /** Cases that `test/conformance/kubernetes/quota-usage.test.ts` cannot ask a real kube-apiserver. */
 import t from 'tap';
-import { missingRequests, podUsage } from '../../../../src/features/quota/pod-usage.ts';
 import { formatQuantity } from '../../../../src/kubernetes/quantity.ts';
+import { missingRequests, podUsage } from '../../../../src/kubernetes/resource-quota/pod-usage.ts';
 
 /** The usage of a pod, without the counts of objects. */
 function asked(pod: unknown): Record<string, string> {
