@@ -8,9 +8,8 @@ import type { Finding, Problem, Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
 import type { ReviewedWrite, WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
-import type { Right } from '../kubernetes/right.ts';
+import type { ConfigurationPath, ProvisionerRight, Right } from '../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
@@ -56,10 +55,12 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   readonly restartFields?: readonly string[];
   /** What the impersonating credential needs at the API server. */
   readonly rights?: readonly Right[];
+  /** References to the ConfigMaps with its rules, which that credential reads. */
+  readonly ruleConfigMaps?: readonly ConfigurationPath[];
   /** What the provisioning credential needs. */
-  provisionerRules?(configuration: C): readonly PolicyRule[];
+  readonly provisionerRights?: readonly ProvisionerRight[];
   /** What the credential of a process needs that serves only the admission webhook. */
-  admissionRules?(configuration: C): readonly PolicyRule[];
+  readonly admissionRights?: readonly Right[];
   /** The registrations of webhooks that it answers. @param caBundle PEM in base64 */
   registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
   /** The namespace of what it stores, which the operator creates. Its section has the feature's name. */

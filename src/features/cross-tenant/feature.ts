@@ -15,7 +15,7 @@ import { administrationRules } from './administrations-configuration.ts';
 import { type AuthorizationConfiguration, authorizationSchema } from './authorization-configuration.ts';
 import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
 import * as METRICS from './metrics.ts';
-import { POLICY_READ_RIGHTS, policyWriteRules } from './rights.ts';
+import { POLICY_READ_RIGHTS, POLICY_WRITE_RIGHTS } from './rights.ts';
 import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
 interface CrossTenantReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'>, Provisioning {
@@ -36,8 +36,7 @@ export const crossTenant = defineFeature({
   ],
   checkFiles: (configuration: CrossTenantReads, content) => checkAbacFile(configuration, content),
   rights: POLICY_READ_RIGHTS,
-  provisionerRules: (configuration: CrossTenantReads) =>
-    hasPolicies(enabledPolicies(configuration)) ? policyWriteRules(configuration.access.grantable) : [],
+  provisionerRights: POLICY_WRITE_RIGHTS,
   storedKinds: [
     {
       definition: CROSS_TENANT_POLICIES,
