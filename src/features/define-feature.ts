@@ -70,6 +70,8 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   /** Finds with the provisioning credential what is missing at the API server. @throws StatusError */
   findMissing?(configuration: C, objects: Objects, signal: AbortSignal): Promise<Problem[]>;
   readonly metrics?: readonly MetricDefinition[];
+  /** The names of its controllers. */
+  readonly controllers?: readonly string[];
   readonly storedKinds?: readonly StoredKind<C>[];
   /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
   readonly ownResources?: readonly OwnResource[];

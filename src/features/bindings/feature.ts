@@ -45,6 +45,7 @@ export const bindings = defineFeature({
     ['bindings.subjects', provision !== 'none' && subjects === 'users', USERS_WARNING],
   ],
   provisionerRights: PROVISIONING_RIGHTS,
+  controllers: ['bindings', 'bindings-on-request'],
   reads(configuration: BindingsReads) {
     const { bindings, quota, tenancy } = configuration;
     const provisioning = {

@@ -58,6 +58,7 @@ export const crossTenant = defineFeature({
       ? (await import('./policy-checks.ts')).uncheckedPolicies(fetcher, signal)
       : [],
   metrics: Object.values(METRICS),
+  controllers: ['policies'],
   reads(configuration: CrossTenantReads, { file }) {
     const { access, authorization, tenancy, upstream } = configuration;
     const enabled = enabledPolicies(configuration);

@@ -32,6 +32,7 @@ export const publishing = defineFeature({
     ],
   ],
   provisionerRights: PUBLISHING_RIGHTS,
+  controllers: ['publishing'],
   reads: ({ publishing, access: { grantable }, tenancy }: PublishingReads) => ({
     copies: { publishing, grantable, tenancy, leases: leasePlace(tenancy) },
   }),

@@ -57,6 +57,7 @@ export const quota = defineFeature({
       ? []
       : [{ path: 'quota', message: NOT_REGISTERED }],
   metrics: Object.values(METRICS),
+  controllers: ['quota'],
   reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };
     const tenancy = { facts, systemTenant };
