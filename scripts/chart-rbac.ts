@@ -12,7 +12,7 @@ import {
   UNPUBLISHED_RESOURCES,
 } from '../src/kubernetes/published-objects.ts';
 import { CREDENTIAL_ID_KEY } from '../src/kubernetes/reserved-names.ts';
-import { neededOf, type ProvisionerRight } from '../src/kubernetes/right.ts';
+import { holdAll, type ProvisionerRight } from '../src/kubernetes/right.ts';
 import { fieldAt } from '../src/lib/json-object.ts';
 import { ESCALATING_VERBS } from '../src/rbac/escalating.ts';
 import { grantableRules, NEVER_GROUPS } from '../src/rbac/grantable-rules.ts';
@@ -40,6 +40,13 @@ export function chartRBAC(): string {
         provisionerRights.map(({ when }) => when),
       ),
     ),
+    /** When custom resources are stored. */
+    stores: distinct(
+      DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).map(({ modes = [], when }) => [
+        ...modes,
+        ...when,
+      ]),
+    ),
     grantable: grantableRules([]),
     notGrantable: { groups: [...NEVER_GROUPS], verbs: [...ESCALATING_VERBS] },
     /** Kinds that may be named by their resource alone, with their groups. */
@@ -60,9 +67,7 @@ function defaults(): Record<string, unknown> {
   const fields = distinct(paths.map((path) => path.split('.').slice(0, 2)));
   return Object.fromEntries(
     fields
-      .filter(
-        (field) => field.length === 2 && neededOf([{ when: [field.join('.')] }], configuration).length > 0,
-      )
+      .filter((field) => field.length === 2 && holdAll([field.join('.')], configuration))
       .map((field) => [field.join('.'), fieldAt(configuration, ...field)]),
   );
 }

@@ -9,12 +9,11 @@ import type { Parts } from '../config/scope.ts';
 import type { ReviewedWrite, WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
 import type { Objects } from '../kubernetes/objects.ts';
-import type { ConfigurationPath, ProvisionerRight, Right } from '../kubernetes/right.ts';
+import type { Condition, ConfigurationPath, ProvisionerRight, Right } from '../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
 import type { OwnResource } from '../proxy/own-api.ts';
-import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
 /** Where the content of the configuration's files and its secrets are read. */
@@ -24,13 +23,14 @@ export interface FilesAndSecrets {
 }
 
 /** A kind of objects that Stonegate stores at the API server. */
-export interface StoredKind<C> {
+export interface StoredKind {
   readonly definition: CustomResource;
-  /** Whether it is for a tenancy mode with these facts; for every mode by default. */
-  isStored?(facts: TenancyFacts): boolean;
+  /** Facts of the tenancy modes that have it; every mode by default. */
+  readonly modes?: readonly Condition[];
   /** The section of the configuration that needs it. */
   readonly section: string;
-  isNeeded(configuration: C): boolean;
+  /** When that section does. */
+  readonly when: readonly Condition[];
   /** What happens as long as the API server does not have it. */
   readonly consequence: string;
 }
@@ -72,7 +72,7 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   readonly metrics?: readonly MetricDefinition[];
   /** The names of its controllers. */
   readonly controllers?: readonly string[];
-  readonly storedKinds?: readonly StoredKind<C>[];
+  readonly storedKinds?: readonly StoredKind[];
   /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
   readonly ownResources?: readonly OwnResource[];
   /** The parts that it is built from. */

@@ -56,13 +56,14 @@ interface GrantsRight extends Pick<Right, 'when'> {
   readonly grants: true;
 }
 
-/**
- * The rights that are needed.
- *
- * @param given the configuration with the facts of its tenancy mode
- */
+/** The rights that are needed. */
 export function neededOf<R extends Pick<Right, 'when'>>(rights: readonly R[], given: object): R[] {
-  return rights.filter(({ when }) => when.every((condition) => holds(condition, given)));
+  return rights.filter(({ when }) => holdAll(when, given));
+}
+
+/** @param given the configuration with the facts of its tenancy mode */
+export function holdAll(conditions: readonly Condition[], given: object): boolean {
+  return conditions.every((condition) => holds(condition, given));
 }
 
 function holds(condition: Condition, given: object): boolean {

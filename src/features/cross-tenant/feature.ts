@@ -6,7 +6,6 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import type { WrittenRule } from '../../rbac/grantable-rules.ts';
-import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
@@ -40,16 +39,16 @@ export const crossTenant = defineFeature({
   storedKinds: [
     {
       definition: CROSS_TENANT_POLICIES,
-      isStored: storesPolicies,
+      modes: ['hasTenantsInPaths'],
       section: 'authorization',
-      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).crossTenantPolicies,
+      when: ['authorization.crossTenantPolicies'],
       consequence: 'none grants anything',
     },
     {
       definition: TENANT_ADMINISTRATIONS,
-      isStored: storesPolicies,
+      modes: ['hasTenantsInPaths'],
       section: 'authorization',
-      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).tenantAdministrations,
+      when: ['authorization.tenantAdministrations'],
       consequence: 'none grants anything',
     },
   ],
@@ -83,11 +82,6 @@ export const crossTenant = defineFeature({
 
 export type CrossTenantParts = ReturnType<typeof crossTenant.reads>;
 export type { PolicyProblemOf } from './cross-tenant-policies.ts';
-
-/** Users enter other tenants by paths. */
-function storesPolicies({ hasTenantsInPaths }: TenancyFacts): boolean {
-  return hasTenantsInPaths;
-}
 
 /** Policies are of one mode only, and their roles need the provisioning credential. */
 function policyRules({ authorization, bindings, tenancy }: CrossTenantReads): Rule[] {

@@ -37,7 +37,7 @@ export const quota = defineFeature({
     {
       definition: TENANT_QUOTAS,
       section: 'quota',
-      isNeeded: ({ quota }: QuotaReads) => quota !== undefined,
+      when: ['quota'],
       consequence: 'tenants create nothing that the admission webhook asks a quota about',
     },
   ],

@@ -46,7 +46,7 @@ export const tokens = defineFeature({
     {
       definition: STORED_TOKENS,
       section: 'tokens',
-      isNeeded: ({ tokens }: TokensReads) => tokens !== undefined,
+      when: ['tokens'],
       consequence: 'no user can create or use an access token',
     },
   ],

@@ -22,8 +22,7 @@ yes
 
 {{- /* Whether Stonegate stores custom resources in this cluster. */ -}}
 {{- define "stonegate.stores" -}}
-{{- $given := .Values.configuration -}}
-{{- if and .Values.rbac.create (include "stonegate.given" . | fromJson).runsInCluster (or $given.quota (hasKey $given "tokens") (hasKey $given "members")) -}}yes{{- end -}}
+{{- if and .Values.rbac.create (include "stonegate.given" . | fromJson).runsInCluster (include "stonegate.needsObjects" .) -}}yes{{- end -}}
 {{- end -}}
 
 {{- /* The sections with which the webhook needs rights: a key of `admission` in files/objects.json. */ -}}

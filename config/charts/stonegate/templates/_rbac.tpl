@@ -165,14 +165,17 @@ conditions under which it is needed. src/kubernetes/right.ts says what condition
 {{- include "stonegate.neededRules" (list $rbac.provisioner (include "stonegate.given" . | fromJson) $rbac) | fromJsonArray | toYaml -}}
 {{- end -}}
 
-{{- /* "true" if Stonegate writes something at the API server. */ -}}
+{{- /* Not empty if Stonegate writes something at the API server: it provisions, or a feature does. */ -}}
 {{- define "stonegate.writes" -}}
 {{- $given := include "stonegate.given" . | fromJson -}}
-{{- $writes := ne (dig "bindings" "provision" "none" $given) "none" -}}
-{{- range (.Files.Get "files/rbac.json" | fromJson).writes -}}
-  {{- if include "stonegate.holds" (list . $given) -}}{{- $writes = true -}}{{- end -}}
+{{- if ne (dig "bindings" "provision" "none" $given) "none" -}}true{{- end -}}
+{{- range (.Files.Get "files/rbac.json" | fromJson).writes -}}{{- include "stonegate.holds" (list . $given) -}}{{- end -}}
 {{- end -}}
-{{- if $writes -}}true{{- end -}}
+
+{{- /* Not empty if Stonegate stores custom resources. */ -}}
+{{- define "stonegate.needsObjects" -}}
+{{- $given := include "stonegate.given" . | fromJson -}}
+{{- range (.Files.Get "files/rbac.json" | fromJson).stores -}}{{- include "stonegate.holds" (list . $given) -}}{{- end -}}
 {{- end -}}
 
 {{- /* Refuses what would grant nothing, or what Stonegate would refuse to publish. */ -}}
