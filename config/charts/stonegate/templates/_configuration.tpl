@@ -5,6 +5,7 @@
 {{- /* An installation without any source of users would never become ready. */ -}}
 {{- $_ := required "configuration.authentication: is required" (default "" $given.authentication) -}}
 {{- $_ := include "stonegate.admission" . -}}
+{{- $_ := include "stonegate.refuseRights" . -}}
 {{- if and (not (include "stonegate.given" . | fromJson).runsInCluster) (not .Values.upstream.existingSecret) (not (dig "upstream" "credential" nil $given)) -}}
   {{- fail "upstream.existingSecret: is required in arktos mode, since a service account of this cluster is no user of Arktos" -}}
 {{- end -}}

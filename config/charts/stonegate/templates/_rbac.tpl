@@ -130,7 +130,39 @@ conditions under which it is needed. src/kubernetes/right.ts says what condition
     {{- $rules = concat $rules (include "stonegate.rulesOf" (list . $given $rbac) | fromJsonArray) -}}
   {{- end -}}
 {{- end -}}
-{{- uniq $rules | toJson -}}
+{{- include "stonegate.withoutCovered" $rules -}}
+{{- end -}}
+
+{{- /* As JSON, the rules that no other rule includes. */ -}}
+{{- define "stonegate.withoutCovered" -}}
+{{- $all := . -}}
+{{- $rules := list -}}
+{{- range $at, $rule := $all -}}
+  {{- $isCovered := false -}}
+  {{- range $place, $other := $all -}}
+    {{- if and (ne $at $place) (eq (toString $rule.apiGroups) (toString $other.apiGroups)) (include "stonegate.includes" (list $other $rule)) -}}
+      {{- if or (lt $place $at) (not (include "stonegate.includes" (list $rule $other))) -}}{{- $isCovered = true -}}{{- end -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if not $isCovered -}}{{- $rules = append $rules $rule -}}{{- end -}}
+{{- end -}}
+{{- toJson $rules -}}
+{{- end -}}
+
+{{- /* "true" if the first of two rules of one API group includes the second. */ -}}
+{{- define "stonegate.includes" -}}
+{{- $larger := index . 0 -}}
+{{- $smaller := index . 1 -}}
+{{- $includes := true -}}
+{{- range $field := list "resources" "verbs" "resourceNames" -}}
+  {{- if or (ne $field "resourceNames") (hasKey $larger $field) -}}
+    {{- $some := default list (get $smaller $field) -}}
+    {{- $all := default list (get $larger $field) -}}
+    {{- if not $some -}}{{- $includes = false -}}{{- end -}}
+    {{- range $some -}}{{- if not (has . $all) -}}{{- $includes = false -}}{{- end -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- if $includes -}}true{{- end -}}
 {{- end -}}
 
 {{- define "stonegate.impersonatorRules" -}}
@@ -139,7 +171,6 @@ conditions under which it is needed. src/kubernetes/right.ts says what condition
 {{- if and $given.constrained (not $given.mayConstrainImpersonation) -}}
   {{- fail "rbac.constrained needs tenancy.mode shared" -}}
 {{- end -}}
-{{- $_ := include "stonegate.refuseRights" . -}}
 {{- $extras := $rbac.extraKeys.always -}}
 {{- if not $given.readsTenantFromName -}}{{- $extras = concat $rbac.extraKeys.tenant $extras -}}{{- end -}}
 {{- if $given.authentication.keystone -}}{{- $extras = concat $rbac.extraKeys.keystone $extras -}}{{- end -}}
