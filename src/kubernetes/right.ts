@@ -51,7 +51,7 @@ interface KindsRight extends Pick<Right, 'when'> {
   readonly verbs: readonly string[];
 }
 
-/** The rules of `stonegate:manage` and `access.grantable`: to grant them in a role the provisioner holds them. */
+/** The rules of `stonegate:manage` and `access.grantable`: who grants them must hold them. */
 interface GrantsRight extends Pick<Right, 'when'> {
   readonly grants: true;
 }

@@ -67,7 +67,7 @@ export const PROVISIONING_RIGHTS: readonly ProvisionerRight[] = [
   ),
 ];
 
-/** The right to bind the roles that the configuration names: a ClusterRole may be written by its name alone. */
+/** The right to bind the configuration's roles, of which a ClusterRole may be written as its name alone. */
 function bindRight(kind: 'clusterRole' | 'role', when: readonly Condition[], resourceNames: string[] = []) {
   const targets = ['bindings', 'bindings.projects.*', 'bindings.domains.*'].map((at) => `${at}.roles.*`);
   return {
