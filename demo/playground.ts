@@ -7,6 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TENANT_KEY } from '../src/kubernetes/reserved-names.ts';
 import { makeFolder } from '../src/lib/make-folder.ts';
+import { TENANCY_FACTS, type TenancyFacts } from '../src/tenancy/facts.ts';
 import type { LoggedRequest } from '../test/support/apiserver/api-server.ts';
 import type { PodLog } from '../test/support/apiserver/pods.ts';
 import type { Place, Seed, Subject } from '../test/support/apiserver/seed.ts';
@@ -51,6 +52,7 @@ const TOKEN_FILE = 'dave.token';
 
 /** @throws Error if Stonegate does not become ready; everything is closed then */
 export async function openPlayground({ folder, mode, ports }: PlaygroundOptions): Promise<Playground> {
+  const facts = TENANCY_FACTS[mode];
   await makeFolder(folder);
   await rm(join(folder, 'audit.log'), { force: true });
   const stonegate = await freePort(ports?.stonegate);
@@ -76,9 +78,9 @@ export async function openPlayground({ folder, mode, ports }: PlaygroundOptions)
     onRequest: (request) => requestLog.write(logLine(request, new Date())),
   });
   const { seed } = testbed.apiServer;
-  const stopTalking = keepTalking([testbed.log, ...seedTenants(seed, mode)]);
-  seedReader(seed, mode);
-  if (mode === 'shared') seedClusterRights(seed);
+  const stopTalking = keepTalking([testbed.log, ...seedTenants(seed, facts)]);
+  seedReader(seed, facts);
+  if (!facts.hasTenantsInPaths) seedClusterRights(seed);
   const closeTestbed = async (): Promise<void> => {
     stopTalking();
     await testbed.close();
@@ -88,7 +90,7 @@ export async function openPlayground({ folder, mode, ports }: PlaygroundOptions)
   try {
     await writeFile(join(folder, 'service-password'), seedService(testbed.keystone), { mode: 0o600 });
     const roles = await printedManifests('roles', '--mode', mode);
-    for (const tenant of mode === 'arktos' ? Object.keys(TENANTS) : [''])
+    for (const tenant of facts.hasTenantsInPaths ? Object.keys(TENANTS) : [''])
       seedManifests(seed, roles, {}, { tenant });
     await seedQuota(testbed, mode, admissionPort, ACME_PODS);
     const url = `https://127.0.0.1:${stonegate}`;
@@ -100,7 +102,7 @@ export async function openPlayground({ folder, mode, ports }: PlaygroundOptions)
       'acme-carol': await testbed.provider.idToken('carol'),
     };
     const kubeconfig = contextsOf({ url, ca: testbed.authority.cert }, tokens, (context) =>
-      mode === 'arktos' ? 'default' : context.replace(/-.*/, ''),
+      facts.hasTenantsInPaths ? 'default' : context.replace(/-.*/, ''),
     );
     await writeFile(join(folder, 'kubeconfig'), kubeconfig, { mode: 0o600 });
     await writeFile(join(folder, TOKEN_FILE), tokens['acme-dave'], { mode: 0o600 });
@@ -186,8 +188,8 @@ interface DemoTenant {
  * @param namespace by default the first one: on Arktos each tenant has a `default`, in an ordinary cluster it
  *   is named after the tenant
  */
-function placeIn(mode: Mode, tenant: string, namespace?: string): Place {
-  return mode === 'arktos' ? { tenant, ...(namespace && { namespace }) } : { namespace: namespace ?? tenant };
+function placeIn({ hasTenantsInPaths }: TenancyFacts, tenant: string, namespace?: string): Place {
+  return hasTenantsInPaths ? { tenant, ...(namespace && { namespace }) } : { namespace: namespace ?? tenant };
 }
 /** As many as acme has: a further one exceeds its quota. */
 const ACME_PODS = 4;
@@ -200,23 +202,23 @@ const READER = {
   ],
 };
 
-function seedReader(seed: Seed, mode: Mode): void {
-  seed.clusterRole('reader', READER.rules, mode === 'arktos' ? { tenant: 'acme' } : {});
+function seedReader(seed: Seed, facts: TenancyFacts): void {
+  seed.clusterRole('reader', READER.rules, facts.hasTenantsInPaths ? { tenant: 'acme' } : {});
   for (const namespace of READER.namespaces) {
-    const place = placeIn(mode, 'acme', namespace);
+    const place = placeIn(facts, 'acme', namespace);
     seed.roleBinding('readers', 'reader', ['user:acme:dave'], place);
     seed.pod('till', place);
   }
 }
 
 /** @returns the log of a second pod in each tenant */
-function seedTenants(seed: Seed, mode: Mode): PodLog[] {
+function seedTenants(seed: Seed, facts: TenancyFacts): PodLog[] {
   return Object.entries(TENANTS).map(([tenant, { namespaces, greeting, replicas, workers }]) => {
-    const place = placeIn(mode, tenant);
-    if (mode === 'shared') seedNamespaces(seed, tenant, workers, [tenant, ...namespaces]);
+    const place = placeIn(facts, tenant);
+    if (facts.labelsNamespaces) seedNamespaces(seed, tenant, workers, [tenant, ...namespaces]);
     else for (const namespace of namespaces) seed.namespace(namespace, { tenant });
     seed.configMap('greeting', { text: greeting }, place);
-    seed.configMap('prices', { bread: '3.20' }, placeIn(mode, tenant, namespaces[0]));
+    seed.configMap('prices', { bread: '3.20' }, placeIn(facts, tenant, namespaces[0]));
     const labels = { app: 'web' };
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'nginx' }] } };
     const spec = { replicas, selector: { matchLabels: labels }, template };

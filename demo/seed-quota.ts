@@ -3,6 +3,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { TENANCY_FACTS } from '../src/tenancy/facts.ts';
 import { printedManifests, seedManifests } from '../test/support/manifests.ts';
 import { type Mode, OWN_TOKEN, type Testbed } from '../test/support/testbed.ts';
 
@@ -25,11 +26,12 @@ export async function seedQuota(
 ): Promise<void> {
   const folder = dirname(configFile);
   await writeFile(join(folder, TOKEN), TOKEN, { mode: 0o600 });
-  // In an ordinary cluster what is printed is for service accounts.
-  const account = mode === 'arktos' ? '' : 'system:serviceaccount:stonegate:';
+  const { runsInCluster, operatorIsATenant } = TENANCY_FACTS[mode];
+  // Where Stonegate can run in the cluster, what is printed is for service accounts.
+  const account = runsInCluster ? 'system:serviceaccount:stonegate:' : '';
   seed.token(OWN_TOKEN, { username: `${account}stonegate` });
   seed.token(TOKEN, { username: `${account}stonegate-provisioner` });
-  const operators = mode === 'arktos' ? { tenant: 'system' } : {};
+  const operators = operatorIsATenant ? { tenant: 'system' } : {};
   seed.namespace('stonegate', operators);
   const config = ['--config', configFile];
   const url = ['--ca-file', join(folder, 'ca.crt'), '--url', `https://127.0.0.1:${port}`];

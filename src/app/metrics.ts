@@ -4,7 +4,7 @@
 import { CERTIFICATE_ENDS } from '../config/certificate-periods.ts';
 import { LAST_RELOAD, RELOADS } from '../config/reload.ts';
 import { INFORMER_AGE, INFORMER_FAILED, INFORMER_LISTS } from '../kubernetes/informer-metrics.ts';
-import { CONTROLLER_METRICS } from '../kubernetes/reconcile/controller-metrics.ts';
+import { controllerMetrics } from '../kubernetes/reconcile/controller-metrics.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import { UNKNOWN_CREDENTIALS_LIMITED } from '../limits/unknown-credential-gate.ts';
 import { AUDIT_EVENTS_LOST, AUDIT_LOG_FAILING } from '../observability/audit-log.ts';
@@ -16,6 +16,6 @@ export const METRICS: readonly MetricDefinition[] = [
   ...[CONNECTIONS_OPEN, STREAMS_ENDED, UNKNOWN_CREDENTIALS_LIMITED],
   ...[RELOADS, LAST_RELOAD, CERTIFICATE_ENDS, AUDIT_EVENTS_LOST, AUDIT_LOG_FAILING],
   ...[INFORMER_LISTS, INFORMER_FAILED, INFORMER_AGE],
-  ...CONTROLLER_METRICS,
+  ...controllerMetrics(DEFINITIONS.flatMap(({ controllers = [] }) => controllers)),
   ...DEFINITIONS.flatMap(({ metrics = [] }) => metrics),
 ];

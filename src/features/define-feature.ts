@@ -8,14 +8,12 @@ import type { Finding, Problem, Rule } from '../config/problem.ts';
 import type { Parts } from '../config/scope.ts';
 import type { ReviewedWrite, WebhookPlace } from '../kubernetes/admissionregistration-v1.ts';
 import type { CustomResource } from '../kubernetes/custom-resource.ts';
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
-import type { Right } from '../kubernetes/right.ts';
+import type { Condition, ConfigurationPath, ProvisionerRight, Right } from '../kubernetes/right.ts';
 import type { UpstreamFetcher } from '../kubernetes/upstream-ports.ts';
 import type { MetricDefinition } from '../lib/metric.ts';
 import type { SecretSource } from '../lib/schema-files.ts';
 import type { OwnResource } from '../proxy/own-api.ts';
-import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { ListenerSettings } from './listener-settings.ts';
 
 /** Where the content of the configuration's files and its secrets are read. */
@@ -25,13 +23,14 @@ export interface FilesAndSecrets {
 }
 
 /** A kind of objects that Stonegate stores at the API server. */
-export interface StoredKind<C> {
+export interface StoredKind {
   readonly definition: CustomResource;
-  /** Whether it is for a tenancy mode with these facts; for every mode by default. */
-  isStored?(facts: TenancyFacts): boolean;
+  /** Facts of the tenancy modes that have it; every mode by default. */
+  readonly modes?: readonly Condition[];
   /** The section of the configuration that needs it. */
   readonly section: string;
-  isNeeded(configuration: C): boolean;
+  /** When that section does. */
+  readonly when: readonly Condition[];
   /** What happens as long as the API server does not have it. */
   readonly consequence: string;
 }
@@ -56,10 +55,12 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   readonly restartFields?: readonly string[];
   /** What the impersonating credential needs at the API server. */
   readonly rights?: readonly Right[];
+  /** References to the ConfigMaps with its rules, which that credential reads. */
+  readonly ruleConfigMaps?: readonly ConfigurationPath[];
   /** What the provisioning credential needs. */
-  provisionerRules?(configuration: C): readonly PolicyRule[];
+  readonly provisionerRights?: readonly ProvisionerRight[];
   /** What the credential of a process needs that serves only the admission webhook. */
-  admissionRules?(configuration: C): readonly PolicyRule[];
+  readonly admissionRights?: readonly Right[];
   /** The registrations of webhooks that it answers. @param caBundle PEM in base64 */
   registrations?(configuration: C, caBundle: string, place: WebhookPlace): readonly object[];
   /** The namespace of what it stores, which the operator creates. Its section has the feature's name. */
@@ -69,7 +70,9 @@ export interface FeatureDefinition<S extends z.ZodRawShape, C, P extends Parts> 
   /** Finds with the provisioning credential what is missing at the API server. @throws StatusError */
   findMissing?(configuration: C, objects: Objects, signal: AbortSignal): Promise<Problem[]>;
   readonly metrics?: readonly MetricDefinition[];
-  readonly storedKinds?: readonly StoredKind<C>[];
+  /** The names of its controllers. */
+  readonly controllers?: readonly string[];
+  readonly storedKinds?: readonly StoredKind[];
   /** Resources of Stonegate's own API; `build.ts` gives those that the configuration serves. */
   readonly ownResources?: readonly OwnResource[];
   /** The parts that it is built from. */

@@ -1,10 +1,9 @@
 /**
- * The rights of the provisioner at the API server with which it knows the UIDs of tenants.
+ * The right of the provisioner at the API server with which it knows the UIDs of tenants.
  */
-import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import { rule } from '../kubernetes/right.ts';
-import type { TenancyFacts } from '../tenancy/facts.ts';
+import { type Condition, type Right, rule } from '../kubernetes/right.ts';
 
-export function tenantUIDRules({ tenantsAreObjects }: TenancyFacts): readonly PolicyRule[] {
-  return tenantsAreObjects ? [rule('', ['tenants'], ['get', 'list', 'watch'])] : [];
+/** @param when it is needed, where tenants have UIDs */
+export function tenantUIDRight(when: readonly Condition[]): Right {
+  return { when: [...when, 'tenantsAreObjects'], rule: rule('', ['tenants'], ['get', 'list', 'watch']) };
 }

@@ -2,12 +2,14 @@
  * What Stonegate's own credential needs at the API server. Each feature lists its rights; `stonegate
  * manifests rbac`, the chart and `stonegate check` are made from them.
  */
+import { fieldAt } from '../lib/json-object.ts';
 import type { PolicyRule } from './kubernetes-object.ts';
+import type { GroupResource } from './meta-v1.ts';
 
 /**
- * What a right depends on: a fact of the tenancy mode, such as `tenantsAreObjects`, or after `!` that it is
- * not so; the kind of impersonation; or a field of the configuration, such as `access.index`, that is
- * present, and neither false nor empty. The chart's templates read it too.
+ * What a right depends on: a fact of the tenancy mode, such as `tenantsAreObjects`; `constrained`
+ * impersonation; or a field of the configuration, such as `access.index`, that is present, and neither false
+ * nor empty. After `!` it must not be so. The chart's templates read it too.
  */
 export type Condition = string;
 
@@ -22,6 +24,66 @@ export interface Right extends CommentedRule {
   readonly when: readonly Condition[];
   /** Says what fails without the right. Absent for impersonation, which `check` asks about by itself. */
   readonly consequence?: string;
+}
+
+/**
+ * Where the configuration has names, such as `bindings.roles.*.clusterRole`: `*` is every entry of a list or
+ * object. Where it is written in another way than it is read, both paths are listed, since the chart's
+ * templates know only what is written.
+ */
+export type ConfigurationPath = string;
+
+/** A right of the provisioner, which names in the configuration may complete. */
+export type ProvisionerRight = NamesRight | KindsRight | GrantsRight;
+
+interface NamesRight extends Pick<Right, 'when' | 'rule'> {
+  /** Further `resourceNames`. Without any name there is no rule. */
+  readonly namesAt?: readonly ConfigurationPath[];
+  /** Names that need no right. */
+  readonly except?: readonly string[];
+}
+
+/** One rule for each API group. */
+interface KindsRight extends Pick<Right, 'when'> {
+  readonly kinds: readonly GroupResource[];
+  /** Further kinds. */
+  readonly kindsAt: readonly ConfigurationPath[];
+  readonly verbs: readonly string[];
+}
+
+/** The rules of `stonegate:manage` and `access.grantable`: who grants them must hold them. */
+interface GrantsRight extends Pick<Right, 'when'> {
+  readonly grants: true;
+}
+
+/** The rights that are needed. */
+export function neededOf<R extends Pick<Right, 'when'>>(rights: readonly R[], given: object): R[] {
+  return rights.filter(({ when }) => holdAll(when, given));
+}
+
+/** @param given the configuration with the facts of its tenancy mode */
+export function holdAll(conditions: readonly Condition[], given: object): boolean {
+  return conditions.every((condition) => holds(condition, given));
+}
+
+function holds(condition: Condition, given: object): boolean {
+  if (condition.startsWith('!')) return !holds(condition.slice(1), given);
+  const value = fieldAt(given, ...condition.split('.'));
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** The values at a path of the configuration. */
+export function valuesAt(configuration: unknown, path: ConfigurationPath): unknown[] {
+  let found = [configuration];
+  for (const name of path.split('.'))
+    found = found
+      .flatMap((value) => (name === '*' ? entriesOf(value) : [fieldAt(value, name)]))
+      .filter((value) => value !== undefined);
+  return found;
+}
+
+function entriesOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value) : [];
 }
 
 export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {

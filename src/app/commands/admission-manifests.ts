@@ -9,6 +9,7 @@ import { readAuthority } from '../../cli/given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from '../../cli/rbac-objects.ts';
 import type { LoadSources } from '../../config/load.ts';
 import { admissionDeployment } from '../../features/admission/manifests/deployment.ts';
+import { neededOf } from '../../kubernetes/right.ts';
 import { isPrintable } from '../../lib/untrusted-text.ts';
 import { OF_ADMISSION, readAdmission } from '../configuration.ts';
 
@@ -70,8 +71,9 @@ export const admissionManifests = createCommand(
       ...(url === undefined ? admissionDeployment(configuration, namespace) : []),
       ...OF_ADMISSION.flatMap((feature) => feature.registrations?.(configuration, ca, place) ?? []),
     ];
-    const rules = OF_ADMISSION.flatMap((feature) => feature.admissionRules?.(configuration) ?? []).map(
-      (rule) => ({ rule }),
+    const rules = neededOf(
+      OF_ADMISSION.flatMap(({ admissionRights = [] }) => admissionRights),
+      configuration,
     );
     const rights =
       configuration.upstream === undefined ? [] : boundClusterRole('stonegate-admission', rules, subject);

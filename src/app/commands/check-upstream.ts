@@ -13,7 +13,7 @@ import { modeProblem } from '../../features/served-mode.ts';
 import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import { KINDS, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { createObjects, type Objects } from '../../kubernetes/objects.ts';
-import { rule } from '../../kubernetes/right.ts';
+import { holdAll, rule } from '../../kubernetes/right.ts';
 import { servedResources } from '../../kubernetes/served-resources.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
@@ -150,8 +150,9 @@ async function definitionWarnings(
   configuration: StonegateConfiguration,
   fetcher: UpstreamFetcher,
 ): Promise<CheckResult[]> {
-  const needed = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).filter((kind) =>
-    kind.isNeeded(configuration),
+  const given = { ...configuration, ...configuration.tenancy.facts };
+  const needed = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).filter(({ modes = [], when }) =>
+    holdAll([...modes, ...when], given),
   );
   if (needed.length === 0) return [];
   return whenAsked(SERVER, 'its custom resources', async () => {

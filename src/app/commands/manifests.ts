@@ -18,6 +18,7 @@ import { type LoadSources, systemSources } from '../../config/load.ts';
 import { ownClusterRoles } from '../../features/bindings/rights.ts';
 import { definitionOf } from '../../kubernetes/custom-resource.ts';
 import { CREDENTIAL_ID_KEY, labelProblem } from '../../kubernetes/reserved-names.ts';
+import { holdAll } from '../../kubernetes/right.ts';
 import { reasonOf } from '../../lib/file-errors.ts';
 import { certificateBlocks } from '../../lib/transport-security.ts';
 import { isPrintable } from '../../lib/untrusted-text.ts';
@@ -157,8 +158,9 @@ async function needsOfOptions(
 
 function definitionsText(facts: TenancyFacts): string {
   const where = facts.operatorIsATenant ? ', for the system tenant: apply as an administrator of it' : '';
-  const definitions = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds)
-    .filter(({ isStored }) => isStored?.(facts) ?? true)
+  const stored = DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds);
+  const definitions = stored
+    .filter(({ modes = [] }) => holdAll(modes, facts))
     .map(({ definition }) => manifest(definitionOf(definition)));
   return `# Custom resources of Stonegate${where}.\n${manifestText(definitions)}`;
 }

@@ -10,13 +10,55 @@ import {
   subjectNotes,
 } from '../../cli/rbac-objects.ts';
 import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { withoutCovered } from '../../kubernetes/right.ts';
+import type { GroupResource } from '../../kubernetes/meta-v1.ts';
+import {
+  type ConfigurationPath,
+  neededOf,
+  type ProvisionerRight,
+  valuesAt,
+  withoutCovered,
+} from '../../kubernetes/right.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
+import { grantableRules } from '../../rbac/grantable-rules.ts';
 import { DEFINITIONS, type StonegateConfiguration } from '../configuration.ts';
+
+export const PROVISIONER_RIGHTS = DEFINITIONS.flatMap(({ provisionerRights = [] }) => provisionerRights);
 
 /** The rules of the ClusterRole. */
 export function provisionerRules(configuration: StonegateConfiguration): PolicyRule[] {
-  const rules = DEFINITIONS.flatMap((feature) => feature.provisionerRules?.(configuration) ?? []);
+  const rules = neededOf(PROVISIONER_RIGHTS, { ...configuration, ...configuration.tenancy.facts }).flatMap(
+    (right) => completed(right, configuration),
+  );
   return withoutCovered(rules.map((rule) => ({ rule }))).map(({ rule }) => rule);
+}
+
+/** The rules of a right, with the names that the configuration has. */
+function completed(right: ProvisionerRight, configuration: StonegateConfiguration): readonly PolicyRule[] {
+  const valuesOf = (paths: readonly ConfigurationPath[]) =>
+    paths.flatMap((path) => valuesAt(configuration, path));
+  if ('grants' in right) return grantableRules(configuration.access.grantable);
+  if ('kinds' in right) {
+    const all = [...right.kinds, ...valuesOf(right.kindsAt).filter(isKind)];
+    const byGroup = Map.groupBy(all, ({ group }) => group);
+    return [...byGroup].map(([group, kinds]) => ({
+      apiGroups: [group],
+      resources: sorted(kinds.map(({ resource }) => resource)),
+      verbs: right.verbs,
+    }));
+  }
+  const { rule, namesAt, except = [] } = right;
+  if (namesAt === undefined) return [rule];
+  const further = valuesOf(namesAt).filter((name) => typeof name === 'string');
+  const names = [...(rule.resourceNames ?? []), ...further].filter((name) => !except.includes(name));
+  return names.length === 0 ? [] : [{ ...rule, resourceNames: sorted(names) }];
+}
+
+function isKind(value: unknown): value is GroupResource {
+  return isJSONObject(value) && typeof value.group === 'string' && typeof value.resource === 'string';
+}
+
+function sorted(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
 }
 
 /** @returns YAML for `kubectl apply -f -` */

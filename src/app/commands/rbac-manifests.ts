@@ -14,8 +14,8 @@ import {
 } from '../../cli/rbac-objects.ts';
 import { optionalExtraKeysOf } from '../../config/validate-names.ts';
 import { ORIGINAL_USER_KEY, TENANT_KEY } from '../../kubernetes/reserved-names.ts';
-import { type Condition, type Right, rule, withoutCovered } from '../../kubernetes/right.ts';
-import { fieldAt } from '../../lib/json-object.ts';
+import { neededOf, type Right, rule, valuesAt, withoutCovered } from '../../kubernetes/right.ts';
+import { isJSONObject } from '../../lib/json-object.ts';
 import { KEYSTONE_EXTRA } from '../../tenancy/keystone-groups.ts';
 import { DEFINITIONS, type StonegateConfiguration } from '../configuration.ts';
 
@@ -31,16 +31,16 @@ const WHILE_IMPERSONATING = (...verbs: readonly string[]) =>
 export const RIGHTS: readonly Right[] = [
   // Arktos' service accounts belong to the system tenant; users of other tenants may not impersonate them.
   {
-    when: ['readsTenantFromName', 'unconstrained'],
+    when: ['readsTenantFromName', '!constrained'],
     comment: FORWARD,
     rule: rule('', ['users', 'groups'], ['impersonate']),
   },
   {
-    when: ['!readsTenantFromName', 'unconstrained'],
+    when: ['!readsTenantFromName', '!constrained'],
     comment: FORWARD,
     rule: rule('', ['users', 'groups', 'serviceaccounts'], ['impersonate']),
   },
-  { when: ['unconstrained'], rule: rule('authentication.k8s.io', ['uids', EXTRA_KEYS], ['impersonate']) },
+  { when: ['!constrained'], rule: rule('authentication.k8s.io', ['uids', EXTRA_KEYS], ['impersonate']) },
   {
     when: ['constrained'],
     comment: `${FORWARD} Never as a service
@@ -104,10 +104,6 @@ export function impersonatorRights(
     tenancy: { facts },
     authentication,
   } = configuration;
-  const given = new Set<Condition>([
-    ...Object.entries(facts).map(([name, value]) => (value ? name : `!${name}`)),
-    constrained ? 'constrained' : 'unconstrained',
-  ]);
   const keys = [
     ...(authentication.keystone ? OWN_EXTRA_KEYS.keystone : []),
     ...(facts.readsTenantFromName ? [] : OWN_EXTRA_KEYS.tenant),
@@ -118,21 +114,13 @@ export function impersonatorRights(
     ...authentication.impersonationExtraKeys,
   ];
   const extras = [...new Set(keys)].map((key) => `userextras/${key}`);
-  const rights = RIGHTS.filter(({ when }) =>
-    when.every((condition) => given.has(condition) || isSet(configuration, condition)),
-  ).map((right) => {
+  const rights = neededOf(RIGHTS, { ...configuration, ...facts, constrained }).map((right) => {
     const { rule } = right;
     if (!rule.resources?.includes(EXTRA_KEYS)) return right;
     const resources = rule.resources.flatMap((each) => (each === EXTRA_KEYS ? extras : [each]));
     return { ...right, rule: { ...rule, resources } };
   });
   return withoutCovered(rights);
-}
-
-/** Whether the field is present, and neither false nor empty. */
-function isSet(configuration: StonegateConfiguration, path: string): boolean {
-  const value = fieldAt(configuration, ...path.split('.'));
-  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
 /** @returns YAML for `kubectl apply -f -` */
@@ -152,24 +140,24 @@ ${subjectNotes(subject, facts, 'upstream')}
 ${manifestText([...serviceAccountDocuments(subject), ...boundClusterRole(`stonegate-impersonator${suffix}`, rights, subject)])}`;
 }
 
-/** Read access to the ConfigMaps with the webhook's rules, each by name. */
+/** Read access to the ConfigMaps with the rules of features, each by name. */
 export function configMapManifests(
-  { webhook }: StonegateConfiguration,
+  configuration: StonegateConfiguration,
   reader: Subject,
   suffix: string,
 ): Document[] {
-  const references = [webhook?.policy, webhook?.sync].flatMap((source) =>
-    source !== undefined && 'configMap' in source ? [source.configMap] : [],
-  );
-  return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
-    const resourceNames = configMaps.map(({ name }) => name);
-    const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };
-    const comment = 'Read the rules of the webhook.';
-    return boundRole(
-      'Role',
-      { namespace, name: `stonegate-webhook-rules${suffix}` },
-      [{ comment, rule: read }],
-      reader,
-    );
+  return DEFINITIONS.flatMap(({ name: feature, ruleConfigMaps = [] }) => {
+    const references = ruleConfigMaps.flatMap((path) => valuesAt(configuration, path)).filter(isReference);
+    return [...Map.groupBy(references, ({ namespace }) => namespace)].flatMap(([namespace, configMaps]) => {
+      const resourceNames = configMaps.map(({ name }) => name);
+      const read = { apiGroups: [''], resources: ['configmaps'], resourceNames, verbs: ['get'] };
+      const comment = `Read the rules of the ${feature}.`;
+      const name = `stonegate-${feature}-rules${suffix}`;
+      return boundRole('Role', { namespace, name }, [{ comment, rule: read }], reader);
+    });
   });
+}
+
+function isReference(value: unknown): value is { readonly namespace: string; readonly name: string } {
+  return isJSONObject(value) && typeof value.namespace === 'string' && typeof value.name === 'string';
 }

@@ -55,7 +55,7 @@ const exception = z.strictObject({
     .describe('Keystone role → role to bind there, in addition to the general ones.'),
 });
 
-export const DEFAULT_ROLES = {
+const DEFAULT_ROLES = {
   admin: { clusterRole: 'stonegate:manage' },
   member: { clusterRole: 'stonegate:edit' },
   reader: { clusterRole: 'stonegate:read' },

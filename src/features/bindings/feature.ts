@@ -9,7 +9,7 @@ import { needsProvisioner } from '../provisioning-credential.ts';
 import { type TenancyReads, tenancySettings } from '../tenancy-settings.ts';
 import { type BindingsConfiguration, bindingsSchema } from './bindings-configuration.ts';
 import { USERS_WARNING } from './grants.ts';
-import { provisioningRules } from './rights.ts';
+import { PROVISIONING_RIGHTS } from './rights.ts';
 
 interface BindingsReads extends TenancyReads, Pick<CoreConfiguration, 'upstream'> {
   readonly bindings: BindingsConfiguration;
@@ -44,13 +44,8 @@ export const bindings = defineFeature({
   warnings: ({ bindings: { provision, subjects } }: BindingsReads) => [
     ['bindings.subjects', provision !== 'none' && subjects === 'users', USERS_WARNING],
   ],
-  provisionerRules: ({ bindings, tenancy: { facts }, quota }: BindingsReads) =>
-    provisioningRules({
-      facts,
-      createRoles: bindings.createRoles,
-      targets: roleTargets(bindings),
-      projectQuotas: quota?.keystoneLimits !== undefined,
-    }),
+  provisionerRights: PROVISIONING_RIGHTS,
+  controllers: ['bindings', 'bindings-on-request'],
   reads(configuration: BindingsReads) {
     const { bindings, quota, tenancy } = configuration;
     const provisioning = {
@@ -71,13 +66,6 @@ export type BindingsParts = ReturnType<typeof bindings.reads>;
 export type { BindingsConfiguration } from './bindings-configuration.ts';
 export type { KeystoneSync, Live, ProjectMember, RoleMapping } from './keystone-sync.ts';
 export type { ProjectSynchronizer, ProjectSynchronizerOf } from './project-sync.ts';
-
-/** The roles that Keystone's are bound to. */
-function roleTargets(bindings: BindingsConfiguration) {
-  return [bindings, ...Object.values(bindings.projects), ...Object.values(bindings.domains)].flatMap(
-    ({ roles = {} }) => Object.values(roles),
-  );
-}
 
 function sharesFile(one: CredentialFiles, other: CredentialFiles): boolean {
   const names = new Set<string>(Object.values(other));

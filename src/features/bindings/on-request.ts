@@ -111,7 +111,7 @@ export class RequestProvisioning implements Provisioner {
     const { reconcilerFor, interval, clock, telemetry } = this.#options;
     const { signal } = this.#ending;
     if (signal.aborted) return;
-    const options = { name: 'bindings-on-request', clock, telemetry, log: one.log } as const;
+    const options = { name: 'bindings-on-request', isPartial: true, clock, telemetry, log: one.log };
     const result = await reconcile(reconcilerFor(one.scope), options, signal);
     const failed = result === 'error' || result === 'incomplete';
     one.provisioned ||= !failed;

@@ -4,55 +4,13 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
  */
 
-import type { ClusterRole, PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { rule } from '../../kubernetes/right.ts';
+import type { ClusterRole } from '../../kubernetes/kubernetes-object.ts';
+import { type Condition, type ProvisionerRight, rule, withoutCovered } from '../../kubernetes/right.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../rbac/cluster-roles.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
-import type { RoleTarget } from './bindings-configuration.ts';
 import { managedLabels } from './managed-object.ts';
 
-export interface ProvisioningNeeds {
-  readonly facts: TenancyFacts;
-  /** Whether Stonegate's own roles are created, or only bound. */
-  readonly createRoles: boolean;
-  /** The roles that Keystone roles are bound to. */
-  readonly targets: readonly RoleTarget[];
-  /** Whether projects get a ResourceQuota. */
-  readonly projectQuotas?: boolean;
-}
-
 const RBAC = 'rbac.authorization.k8s.io';
-
-export function provisioningRules({
-  facts,
-  createRoles,
-  targets,
-  projectQuotas,
-}: ProvisioningNeeds): PolicyRule[] {
-  const { hasTenantsInPaths, comparesBoundRoles } = facts;
-  const bindings = ['rolebindings', ...(hasTenantsInPaths ? ['clusterrolebindings'] : [])];
-  const own = createRoles ? ownRoles(facts) : NONE;
-  const clusterRoles = targets.flatMap((target) => ('clusterRole' in target ? [target.clusterRole] : []));
-  const bound = [
-    ...clusterRoles.filter((name) => !own.has(name)),
-    // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
-    ...(comparesBoundRoles ? [] : own.keys()),
-  ];
-  const roles = targets.flatMap((target) => ('role' in target ? [target.role] : []));
-  return [
-    rule('', [...(hasTenantsInPaths ? ['tenants'] : []), 'namespaces'], ['get', 'list', 'create']),
-    ...(projectQuotas === true ? [rule('', ['resourcequotas'], ['get', 'list', 'create', 'update'])] : []),
-    rule(RBAC, bindings, ['get', 'list', 'create', 'update', 'delete']),
-    rule(RBAC, ['clusterroles'], ['get', 'list', ...(createRoles ? ['create', 'update'] : [])]),
-    ...bindRule('clusterroles', bound),
-    ...bindRule('roles', roles),
-    // Replicas agree on the one that runs a controller by its Lease.
-    rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']),
-    ...[...own.values()].flat(),
-  ];
-}
-
-const NONE: typeof CLUSTER_ROLES = new Map();
 
 type OwnRoleFacts = Pick<TenancyFacts, 'hasTenantsInPaths'>;
 
@@ -75,7 +33,46 @@ export function ownClusterRoles(facts: OwnRoleFacts): ClusterRole[] {
   }));
 }
 
-function bindRule(resource: string, names: readonly string[]): PolicyRule[] {
-  if (names.length === 0) return [];
-  return [{ ...rule(RBAC, [resource], ['bind']), resourceNames: [...new Set(names)].sort() }];
+/** The roles that are not only bound. */
+const CREATED = [
+  { when: ['bindings.createRoles', 'hasTenantsInPaths'], roles: ownRoles({ hasTenantsInPaths: true }) },
+  { when: ['bindings.createRoles', '!hasTenantsInPaths'], roles: ownRoles({ hasTenantsInPaths: false }) },
+];
+
+const CREATE = ['get', 'list', 'create'];
+const WRITE = [...CREATE, 'update', 'delete'];
+
+export const PROVISIONING_RIGHTS: readonly ProvisionerRight[] = [
+  { when: ['hasTenantsInPaths'], rule: rule('', ['tenants', 'namespaces'], CREATE) },
+  { when: ['!hasTenantsInPaths'], rule: rule('', ['namespaces'], CREATE) },
+  { when: ['quota.keystoneLimits'], rule: rule('', ['resourcequotas'], [...CREATE, 'update']) },
+  { when: ['hasTenantsInPaths'], rule: rule(RBAC, ['rolebindings', 'clusterrolebindings'], WRITE) },
+  { when: ['!hasTenantsInPaths'], rule: rule(RBAC, ['rolebindings'], WRITE) },
+  { when: ['bindings.createRoles'], rule: rule(RBAC, ['clusterroles'], [...CREATE, 'update']) },
+  { when: ['!bindings.createRoles'], rule: rule(RBAC, ['clusterroles'], ['get', 'list']) },
+  bindRight('clusterRole', ['!bindings.createRoles']),
+  ...CREATED.flatMap(({ when, roles }) => {
+    const names = [...roles.keys()];
+    return [
+      { ...bindRight('clusterRole', [...when, 'comparesBoundRoles']), except: names },
+      // Without `bind`, Arktos compares the binding with the system tenant's role of that name.
+      bindRight('clusterRole', [...when, '!comparesBoundRoles'], names),
+    ];
+  }),
+  bindRight('role', []),
+  // Replicas agree on the one that runs a controller by its Lease.
+  { when: [], rule: rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']) },
+  ...CREATED.flatMap(({ when, roles }) =>
+    withoutCovered([...roles.values()].flat().map((rule) => ({ when, rule }))),
+  ),
+];
+
+/** The right to bind the configuration's roles, of which a ClusterRole may be written as its name alone. */
+function bindRight(kind: 'clusterRole' | 'role', when: readonly Condition[], resourceNames: string[] = []) {
+  const targets = ['bindings', 'bindings.projects.*', 'bindings.domains.*'].map((at) => `${at}.roles.*`);
+  return {
+    when,
+    rule: { ...rule(RBAC, [`${kind.toLowerCase()}s`], ['bind']), resourceNames },
+    namesAt: targets.flatMap((at) => [...(kind === 'clusterRole' ? [at] : []), `${at}.${kind}`]),
+  };
 }

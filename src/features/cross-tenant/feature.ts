@@ -6,7 +6,6 @@
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
 import type { Rule } from '../../config/problem.ts';
 import type { WrittenRule } from '../../rbac/grantable-rules.ts';
-import type { TenancyFacts } from '../../tenancy/facts.ts';
 import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
@@ -15,7 +14,7 @@ import { administrationRules } from './administrations-configuration.ts';
 import { type AuthorizationConfiguration, authorizationSchema } from './authorization-configuration.ts';
 import { enabledPolicies, hasPolicies } from './enabled-policies.ts';
 import * as METRICS from './metrics.ts';
-import { POLICY_READ_RIGHTS, policyWriteRules } from './rights.ts';
+import { POLICY_READ_RIGHTS, POLICY_WRITE_RIGHTS } from './rights.ts';
 import { CROSS_TENANT_POLICIES, TENANT_ADMINISTRATIONS } from './tenancy-v1alpha1.ts';
 
 interface CrossTenantReads extends Pick<CoreConfiguration, 'tenancy' | 'upstream'>, Provisioning {
@@ -36,21 +35,20 @@ export const crossTenant = defineFeature({
   ],
   checkFiles: (configuration: CrossTenantReads, content) => checkAbacFile(configuration, content),
   rights: POLICY_READ_RIGHTS,
-  provisionerRules: (configuration: CrossTenantReads) =>
-    hasPolicies(enabledPolicies(configuration)) ? policyWriteRules(configuration.access.grantable) : [],
+  provisionerRights: POLICY_WRITE_RIGHTS,
   storedKinds: [
     {
       definition: CROSS_TENANT_POLICIES,
-      isStored: storesPolicies,
+      modes: ['hasTenantsInPaths'],
       section: 'authorization',
-      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).crossTenantPolicies,
+      when: ['authorization.crossTenantPolicies'],
       consequence: 'none grants anything',
     },
     {
       definition: TENANT_ADMINISTRATIONS,
-      isStored: storesPolicies,
+      modes: ['hasTenantsInPaths'],
       section: 'authorization',
-      isNeeded: (configuration: CrossTenantReads) => enabledPolicies(configuration).tenantAdministrations,
+      when: ['authorization.tenantAdministrations'],
       consequence: 'none grants anything',
     },
   ],
@@ -59,6 +57,7 @@ export const crossTenant = defineFeature({
       ? (await import('./policy-checks.ts')).uncheckedPolicies(fetcher, signal)
       : [],
   metrics: Object.values(METRICS),
+  controllers: ['policies'],
   reads(configuration: CrossTenantReads, { file }) {
     const { access, authorization, tenancy, upstream } = configuration;
     const enabled = enabledPolicies(configuration);
@@ -83,11 +82,6 @@ export const crossTenant = defineFeature({
 
 export type CrossTenantParts = ReturnType<typeof crossTenant.reads>;
 export type { PolicyProblemOf } from './cross-tenant-policies.ts';
-
-/** Users enter other tenants by paths. */
-function storesPolicies({ hasTenantsInPaths }: TenancyFacts): boolean {
-  return hasTenantsInPaths;
-}
 
 /** Policies are of one mode only, and their roles need the provisioning credential. */
 function policyRules({ authorization, bindings, tenancy }: CrossTenantReads): Rule[] {

@@ -3,9 +3,7 @@
  * from, and, for the provisioner, to grant what they grant.
  */
 import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
-import type { PolicyRule } from '../../kubernetes/kubernetes-object.ts';
-import { type Right, rule } from '../../kubernetes/right.ts';
-import { grantableRules } from '../../rbac/grantable-rules.ts';
+import { type ProvisionerRight, type Right, rule } from '../../kubernetes/right.ts';
 import { type EnabledPolicies, resourcesOfPolicies } from './enabled-policies.ts';
 
 /** The fields of the section `authorization` that turn the forms of policies on. */
@@ -31,11 +29,13 @@ export const POLICY_READ_RIGHTS: readonly Right[] = Object.entries(FIELDS).flatM
   })),
 );
 
-/** @param grantable what policies may grant besides `stonegate:manage` */
-export function policyWriteRules(grantable: readonly PolicyRule[]): PolicyRule[] {
+export const POLICY_WRITE_RIGHTS: readonly ProvisionerRight[] = Object.values(FIELDS).flatMap((field) => {
+  const when = ['hasTenantsInPaths', `authorization.${field}`];
+  const verbs = ['get', 'list', 'create', 'update', 'delete'];
+  const status = ['crosstenantpolicies/status', 'tenantadministrations/status'];
   return [
-    rule('rbac.authorization.k8s.io', ['clusterroles'], ['get', 'list', 'create', 'update', 'delete']),
-    rule(TENANCY_GROUP, ['crosstenantpolicies/status', 'tenantadministrations/status'], ['patch']),
-    ...grantableRules(grantable),
+    { when, rule: rule('rbac.authorization.k8s.io', ['clusterroles'], verbs) },
+    { when, rule: rule(TENANCY_GROUP, status, ['patch']) },
+    { when, grants: true },
   ];
-}
+});

@@ -18,7 +18,7 @@ export const invitations = defineFeature({
     {
       definition: STORED_INVITATIONS,
       section: 'members',
-      isNeeded: ({ members }: InvitationsReads) => members !== undefined,
+      when: ['members'],
       consequence: 'no user can invite',
     },
   ],

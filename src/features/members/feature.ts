@@ -7,7 +7,7 @@ import { needsProvisioner, type Provisioning } from '../provisioning-credential.
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
 import { missingRoles } from './missing-roles.ts';
-import { membersRules } from './rights.ts';
+import { MEMBERS_RIGHTS } from './rights.ts';
 
 interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
   readonly members?: MembersConfiguration;
@@ -29,9 +29,7 @@ export const members = defineFeature({
     ],
     needsProvisioner(configuration, configuration.members && 'members', 'write teams and invitations'),
   ],
-  // One rule for the objects of all three features that the section is for.
-  provisionerRules: ({ members, tenancy: { facts } }: MembersReads) =>
-    members === undefined ? [] : membersRules(facts),
+  provisionerRights: MEMBERS_RIGHTS,
   namespace: ({ members }: MembersReads) => members?.namespace,
   findMissing: async ({ members, tenancy }: MembersReads, objects, signal) =>
     members === undefined ? [] : missingRoles(tenancy, objects, signal),

@@ -7,7 +7,7 @@ import { defineFeature } from '../define-feature.ts';
 import { leasePlace } from '../leased-controller.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { type PublishingConfiguration, publishingSchema } from './publishing-configuration.ts';
-import { publishingRules } from './rights.ts';
+import { PUBLISHING_RIGHTS } from './rights.ts';
 
 interface PublishingReads extends Provisioning {
   readonly publishing?: PublishingConfiguration;
@@ -31,8 +31,8 @@ export const publishing = defineFeature({
       'expected none in shared mode: all tenants share what has no namespace',
     ],
   ],
-  provisionerRules: ({ publishing, access: { grantable }, tenancy: { facts } }: PublishingReads) =>
-    publishing === undefined ? [] : publishingRules(facts, { configuration: publishing, grantable }),
+  provisionerRights: PUBLISHING_RIGHTS,
+  controllers: ['publishing'],
   reads: ({ publishing, access: { grantable }, tenancy }: PublishingReads) => ({
     copies: { publishing, grantable, tenancy, leases: leasePlace(tenancy) },
   }),

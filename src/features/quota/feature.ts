@@ -12,7 +12,7 @@ import { countedWrites } from './counted-writes.ts';
 import * as METRICS from './metrics.ts';
 import { OWN_QUOTAS } from './own-quota-v1alpha1.ts';
 import { type QuotaConfiguration, quotaSchema } from './quota-configuration.ts';
-import { QUOTA_READ_RIGHTS, QUOTA_REGISTRATION, quotaRules, RESERVE_RULES } from './rights.ts';
+import { COUNT_RIGHTS, QUOTA_READ_RIGHTS, QUOTA_REGISTRATION, RESERVE_RIGHTS } from './rights.ts';
 import { NOT_REGISTERED, quotaRegistration } from './tenant-quota-manifests.ts';
 import { TENANT_QUOTAS } from './tenant-quota-v1alpha1.ts';
 
@@ -31,13 +31,13 @@ export const quota = defineFeature({
     needsProvisioner(configuration, configuration.quota && 'quota', 'write quotas'),
   ],
   rights: QUOTA_READ_RIGHTS,
-  provisionerRules: ({ quota }: QuotaReads) => (quota === undefined ? [] : quotaRules(quota.count)),
-  admissionRules: ({ quota }: QuotaReads) => (quota === undefined ? [] : RESERVE_RULES),
+  provisionerRights: [...RESERVE_RIGHTS, ...COUNT_RIGHTS],
+  admissionRights: RESERVE_RIGHTS,
   storedKinds: [
     {
       definition: TENANT_QUOTAS,
       section: 'quota',
-      isNeeded: ({ quota }: QuotaReads) => quota !== undefined,
+      when: ['quota'],
       consequence: 'tenants create nothing that the admission webhook asks a quota about',
     },
   ],
@@ -57,6 +57,7 @@ export const quota = defineFeature({
       ? []
       : [{ path: 'quota', message: NOT_REGISTERED }],
   metrics: Object.values(METRICS),
+  controllers: ['quota'],
   reads({ quota, tenancy: { facts, systemTenant } }: QuotaReads) {
     if (quota === undefined) return { controller: quota, decisions: quota };
     const tenancy = { facts, systemTenant };

@@ -5,8 +5,7 @@
 
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
-import type { PolicyRule, ResourceKind } from '../../kubernetes/kubernetes-object.ts';
-import { type Right, rule } from '../../kubernetes/right.ts';
+import { type ProvisionerRight, type Right, rule } from '../../kubernetes/right.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 
 export const QUOTA_READ_RIGHTS: readonly Right[] = [
@@ -22,26 +21,26 @@ export const QUOTA_READ_RIGHTS: readonly Right[] = [
 export const QUOTA_REGISTRATION = 'stonegate-quota';
 
 /** What the webhook needs to reserve: whose a namespace is, its ResourceQuotas, and the TenantQuotas. */
-export const RESERVE_RULES: readonly PolicyRule[] = [
+export const RESERVE_RIGHTS: readonly Right[] = [
   rule('', ['namespaces'], ['get']),
   rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
   rule(TENANCY_GROUP, ['tenantquotas/status'], ['update']),
   rule('', ['resourcequotas'], ['get', 'list', 'watch']),
-];
+].map((rule) => ({ when: ['quota'], rule }));
 
 /** What the provisioner needs besides: to give every tenant a quota, to count, and to check. */
-export function quotaRules(count: readonly ResourceKind[]): PolicyRule[] {
-  const byGroup = Map.groupBy([...COUNTED_KINDS, ...count], ({ group }) => group);
-  return [
-    ...RESERVE_RULES,
-    rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
-    rule('', ['namespaces'], ['get', 'list', 'watch', 'update']),
-    {
+export const COUNT_RIGHTS: readonly ProvisionerRight[] = [
+  {
+    when: ['quota'],
+    rule: rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
+  },
+  { when: ['quota'], rule: rule('', ['namespaces'], ['get', 'list', 'watch', 'update']) },
+  {
+    when: ['quota'],
+    rule: {
       ...rule(VALIDATING_WEBHOOKS.group, [VALIDATING_WEBHOOKS.resource], ['get']),
       resourceNames: [QUOTA_REGISTRATION],
     },
-    ...[...byGroup].map(([group, kinds]) =>
-      rule(group, kinds.map(({ resource }) => resource).sort(), ['get', 'list', 'watch']),
-    ),
-  ];
-}
+  },
+  { when: ['quota'], kinds: COUNTED_KINDS, kindsAt: ['quota.count.*'], verbs: ['get', 'list', 'watch'] },
+];

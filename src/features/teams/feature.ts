@@ -18,7 +18,7 @@ export const teams = defineFeature({
     {
       definition: TEAMS,
       section: 'members',
-      isNeeded: ({ members }: TeamsReads) => members !== undefined,
+      when: ['members'],
       consequence: 'there are no teams',
     },
   ],

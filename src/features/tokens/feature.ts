@@ -7,7 +7,7 @@ import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
-import { tokenRules } from './rights.ts';
+import { TOKEN_RIGHTS } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
 
 interface TokensReads
@@ -41,13 +41,12 @@ export const tokens = defineFeature({
       'is missing, so users of Keystone can create no access token: their roles have to be looked up',
     ],
   ],
-  provisionerRules: ({ tokens, tenancy: { facts } }: TokensReads) =>
-    tokens === undefined ? [] : tokenRules(facts),
+  provisionerRights: TOKEN_RIGHTS,
   storedKinds: [
     {
       definition: STORED_TOKENS,
       section: 'tokens',
-      isNeeded: ({ tokens }: TokensReads) => tokens !== undefined,
+      when: ['tokens'],
       consequence: 'no user can create or use an access token',
     },
   ],

@@ -43,6 +43,7 @@ export const webhook = defineFeature({
       'is legacy: users of one name in two Keystone domains are one user',
     ],
   ],
+  ruleConfigMaps: ['webhook.policy.configMap', 'webhook.sync.configMap'],
   checkFiles: (configuration: WebhookReads, content) => checkWebhookFiles(configuration, content),
   metrics: Object.values(METRICS),
   reads({ webhook, authentication: { keystone }, tenancy, bindings, server }: WebhookReads, { file }) {

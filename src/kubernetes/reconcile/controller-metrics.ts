@@ -2,26 +2,28 @@
  * Metrics of the controllers. Gauges describe the last run that was not broken off; those of runs for single
  * projects have none. Only one worker runs a controller, so workers are not summed.
  */
-import { defineCounter, defineGauge, type LabelValues } from '../../lib/metric.ts';
+import {
+  defineCounter,
+  defineGauge,
+  type LabelValues,
+  type MetricDefinition,
+  OPEN,
+} from '../../lib/metric.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-
-/** `bindings-on-request`: those of one project, on the request of one of its users. */
-const CONTROLLERS = ['bindings', 'bindings-on-request', 'policies', 'publishing', 'quota'] as const;
-export type ControllerName = (typeof CONTROLLERS)[number];
 
 const RUNS = defineCounter({
   name: 'stonegate_controller_runs_total',
   help: 'Runs that bring desired objects about, by controller and result.',
-  labels: { controller: CONTROLLERS, result: ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] },
+  labels: { controller: OPEN, result: ['ok', 'incomplete', 'held-back', 'broken-off', 'error'] },
 });
 const CHANGES = defineCounter({
   name: 'stonegate_controller_changes_total',
   help: 'Objects that were changed at the API server, by controller and action.',
-  labels: { controller: CONTROLLERS, action: ['create', 'update', 'delete'] },
+  labels: { controller: OPEN, action: ['create', 'update', 'delete'] },
 });
 
 function gauge(name: string, help: string) {
-  const labels = { controller: CONTROLLERS };
+  const labels = { controller: OPEN };
   return defineGauge({ name: `stonegate_controller_${name}`, help, labels, aggregator: 'max' });
 }
 
@@ -31,10 +33,13 @@ const FAILURES = gauge('failures', 'Objects that the last run could not write, o
 const HELD_BACK = gauge('held_back', 'Deletions that require stonegate sync --force.');
 const LAST_SUCCESS = gauge('last_success_timestamp_seconds', 'Time of the last run without failures.');
 
-export const CONTROLLER_METRICS = [
-  ...[RUNS, CHANGES],
-  ...[LEADS, REFUSALS, FAILURES, HELD_BACK, LAST_SUCCESS],
-];
+/** @param controllers the names of all */
+export function controllerMetrics(controllers: readonly string[]): MetricDefinition[] {
+  return [RUNS, CHANGES, LEADS, REFUSALS, FAILURES, HELD_BACK, LAST_SUCCESS].map((metric) => ({
+    ...metric,
+    labels: { ...metric.labels, controller: controllers },
+  }));
+}
 
 /** A run of a controller; what follows the result is absent if there was no plan. */
 export interface ControllerRun {
@@ -44,6 +49,8 @@ export interface ControllerRun {
    */
   readonly result: LabelValues<typeof RUNS.labels>['result'];
   readonly planned?: {
+    /** Whether it is about a part of the objects, so that it says nothing about the others. */
+    readonly isPartial: boolean;
     /** The changes that were made. */
     readonly changes: Readonly<Record<LabelValues<typeof CHANGES.labels>['action'], number>>;
     /** The number of objects that cannot be brought into the desired state. */
@@ -56,16 +63,16 @@ export interface ControllerRun {
 /** @param now milliseconds since the epoch */
 export function countRun(
   telemetry: Telemetry,
-  controller: ControllerName,
+  controller: string,
   { result, planned }: ControllerRun,
   now: number,
 ): void {
   telemetry.count(RUNS, { controller, result });
   if (planned === undefined) return;
-  const { changes, refusals, failures, heldBack } = planned;
+  const { isPartial, changes, refusals, failures, heldBack } = planned;
   for (const action of CHANGES.labels.action)
     telemetry.count(CHANGES, { controller, action }, changes[action]);
-  if (controller === 'bindings-on-request' || result === 'broken-off') return;
+  if (isPartial || result === 'broken-off') return;
   telemetry.set(REFUSALS, { controller }, refusals);
   telemetry.set(FAILURES, { controller }, failures);
   telemetry.set(HELD_BACK, { controller }, heldBack);

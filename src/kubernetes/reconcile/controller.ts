@@ -9,7 +9,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import type { ApplyResult } from './apply.ts';
-import { type ControllerName, type ControllerRun, countRun, LEADS } from './controller-metrics.ts';
+import { type ControllerRun, countRun, LEADS } from './controller-metrics.ts';
 import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
 import type { Plan } from './plan.ts';
 import { createRunLog, type RunLog } from './run-log.ts';
@@ -37,7 +37,8 @@ export interface Reconciler<P extends Plan = Plan> {
 }
 
 export interface ControllerOptions<P extends Plan> {
-  readonly name: ControllerName;
+  /** One of those that the feature declares. */
+  readonly name: string;
   readonly reconciler: Reconciler<P>;
   readonly lease: Lease;
   /** Approximate milliseconds from the end of one run to the start of the next without a change. */
@@ -202,7 +203,10 @@ class LeasedController<P extends Plan> implements Controller {
 }
 
 interface RunOptions {
-  readonly name: ControllerName;
+  /** As the controller's. */
+  readonly name: string;
+  /** Whether the run is about a part of the controller's objects. */
+  readonly isPartial?: boolean;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly log: RunLog;
@@ -215,7 +219,7 @@ interface RunOptions {
  */
 export async function reconcile<P extends Plan>(
   reconciler: Reconciler<P>,
-  { name, clock, telemetry, log }: RunOptions,
+  { name, isPartial = false, clock, telemetry, log }: RunOptions,
   signal: AbortSignal,
 ): Promise<RunResult> {
   try {
@@ -224,6 +228,7 @@ export async function reconcile<P extends Plan>(
     const result = signal.aborted ? 'broken-off' : resultOf(plan, applied);
     const changes = changesIn(applied);
     const planned = {
+      isPartial,
       changes,
       refusals: plan.refusals.length,
       failures: applied.failures.length + plan.unread.length,

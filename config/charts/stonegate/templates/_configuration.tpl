@@ -5,7 +5,8 @@
 {{- /* An installation without any source of users would never become ready. */ -}}
 {{- $_ := required "configuration.authentication: is required" (default "" $given.authentication) -}}
 {{- $_ := include "stonegate.admission" . -}}
-{{- if and (eq $given.tenancy.mode "arktos") (not .Values.upstream.existingSecret) (not (dig "upstream" "credential" nil $given)) -}}
+{{- $_ := include "stonegate.refuseRights" . -}}
+{{- if and (not (include "stonegate.given" . | fromJson).runsInCluster) (not .Values.upstream.existingSecret) (not (dig "upstream" "credential" nil $given)) -}}
   {{- fail "upstream.existingSecret: is required in arktos mode, since a service account of this cluster is no user of Arktos" -}}
 {{- end -}}
 {{- if and (include "stonegate.provisionerAccount" .) (not .Values.rbac.create) -}}
@@ -57,10 +58,7 @@ certFile: {{ . }}/tls.crt
 keyFile: {{ . }}/tls.key
 {{- end -}}
 
-{{- /* Whether what Stonegate writes (bindings, roles of policies, published objects, quotas, access tokens, teams) has a service account of the chart. */ -}}
+{{- /* Whether what Stonegate writes has a service account of the chart. */ -}}
 {{- define "stonegate.provisionerAccount" -}}
-{{- $bindings := default dict .Values.configuration.bindings -}}
-{{- $provisions := ne (default "none" $bindings.provision) "none" -}}
-{{- $policies := ne (include "stonegate.policyForms" .) "[]" -}}
-{{- if and (or $provisions $policies .Values.configuration.publishing .Values.configuration.quota (hasKey .Values.configuration "tokens") (hasKey .Values.configuration "members")) (not $bindings.credential) -}}yes{{- end -}}
+{{- if and (include "stonegate.writes" .) (not (dig "bindings" "credential" nil .Values.configuration)) -}}yes{{- end -}}
 {{- end -}}

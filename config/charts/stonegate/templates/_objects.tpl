@@ -10,7 +10,7 @@ Objects come from files/objects.json, which `npm run schema` writes from `stoneg
 {{- define "stonegate.admission" -}}
 {{- $given := .Values.configuration -}}
 {{- if hasKey $given "admission" -}}
-{{- if or (ne $given.tenancy.mode "shared") (not .Values.rbac.create) -}}
+{{- if or (not (include "stonegate.given" . | fromJson).runsInCluster) (not .Values.rbac.create) -}}
   {{- fail "configuration.admission: in front of another API server (arktos mode, or rbac.create false) the webhook runs outside this cluster: see docs/admission.md and `stonegate manifests admission`" -}}
 {{- end -}}
 {{- if not (or .Values.admission.caBundle .Values.admission.annotations) -}}
@@ -22,8 +22,7 @@ yes
 
 {{- /* Whether Stonegate stores custom resources in this cluster. */ -}}
 {{- define "stonegate.stores" -}}
-{{- $given := .Values.configuration -}}
-{{- if and .Values.rbac.create (eq $given.tenancy.mode "shared") (or $given.quota (hasKey $given "tokens") (hasKey $given "members")) -}}yes{{- end -}}
+{{- if and .Values.rbac.create (include "stonegate.given" . | fromJson).runsInCluster (include "stonegate.needsObjects" .) -}}yes{{- end -}}
 {{- end -}}
 
 {{- /* The sections with which the webhook needs rights: a key of `admission` in files/objects.json. */ -}}

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { provisionerRules } from '../../../../src/app/commands/provisioner-manifests.ts';
 import { defaultConfiguration } from '../../../../src/app/configuration.ts';
@@ -62,6 +63,29 @@ t.test('if an administrator maintains the roles, the provisioner only binds them
   );
   t.same(verbsOn(rules, 'secrets'), []);
   t.same(verbsOn(rules, 'clusterroles').sort(), ['bind', 'get', 'list']);
+});
+
+t.test('of further kinds that are published or counted it has one rule for each API group', async (t) => {
+  const publishing = {
+    clusterScoped: [
+      { resource: 'clusterroles', names: '*' },
+      { resource: 'storage.k8s.io/v1/storageclasses', names: 'fast' },
+    ],
+  };
+  const quota = { default: { pods: '1' }, count: ['example.com/v1/widgets', 'v1/secrets'] };
+  const rules = rulesOf('arktos', { bindings: { roles: {} }, publishing, quota });
+  const read = ['get', 'list', 'watch'];
+  const write = [...read, 'create', 'update', 'delete'];
+  for (const [group, resources, verbs] of [
+    ['rbac.authorization.k8s.io', ['clusterroles'], write],
+    ['storage.k8s.io', ['storageclasses'], write],
+    ['', ['persistentvolumeclaims', 'pods', 'secrets', 'services'], read],
+    ['example.com', ['widgets'], read],
+  ] as const)
+    t.ok(
+      rules.some((rule) => isDeepStrictEqual(rule, { apiGroups: [group], resources, verbs })),
+      group,
+    );
 });
 
 t.test(
