@@ -16,8 +16,9 @@ import { readIfThere } from '../lib/file-errors.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { type CommandIO, createCommand, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
 import { absoluteName, readAuthority } from './given-file.ts';
+import { changeFile, fileToChange } from './kubeconfig/change-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
-import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
+import { kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
   checkCloud,
