@@ -9,6 +9,7 @@ import type { Objects } from '../../kubernetes/objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { fieldAt } from '../../lib/json-object.ts';
+import { CancellableSingleFlight } from '../../lib/single-flight.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { type OperatorTenancy, operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
@@ -41,10 +42,13 @@ export function labelledQuotaTenants({
   readonly clock: Clock;
 }): QuotaTenantOf {
   const known = createExpiringCache<string>({ maxEntries: MAX_NAMESPACES, clock });
+  const reads = new CancellableSingleFlight<string | undefined>((signal) => signal.reason);
 
   async function tenantOfNamespace(name: string, signal: AbortSignal): Promise<string | undefined> {
-    const cached = known.get(name);
-    if (cached !== undefined) return cached;
+    return known.get(name) ?? reads.do(name, signal, (signal) => readTenantOf(name, signal));
+  }
+
+  async function readTenantOf(name: string, signal: AbortSignal): Promise<string | undefined> {
     const namespace = await objects.get(KINDS.Namespace, {}, name, signal);
     const tenant = tenantNamed(namespace?.metadata.labels?.[TENANT_KEY]);
     if (tenant !== undefined) known.set(name, tenant, clock.now() + MAX_AGE);
