@@ -215,6 +215,13 @@ t.test(
   },
 );
 
+t.test('an authority in the login command may be a data: URL, as in kubeconfigs of the portal', async (t) => {
+  const trust = `--os-cacert=data:;base64,${Buffer.from(CA).toString('base64')}`;
+  const login = ['--', '--keystone', trust, '--os-username', 'alice'];
+  const { stdout } = await run(t.testdir(), [...SERVER, '--print', ...login]);
+  t.match(parse(stdout).users[0].user.exec, { args: ['login', ...login.slice(1)] });
+});
+
 t.test('a CA file without a certificate is refused', async (t) => {
   for (const [content, message] of [
     [undefined, /--ca-file: no such file: ca\.crt/],
