@@ -160,10 +160,12 @@ const addEntries = createCommand(
     if (scopes.length > 0) {
       // A name that is taken is refused before there is a token.
       merge(await readKubeconfigFile(file));
-      if (tokenFile !== undefined) await assertTokenFile(tokenFile);
-      const token = await makeContextToken(values, run, note);
-      if (tokenFile !== undefined) await replaceFile(tokenFile, `${token}\n`);
-      entries = entriesWith(tokenFile === undefined ? { token } : { tokenFile });
+      const token = () => makeContextToken(values, run, note);
+      if (tokenFile !== undefined) {
+        await assertTokenFile(tokenFile);
+        await replaceFile(tokenFile, async () => `${await token()}\n`);
+      }
+      entries = entriesWith(tokenFile === undefined ? { token: await token() } : { tokenFile });
     }
     await changeFile(file, (text) => merge(text).merged);
     if (scopes.length === 0 && !isFound(run.command, parts.env))

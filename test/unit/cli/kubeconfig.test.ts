@@ -365,6 +365,13 @@ t.test('a file of the user that is no access token is not overwritten by one', a
   t.notOk(existsSync(join(folder, 'config')));
 });
 
+t.test('no token is created if its file cannot be', async (t) => {
+  const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', '/proc/token'];
+  const { code, stderr } = await change(t.testdir(), ...words);
+  t.equal(code, 1);
+  t.match(stderr, "open '/proc/", 'nobody has logged in yet');
+});
+
 t.test(
   '--token-scope excludes --print and --projects, and --token-expires requires --token-scope',
   async (t) => {
