@@ -117,7 +117,7 @@ function allowsAll(scope: TokenScope, question: ResourceQuestion): boolean {
   return scope.allows(question) && allowsWildcards(scope, question);
 }
 
-/** Whether the scope allows everything that the wildcards of a question stand for, if it allows the question. */
+/** Whether a scope that allows the question allows everything that its wildcards stand for. */
 function allowsWildcards(scope: Pick<TokenScope, 'allows'>, question: ResourceQuestion): boolean {
   const { verb, apiGroup, resource } = question;
   if (![verb, apiGroup, resource].includes(WILDCARD)) return true;

@@ -124,7 +124,7 @@ export function readLoginArguments(
   }
 }
 
-/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`; `stonegate login` does. A `data:` URL is no name. */
+/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`, the login does; a `data:` URL is no name. */
 function absolute(folder: string, file: string): string {
   return file.startsWith('~/') || textOfDataURL(file) !== undefined ? file : resolve(folder, file);
 }

@@ -369,7 +369,7 @@ t.test('no token is created if its file cannot be', async (t) => {
   const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', '/proc/token'];
   const { code, stderr } = await change(t.testdir(), ...words);
   t.equal(code, 1);
-  t.match(stderr, "open '/proc/", 'nobody has logged in yet');
+  t.match(stderr, "open '/proc/", 'there was no login yet');
 });
 
 t.test(
