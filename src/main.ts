@@ -11,7 +11,13 @@ import { version } from './cli/version.ts';
 
 const explain: ListedCommand = {
   ...USER_COMMANDS.explain,
-  load: async () => (await import('./app/commands/explain.ts')).explainCommand,
+  load: async () => {
+    const { explain } = await import('./cli/explain.ts');
+    return (argv, io) =>
+      explain(argv, io, async (...given) =>
+        (await import('./app/commands/explain.ts')).explainWith(...given),
+      );
+  },
 };
 
 process.exitCode = await runProgram(

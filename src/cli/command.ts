@@ -5,8 +5,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import type { Scalar } from 'yaml';
 import type { Problem } from '../config/problem.ts';
-import { reasonOf } from '../errors/status-error.ts';
-import { didYouMean } from '../lib/did-you-mean.ts';
 import { linesWithoutControls, withEscapedControls, withoutControls } from '../lib/untrusted-text.ts';
 
 export interface CommandIO {
@@ -127,9 +125,9 @@ export function createCommand<const Declared extends Options, Parts extends unkn
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       if (error instanceof ConfigurationError) io.stderr(`${error.message}\n`);
-      else if (!isUsageError(error)) note(reasonOf(error), error);
+      else if (!isUsageError(error)) note((await import('../errors/status-error.ts')).reasonOf(error), error);
       if (!isUsageError(error)) return EXIT.failed;
-      note(`${mistakeIn(error)}${suggestion(error, Object.keys(options))}`, error);
+      note(`${mistakeIn(error)}${await suggestion(error, Object.keys(options))}`, error);
       io.stderr(`See: ${nameIn(usage)} --help\n`);
       return EXIT.usage;
     }
@@ -165,9 +163,11 @@ export function mistakeIn({ message }: Error): string {
 }
 
 /** Names the option that the user probably meant, if the error is about an unknown one. */
-function suggestion({ message }: Error, options: readonly string[]): string {
+async function suggestion({ message }: Error, options: readonly string[]): Promise<string> {
   const [, option] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
-  return option === undefined ? '' : didYouMean(option, options).replace('mean ', 'mean --');
+  if (option === undefined) return '';
+  const { didYouMean } = await import('../lib/did-you-mean.ts');
+  return didYouMean(option, options).replace('mean ', 'mean --');
 }
 
 /** The option of commands that print a table, or the object that it is made of. */

@@ -16,8 +16,9 @@ import { readIfThere } from '../lib/file-errors.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { type CommandIO, createCommand, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
 import { absoluteName, readAuthority } from './given-file.ts';
+import { changeFile, fileToChange } from './kubeconfig/change-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
-import { changeFile, fileToChange, kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
+import { kubeconfigFiles, readKubeconfigFile } from './kubeconfig/file.ts';
 import {
   assertLabel,
   checkCloud,
@@ -159,10 +160,12 @@ const addEntries = createCommand(
     if (scopes.length > 0) {
       // A name that is taken is refused before there is a token.
       merge(await readKubeconfigFile(file));
-      if (tokenFile !== undefined) await assertTokenFile(tokenFile);
-      const token = await makeContextToken(values, run, note);
-      if (tokenFile !== undefined) await replaceFile(tokenFile, `${token}\n`);
-      entries = entriesWith(tokenFile === undefined ? { token } : { tokenFile });
+      const token = () => makeContextToken(values, run, note);
+      if (tokenFile !== undefined) {
+        await assertTokenFile(tokenFile);
+        await replaceFile(tokenFile, async () => `${await token()}\n`);
+      }
+      entries = entriesWith(tokenFile === undefined ? { token: await token() } : { tokenFile });
     }
     await changeFile(file, (text) => merge(text).merged);
     if (scopes.length === 0 && !isFound(run.command, parts.env))

@@ -6,12 +6,13 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-export async function replaceFile(target: string, text: string): Promise<void> {
+/** @param text called once the file can be written, if it is a function */
+export async function replaceFile(target: string, text: string | (() => Promise<string>)): Promise<void> {
   const next = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
     const handle = await open(next, 'wx', 0o600);
     try {
-      await handle.writeFile(text);
+      await handle.writeFile(typeof text === 'string' ? text : await text());
       await handle.sync();
     } finally {
       await handle.close();

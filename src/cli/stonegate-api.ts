@@ -9,9 +9,8 @@ import { systemClock } from '../lib/clock.ts';
 import { codeOf } from '../lib/error-code.ts';
 import type { HeaderList } from '../lib/header-list.ts';
 import { isJSONObject, type JSONObject, readJSON } from '../lib/json-object.ts';
-import { isLoopback } from '../lib/transport-security.ts';
+import { isLoopback, trustSystemAuthorities } from '../lib/transport-security.ts';
 import { ErrorWithRemarks } from './command.ts';
-import { trustSystemAuthorities } from './system-authorities.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 /** Milliseconds for the response; Stonegate may have to ask Keystone first. */

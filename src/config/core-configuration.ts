@@ -10,15 +10,14 @@ import {
   duration,
   type Output,
   period,
-  rate,
   sentence,
   tenant,
   text,
   toggle,
 } from '../lib/schema-fields.ts';
 import { file, secretSource } from '../lib/schema-files.ts';
-import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 import { TENANCY_FACTS, TENANCY_MODE_NAMES } from '../tenancy/facts.ts';
+import { limitsSchema } from './limits-configuration.ts';
 import { serverSchema, upstreamSchema } from './server-configuration.ts';
 
 export type * from '../identity/authentication-configuration.ts';
@@ -107,50 +106,6 @@ const cache = z
     ),
   );
 
-/** The fields of the section `limits` but for rates, which are the feature's of that name. */
-export const CORE_LIMITS = {
-  unknownCredentials: z
-    .strictObject({
-      perSource: rate
-        .default({ perSecond: 10, burst: 50 })
-        .describe('Rate of credentials that are not cached, per client address.'),
-      concurrent: count.default(16).describe('Concurrent validations.'),
-      queue: z.int().min(0).default(64).describe('How many further validations may be queued.'),
-      queueTimeout: duration.prefault('2s').describe('How long they may be queued.'),
-    })
-    .prefault({})
-    .describe(
-      'Protects Keystone and the API server from floods of unknown credentials. Each source of identities (Keystone, TokenReview, the basic-auth file, the webhook) has its own limits.',
-    ),
-  tenantQueue: z
-    .strictObject({
-      requests: count.default(256).describe('Maximum number of queued requests.'),
-      bytes: z
-        .int()
-        .min(1_048_576)
-        .default(TENANT_QUEUE_BYTES)
-        .describe('Bytes that they may use in memory: heads, and bodies as far as they are read ahead.'),
-    })
-    .prefault({})
-    .describe(
-      'The queue of a tenant that has used up its connections to the API server. Further requests get 429 at once. All tenants together may queue 16 times as much.',
-    ),
-  streams: z
-    .strictObject({
-      perUser: count.default(500).describe('Maximum number of open streams of a user.'),
-      perTenant: count.default(5_000).describe('Maximum number of open streams of all users of a tenant.'),
-      endWithCredential: toggle('Whether watches and followed logs end when their credential expires.', true),
-      recheck: period
-        .prefault('60s')
-        .describe('The credential of an open stream is validated again after at least this time.'),
-      tunnelMaxAge: period
-        .prefault('24h')
-        .describe('Maximum duration of exec, attach, port-forward and proxy.'),
-    })
-    .prefault({})
-    .describe('Long-running requests: watch, followed logs, exec, attach, port-forward and proxy.'),
-};
-
 /** The reference lists the sections in this order. */
 export const CORE_SECTIONS = {
   server: serverSchema.describe('The listener.'),
@@ -170,6 +125,11 @@ export const CORE_SECTIONS = {
   tenancy,
   authentication: authenticationSchema,
   cache: cache.prefault({}).describe('The cache of validated identities.'),
+  limits: limitsSchema
+    .prefault({})
+    .describe(
+      'Limits for clients and tenants. Rates of requests are shared by all processes that use one Redis; all others apply to each process (replica or worker) separately.',
+    ),
   audit: z
     .strictObject({
       file: z
@@ -190,11 +150,9 @@ export const CORE_SECTIONS = {
     .describe("The program's own log, on standard error."),
 };
 
-const coreLimits = z.strictObject(CORE_LIMITS);
-const core = z.strictObject({ ...CORE_SECTIONS, limits: coreLimits });
+const core = z.strictObject(CORE_SECTIONS);
 /** The part of a configuration that does not depend on the features. */
 export type CoreConfiguration = Output<typeof core>;
 
 export type TenancyConfiguration = CoreConfiguration['tenancy'];
 export type CacheConfiguration = CoreConfiguration['cache'];
-export type CoreLimits = Output<typeof coreLimits>;

@@ -3,7 +3,6 @@
  * cannot be distinguished from another tenant's counts as one.
  */
 
-import { StatusError } from '../errors/status-error.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import {
   SERVICE_ACCOUNT_PREFIX,
@@ -71,20 +70,6 @@ interface NamedScope {
 export interface Scopes {
   readonly projects: ReadonlyMap<string, NamedScope>;
   readonly domains: ReadonlyMap<string, NamedScope>;
-}
-
-/** @returns undefined if Keystone cannot be asked: then groups are shown by their ids */
-export async function knownScopes(
-  keystone: { scopes(): Promise<Scopes> } | undefined,
-  warnings: string[],
-): Promise<Scopes | undefined> {
-  try {
-    return await keystone?.scopes();
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    warnings.push('Keystone cannot be asked, so its projects are shown by their ids');
-    return undefined;
-  }
 }
 
 export interface SubjectFilterOptions {

@@ -93,7 +93,7 @@ export function createScopeCut(
       if (!take(budget, grantCost)) break;
       if (!scope.allows(question)) continue;
       const grant = ruleOf(question);
-      if (allowsAll(counted, question)) left.push(grant);
+      if (allowsWildcards(counted, question)) left.push(grant);
       else {
         budget.isTooWide = true;
         left.push(...sharedBy(grant, KNOWN_KINDS).flatMap(withoutEscalation));
@@ -113,9 +113,12 @@ function charactersOf({ verbs, apiGroups = [], resources = [], resourceNames = [
   return [verbs, apiGroups, resources, resourceNames].flat().reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Whether the scope allows everything that the wildcards of a question stand for. */
-function allowsAll(scope: Pick<TokenScope, 'allows'>, question: ResourceQuestion): boolean {
-  if (!scope.allows(question)) return false;
+function allowsAll(scope: TokenScope, question: ResourceQuestion): boolean {
+  return scope.allows(question) && allowsWildcards(scope, question);
+}
+
+/** Whether a scope that allows the question allows everything that its wildcards stand for. */
+function allowsWildcards(scope: Pick<TokenScope, 'allows'>, question: ResourceQuestion): boolean {
   const { verb, apiGroup, resource } = question;
   if (![verb, apiGroup, resource].includes(WILDCARD)) return true;
   const parts = escalatingParts(ruleOf(question)).flatMap((part) => [...questionsOf(part, question)]);

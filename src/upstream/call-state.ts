@@ -1,10 +1,13 @@
 /**
- * The states of a call to the API server, and what follows from them: whether it may be repeated, what was
- * passed on, and whether its connection was closed.
+ * The states of a call to the API server, the measurement of its attempts, and what follows from them:
+ * whether it may be repeated, what was passed on, and whether its connection was closed.
  */
 import type { Readable } from 'node:stream';
+import type { HeaderList } from '../lib/header-list.ts';
+import { currentTrace, type TracedCall } from '../lib/request-trace.ts';
+import type { BackendResult } from '../lib/telemetry.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
-import type { CallRequest, Sending, SentRequest } from './call-request.ts';
+import type { CallContext, CallRequest, Sending, SentRequest } from './call-request.ts';
 import type { HeldResponse } from './held-response.ts';
 import type { BorrowedChunk } from './http1/borrowed-chunk.ts';
 import { isConnectionLoss } from './http1/errors.ts';
@@ -44,6 +47,38 @@ export function newAttempt(): Attempt {
     sent: false,
     response: undefined,
   };
+}
+
+/**
+ * Measures the attempts until the response begins: for the metrics and for the trace of the request that
+ * caused the call. An attempt may begin in a callback that belongs to another request.
+ */
+export class MeasuredAttempts {
+  readonly #context: Pick<CallContext, 'clock' | 'telemetry'>;
+  readonly #trace = currentTrace();
+  #traced: TracedCall | undefined;
+  #startedAt = 0;
+
+  constructor(context: Pick<CallContext, 'clock' | 'telemetry'>) {
+    this.#context = context;
+  }
+
+  wait(): void {
+    this.#startedAt = this.#context.clock.now();
+  }
+
+  /** @returns the headers with the context of the trace, if there is one */
+  begin(headers: HeaderList): HeaderList {
+    this.#startedAt = this.#context.clock.now();
+    this.#traced = this.#trace?.call('upstream');
+    return this.#traced?.propagate(headers) ?? headers;
+  }
+
+  end(result: BackendResult): void {
+    const { clock, telemetry } = this.#context;
+    telemetry.backendCall('upstream', result, (clock.now() - this.#startedAt) / 1_000);
+    this.#traced?.end(result);
+  }
 }
 
 /** Milliseconds. */

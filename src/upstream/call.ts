@@ -11,6 +11,7 @@ import {
   Discarding,
   hasClosed,
   isRepeatable,
+  MeasuredAttempts,
   mayRefuseStonegate,
   NEW,
   newAttempt,
@@ -26,7 +27,6 @@ import type { ResponseHandler } from './http1/connection.ts';
 import { isConnectionLoss } from './http1/errors.ts';
 import { InactivityTimer } from './http1/inactivity-timer.ts';
 import { REFUSAL_PAUSE } from './impersonation-refusal.ts';
-import { MeasuredAttempts } from './measured-attempts.ts';
 import { PermittedCall } from './permitted-call.ts';
 
 /**

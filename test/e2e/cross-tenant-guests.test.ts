@@ -6,7 +6,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { explainCommand } from '../../src/app/commands/explain.ts';
+import { explainWith } from '../../src/app/commands/explain.ts';
+import { explain } from '../../src/cli/explain.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { type CrossTenantOptions, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
@@ -94,7 +95,7 @@ t.test('an explanation names the policy that lets a user in, or says that there 
   await writeFile(join(folder, 'token'), alice);
   const explained = async (path: string) => {
     const flags = ['--config', configFile, '--token-file', join(folder, 'token')];
-    const { stdout, stderr } = await printedBy(explainCommand, ['--path', path, ...flags]);
+    const { stdout, stderr } = await printedBy(explain, ['--path', path, ...flags], explainWith);
     return `${stdout}${stderr}`;
   };
   t.match(await explained(PODS), /the policy abac:reading .* lets them into the tenant "globex"/);

@@ -2,7 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { explainCommand } from '../../src/app/commands/explain.ts';
+import { explainWith } from '../../src/app/commands/explain.ts';
+import { explain } from '../../src/cli/explain.ts';
+import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
@@ -25,18 +27,7 @@ async function setUp(t: Test, mode: Mode = 'arktos') {
   return { ...stonegate, folder, file, server, tokens: files };
 }
 
-async function run(command: typeof explainCommand, ...argv: string[]) {
-  const printed = { stdout: '', stderr: '' };
-  const code = await command(argv, {
-    stdout: (text) => {
-      printed.stdout += text;
-    },
-    stderr: (text) => {
-      printed.stderr += text;
-    },
-  });
-  return { code, ...printed };
-}
+const run = (...argv: string[]) => printedBy(explain, argv, explainWith);
 
 for (const mode of ['arktos', 'shared'] as const) {
   t.test(`${mode}: every user may ask whoami, and no request reaches the API server`, async (t) => {
@@ -68,7 +59,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     const { configFile, file, ask, tokens } = await setUp(t, mode);
     const namespace = mode === 'arktos' ? 'default' : 'acme';
     const words = ['get', 'pods', '-n', namespace, '--token-file', file('alice'), '--config', configFile];
-    const { code, stdout, stderr } = await run(explainCommand, ...words, '-o', 'json');
+    const { code, stdout, stderr } = await run(...words, '-o', 'json');
     t.same([code, stderr], [0, '']);
     const { status } = JSON.parse(stdout);
     t.match(status, { outcome: 'forwarded', tenant: 'acme', user: { username: 'acme:alice' } });
@@ -81,7 +72,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     async (t) => {
       const { server, file } = await setUp(t, mode);
       const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
-      const refused = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+      const refused = await run(...words, '--admin-token-file', file('bob'));
       t.equal(refused.code, 1);
       t.match(
         refused.stderr,
@@ -99,7 +90,7 @@ t.test(
     apiServer.seed.clusterRole('explainer', EXPLAINER);
     apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:globex:bob']);
     const words = ['get', 'nodes', '--token-file', file('alice'), ...server];
-    const { code, stdout, stderr } = await run(explainCommand, ...words, '--admin-token-file', file('bob'));
+    const { code, stdout, stderr } = await run(...words, '--admin-token-file', file('bob'));
     t.equal(code, 0, stderr);
     t.match(stdout, /^accessReview +REFUSED +the API server will answer 403/m);
     t.match(stdout, /^Outcome +forwarded, and refused by the API server$/m);
@@ -114,7 +105,7 @@ t.test(
   async (t) => {
     const { server, file } = await setUp(t);
     const words = ['get', 'pods', ...server, '--admin-token-file', file('alice')];
-    t.equal((await run(explainCommand, ...words)).code, 1);
+    t.equal((await run(...words)).code, 1);
   },
 );
 
@@ -130,7 +121,7 @@ t.test('arktos: an administrator of the system tenant may create explanations', 
   apiServer.seed.clusterRole('explainer', EXPLAINER);
   apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:system:stonegate:oscar']);
   const words = ['get', 'pods', '--token-file', file('carol'), ...server, '--admin-token-file'];
-  const { code, stdout, stderr } = await run(explainCommand, ...words, join(folder, 'oscar'));
+  const { code, stdout, stderr } = await run(...words, join(folder, 'oscar'));
   t.equal(code, 0, stderr);
   t.match(stdout, /^User +acme:oidc:carol@acme.example$/m);
   t.match(stdout, /^Path +\/api\/v1\/tenants\/acme\/namespaces\/default\/pods$/m);
@@ -138,7 +129,7 @@ t.test('arktos: an administrator of the system tenant may create explanations', 
 
 t.test('a refusal is explained with its stage and the cause that the client does not see', async (t) => {
   const { configFile, file, keystone, tokens } = await setUp(t);
-  const explain = (...words: string[]) => run(explainCommand, ...words, '--config', configFile);
+  const explain = (...words: string[]) => run(...words, '--config', configFile);
   const other = await explain('--path', '/api/v1/tenants/globex/pods', '--token-file', file('alice'));
   t.match(other.stdout, /^authorize +REFUSED/m);
   t.match(other.stdout, /^ {2}tenant-boundary +REFUSED/m);

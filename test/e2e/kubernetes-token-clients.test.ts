@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
-import { explainCommand } from '../../src/app/commands/explain.ts';
+import { explainWith } from '../../src/app/commands/explain.ts';
+import { explain } from '../../src/cli/explain.ts';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { token as tokenCommand } from '../../src/cli/token.ts';
 import { whoami } from '../../src/cli/whoami.ts';
@@ -188,7 +189,11 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     t.match(listed, /namespace\/acme\/edit \+secrets 1 rules +active +\S+Z +\S+ +deploys/);
     const self = await printedBy(whoami, [...server, '--token-file', join(folder, 'token')], {});
     const explained = ['get', 'pods', '-n', 'lab', '--token-file', join(folder, 'token')];
-    const { stdout } = await printedBy(explainCommand, [...explained, '--config', stonegate.configFile]);
+    const { stdout } = await printedBy(
+      explain,
+      [...explained, '--config', stonegate.configFile],
+      explainWith,
+    );
     t.match(stdout, `by the access token ${id}`);
     t.match(stdout, /^ +token-scope +REFUSED .*its scopes are namespace\/acme\/edit \+secrets/m);
     t.match(self.stdout, `Access token  ${id} (namespace/acme/edit +secrets {`);

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createRedisStore, type RedisStoreOptions } from '../../src/cache/redis.ts';
-import type { RatesConfiguration } from '../../src/features/rates/rates-configuration.ts';
+import type { RatesConfiguration } from '../../src/config/limits-configuration.ts';
 import { TOKEN_LIFE, takeTokens } from '../../src/features/rates/token-script.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';

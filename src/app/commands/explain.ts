@@ -4,8 +4,7 @@
  * explanation is not from a cache.
  */
 
-import type { CommandIO } from '../../cli/command.ts';
-import { type ExplainWith, explain } from '../../cli/explain.ts';
+import type { ExplainWith } from '../../cli/explain.ts';
 import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
@@ -40,12 +39,7 @@ interface Explaining {
   readonly updates: PolicyUpdates | undefined;
 }
 
-/** @param argv what follows `explain` */
-export function explainCommand(argv: readonly string[], io: CommandIO): Promise<number> {
-  return explain(argv, io, explainWith);
-}
-
-const explainWith: ExplainWith = async (file, spec, note) => {
+export const explainWith: ExplainWith = async (file, spec, note) => {
   const loaded = await loadedStonegate(file);
   const runtime = commandRuntime(notingLogger(note));
   const generations = new Generations<Explaining>(runtime.logger);

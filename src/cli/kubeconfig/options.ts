@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { kubeconfigName } from '../../kubernetes/kubeconfig-v1.ts';
 import { labelProblem } from '../../kubernetes/reserved-names.ts';
+import { textOfDataURL } from '../../lib/data-url.ts';
 import { mistakeIn, refuseWords, UsageError } from '../command.ts';
 import { readClouds } from '../login/clouds-yaml.ts';
 import { LoginError } from '../login/credential-source.ts';
@@ -123,9 +124,9 @@ export function readLoginArguments(
   }
 }
 
-/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`; `stonegate login` does. */
+/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`, the login does; a `data:` URL is no name. */
 function absolute(folder: string, file: string): string {
-  return file.startsWith('~/') ? file : resolve(folder, file);
+  return file.startsWith('~/') || textOfDataURL(file) !== undefined ? file : resolve(folder, file);
 }
 
 /**

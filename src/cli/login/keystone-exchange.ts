@@ -13,8 +13,8 @@ import {
 } from '../../identity/keystone/keystone-login.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { noTelemetry } from '../../lib/telemetry.ts';
+import { trustSystemAuthorities } from '../../lib/transport-security.ts';
 import { readGiven } from '../given-file.ts';
-import { trustSystemAuthorities } from '../system-authorities.ts';
 import { LoginError, type ObtainedCredential, type Terminal } from './credential-source.ts';
 import { INSTEAD, type KeystonePlan, type PlannedProof } from './keystone-settings.ts';
 

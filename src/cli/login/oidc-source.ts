@@ -5,8 +5,8 @@
  */
 import type { OidcLogin } from '../../identity/oidc/oidc-login.ts';
 import type { OidcTokens } from '../../identity/oidc/oidc-provider.ts';
+import { trustSystemAuthorities } from '../../lib/transport-security.ts';
 import { readGiven } from '../given-file.ts';
-import { trustSystemAuthorities } from '../system-authorities.ts';
 import {
   type CredentialSource,
   LoginError,

@@ -6,6 +6,7 @@
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
 import {
   KINDS,
+  objectKey,
   placeOf,
   type ResourceKind,
   type StoredObject,
@@ -94,6 +95,7 @@ function desiredObject({ tenant, object }: DesiredPolicyObject): Desired {
     object,
     reason: `policy ${object.metadata.labels?.[POLICY_LABELS.policy] ?? ''}`,
     compare: (existing) => compareOwned(object, existing, isOwned),
+    requires: 'roleRef' in object ? [objectKey(KINDS.ClusterRole, { tenant }, object.roleRef.name)] : [],
   };
 }
 

@@ -79,11 +79,15 @@ export class Invitations {
     this.#options = options;
   }
 
-  /** Describes what an open invitation grants to the holder of its secret, who need not be a user. */
+  /**
+   * Describes what an open invitation grants to the holder of its secret, who need not be a user. One for an
+   * address is described only to a user who has it.
+   */
   offered(secret: string): Offer | undefined {
     const { store, clock, tenants } = this.#options;
     const held = heldInvitation(secret, store, clock.now());
-    return held === undefined || tenants.isFormer(held) ? undefined : offerOf(held, false);
+    if (held === undefined || held.email !== undefined || tenants.isFormer(held)) return undefined;
+    return offerOf(held, false);
   }
 
   /** @throws StatusError NotFound */

@@ -6,13 +6,13 @@
 import { LRUCache } from 'lru-cache';
 import type { SharedStore } from '../../cache/shared-store.ts';
 import type { RuntimeDependencies } from '../../config/build.ts';
+import { dearestOf, type RatesConfiguration } from '../../config/limits-configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type Rate, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Limiter } from '../../proxy/limiter.ts';
 import { requestClass } from '../../proxy/request/request-class.ts';
 import { type Budget, type Shortage, spendShares } from './budget.ts';
 import { RATE_LIMITED, RATE_SHARES_IN_FORCE } from './metrics.ts';
-import { dearestOf, type RatesConfiguration } from './rates-configuration.ts';
 import { COMMAND_RATE, TokenBatch } from './token-batch.ts';
 import { takeTokens } from './token-script.ts';
 

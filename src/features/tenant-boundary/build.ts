@@ -6,8 +6,7 @@ import type { Feature } from '../../proxy/feature.ts';
 import type { ProxyBuild } from '../build.ts';
 import { createConnectCreate } from './connect-create.ts';
 import type { TenantBoundaryParts } from './feature.ts';
-import { createSharedResources } from './shared-resources.ts';
-import { createPathBoundary } from './tenant-boundary.ts';
+import { createPathBoundary, createSharedResources } from './tenant-boundary.ts';
 import { createUpgradePlaces } from './upgrade-places.ts';
 
 export function createTenantBoundary({

@@ -5,7 +5,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import { SERVICE_ACCOUNT_PREFIX } from '../../kubernetes/reserved-names.ts';
-import { knownScopes, SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
+import { SubjectFilter, type Viewer } from '../../proxy/subject-owner.ts';
 import type { AccessIndex } from '../../rbac/access-index.ts';
 import type { Scope } from '../../rbac/attributes.ts';
 import { isKnownClusterScoped } from '../../rbac/cluster-scoped.ts';
@@ -13,6 +13,7 @@ import { SYSTEM_MASTERS } from '../../rbac/decide.ts';
 import { escalationOf } from '../../rbac/escalating.ts';
 import { groupKey, subjectOfKey } from '../../rbac/subject-key.ts';
 import { isNamespaceObject, type SubjectGrant, type WhoCanQuestion, whoCan } from '../../rbac/who-can.ts';
+import { knownScopes } from '../known-scopes.ts';
 import { addHolders, holdersNow, type KeystoneNames, MAX_HOLDERS } from './keystone-names.ts';
 import type { ObjectName, WhoCanGrant, WhoCanStatus } from './who-can-v1alpha1.ts';
 

@@ -1,7 +1,7 @@
 /** Processes that share rate accounts, with the clock of the test. */
 
+import type { RatesConfiguration } from '../../../src/config/limits-configuration.ts';
 import { StatusError } from '../../../src/errors/status-error.ts';
-import type { RatesConfiguration } from '../../../src/features/rates/rates-configuration.ts';
 import {
   createRequestRates,
   type RequestRates,

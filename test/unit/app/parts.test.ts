@@ -1,11 +1,16 @@
 /**
  * A component is reused over a reload if what it is built from stays the same. This records what components
- * read of a configuration with everything in it, and compares it with what decides about their reuse.
+ * read of configurations in which every type of component exists, and compares it with what decides about
+ * their reuse.
  */
+import { globSync, readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import t from 'tap';
-import { defaultConfiguration, type StonegateConfiguration } from '../../../src/app/configuration.ts';
+import t, { type Test } from 'tap';
+import { buildAdmission } from '../../../src/app/build-listeners.ts';
+import { defaultConfiguration } from '../../../src/app/configuration.ts';
+import { FEATURES } from '../../../src/app/features.ts';
 import { createServing } from '../../../src/app/serving.ts';
+import { createAdmissionUpstream } from '../../../src/app/upstream.ts';
 import { commandRuntime } from '../../../src/config/build.ts';
 import { type GenerationBuilder, Generations } from '../../../src/config/generation.ts';
 import { createPortalState } from '../../../src/features/portal/build.ts';
@@ -32,7 +37,6 @@ const SECTIONS = {
     ],
     tokenReview: { tenant: 'acme' },
   },
-  bindings: { credential: { tokenFile: 'provisioner' }, provision: 'onRequest' },
   publishing: { namespaces: ['shared'] },
   access: { index: true, authorizers: ['Node', 'RBAC'] },
   cache: { redis: { url: { fromFile: 'redis' } }, sealingKeys: [{ fromFile: 'key' }] },
@@ -44,18 +48,48 @@ const SECTIONS = {
     kubernetes: { name: 'demo', server: 'https://kubernetes.example.com', caFile: 'ca.crt' },
     oidc: [{ name: 'corp', clientSecret: { fromFile: 'secret' } }],
   },
-  webhook: {
-    bind: '0.0.0.0:8444',
-    tls: { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'ca.crt' },
-    policy: { configMap: { namespace: 'kube-system', name: 'policy' } },
-  },
   admission: { bind: '0.0.0.0:8445', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
   quota: { default: { pods: '1' }, keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods' } } },
   tokens: {},
   members: {},
+  traces: {
+    endpoint: 'https://collector.example.com/v1/traces',
+    caFile: 'ca.crt',
+    headers: { Authorization: { fromFile: 'secret' } },
+  },
+  usage: {},
+};
+
+const WEBHOOK = {
+  bind: '0.0.0.0:8444',
+  tls: { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'ca.crt' },
+  policy: { configMap: { name: 'policy' } },
+};
+const BINDINGS = { credential: { tokenFile: 'provisioner' } };
+
+/** What exists in one mode only, or not beside something else. */
+const SECTIONS_OF = {
+  arktos: {
+    authorization: {
+      abacPolicyFile: 'policies',
+      crossTenantPolicies: true,
+      tenantAdministrations: true,
+      administrations: [],
+    },
+    bindings: { ...BINDINGS, provision: 'onRequest' },
+    webhook: { ...WEBHOOK, sync: { configMap: { name: 'sync' } } },
+  },
+  shared: {
+    bindings: { ...BINDINGS, provision: 'periodic' },
+    webhook: { ...WEBHOOK, usernames: 'legacy', sync: { file: 'sync' } },
+  },
 };
 
 const KEY = Buffer.alloc(32, 1).toString('base64');
+const FILES: Readonly<Record<string, Buffer>> = {
+  'ca.crt': Buffer.from(rootCertificates[0] ?? ''),
+  sync: Buffer.from('data-types-to-sync: [projects]'),
+};
 const SECRETS: Readonly<Record<string, string>> = { redis: 'redis://127.0.0.1:1', key: KEY };
 
 /** The object with a record of each read of a value in it. */
@@ -72,66 +106,89 @@ function recorded<T extends object>(object: T, path: string, seen: (path: string
   });
 }
 
-for (const mode of ['arktos', 'shared'] as const)
-  t.test(`each component reads only what decides about its reuse (${mode})`, async (t) => {
-    const policies = { crossTenantPolicies: true, administrations: [] };
-    const configuration: StonegateConfiguration = defaultConfiguration({
-      ...SECTIONS,
-      tenancy: { mode },
-      ...(mode === 'arktos' && { authorization: policies }),
-    });
-    let reads = new Set<string>();
-    const during = (work: () => void): ReadonlySet<string> => {
-      const before = reads;
-      reads = new Set();
-      work();
-      const found = reads;
-      reads = before;
-      return found;
-    };
-    const built: string[] = [];
-    const stray: string[] = [];
-    const recording = (generation: GenerationBuilder): GenerationBuilder => ({
-      inFlight: generation.inFlight,
-      component(type, options) {
-        const decides = during(() => JSON.stringify(options.fingerprint));
-        built.push(type.name);
-        return generation.component(type, {
-          ...options,
-          create(previous) {
-            const created: ReturnType<typeof options.create>[] = [];
-            const used = during(() => created.push(options.create(previous)));
-            if (options.fingerprint !== undefined)
-              stray.push(
-                ...[...used].filter((path) => !decides.has(path)).map((path) => `${type.name}: ${path}`),
-              );
-            const [component] = created;
-            if (component === undefined) throw new TypeError('nothing was created');
-            return component;
-          },
-        });
-      },
-    });
-    const runtime = commandRuntime();
-    const generations = new Generations(runtime.logger);
-    t.teardown(() => generations.close());
-    const pem = Buffer.from(rootCertificates[0] ?? '');
-    const loaded = {
-      configuration: recorded(configuration, 'configuration', (path) => reads.add(path)),
+/** Builds a generation, and records what its components read of the configuration and of features' parts. */
+function createRecording<C extends object>(t: Test, complete: C) {
+  let reads = new Set<string>();
+  const during = (work: () => void): ReadonlySet<string> => {
+    const before = reads;
+    reads = new Set();
+    work();
+    const found = reads;
+    reads = before;
+    return found;
+  };
+  const runtime = commandRuntime();
+  const generations = new Generations(runtime.logger);
+  t.teardown(() => generations.close());
+  const built = new Set<string>();
+  const stray: string[] = [];
+  const recording = (generation: GenerationBuilder): GenerationBuilder => ({
+    inFlight: generation.inFlight,
+    component(type, options) {
+      const decides = during(() => JSON.stringify(options.fingerprint));
+      built.add(type.name);
+      return generation.component(type, {
+        ...options,
+        create(previous) {
+          const created: ReturnType<typeof options.create>[] = [];
+          const used = during(() => created.push(options.create(previous)));
+          if (options.fingerprint !== undefined)
+            stray.push(
+              ...[...used].filter((path) => !decides.has(path)).map((path) => `${type.name}: ${path}`),
+            );
+          const [component] = created;
+          if (component === undefined) throw new TypeError('nothing was created');
+          return component;
+        },
+      });
+    },
+  });
+  const record = (path: string) => reads.add(path);
+  for (const feature of Object.values(FEATURES)) {
+    const { name, reads: partsOf } = feature;
+    const value: typeof partsOf = (...given: [never, never]) => recorded(partsOf(...given), name, record);
+    t.intercept(feature, 'reads', { value });
+  }
+  return {
+    runtime,
+    loaded: {
+      configuration: recorded(complete, 'configuration', record),
       references: [],
-      file: (name: string) => (name === 'ca.crt' ? pem : Buffer.from('content')),
-      secret: (source: object) => SECRETS['fromFile' in source ? String(source.fromFile) : ''] ?? 'secret',
+      file(name: string) {
+        record(`file ${name}`);
+        return FILES[name] ?? Buffer.from('content');
+      },
+      secret(source: object) {
+        const name = 'fromFile' in source ? String(source.fromFile) : '';
+        record(`secret ${name}`);
+        return SECRETS[name] ?? 'secret';
+      },
       digest: '',
       identityDigest: '',
-    };
+    },
+    built,
+    stray,
+    build: (work: (generation: GenerationBuilder) => void) =>
+      generations.replace((generation) => work(recording(generation))),
+  };
+}
+
+const built = new Set<string>();
+
+for (const mode of ['arktos', 'shared'] as const) {
+  const complete = defaultConfiguration({ ...SECTIONS, ...SECTIONS_OF[mode], tenancy: { mode } });
+
+  t.test(`each component reads only what decides about its reuse (${mode})`, async (t) => {
+    const recording = createRecording(t, complete);
+    const { loaded, runtime } = recording;
     const observer = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
-    generations.replace((generation) =>
+    recording.build((generation) =>
       createServing(
-        { loaded, runtime, generation: recording(generation) },
+        { loaded, runtime, generation },
         {
           observer,
           startedAt: 0,
-          streams: new StreamRegistry({ ...runtime, limits: configuration.limits.streams }),
+          streams: new StreamRegistry({ ...runtime, limits: complete.limits.streams }),
           responseMemory: new ResponseMemory(),
           portal: createPortalState(runtime, observer),
           hasWebhook: true,
@@ -143,6 +200,34 @@ for (const mode of ['arktos', 'shared'] as const)
         },
       ),
     );
-    t.ok(built.length > 40, `${built.length} components`);
-    t.same(stray, []);
+    for (const name of recording.built) built.add(name);
+    t.same(recording.stray, []);
   });
+
+  t.test(`so does each of a process that serves only the admission webhook (${mode})`, async (t) => {
+    const { tenancy, admin, log, publishing, quota, admission, upstream } = complete;
+    if (!publishing || !quota || !admission) throw new TypeError('a section is missing');
+    const recording = createRecording(t, { tenancy, admin, log, publishing, quota, admission, upstream });
+    const { loaded, runtime } = recording;
+    recording.build((generation) => {
+      const build = { loaded, runtime, generation };
+      buildAdmission(build, createAdmissionUpstream(build));
+    });
+    t.ok(recording.built.size > 3);
+    t.same(recording.stray, []);
+  });
+}
+
+t.test('every type of component is among them', async (t) => {
+  const names = globSync('src/**/*.ts').flatMap((file) => {
+    const types = readFileSync(file, 'utf8').matchAll(
+      / = (?:new ComponentType|cacheType)\b[^'"]*(['"])(.+?)\1/g,
+    );
+    return Array.from(types, ([, , name = '']) => name);
+  });
+  t.ok(names.length > 40, `${names.length} types`);
+  t.same(
+    names.filter((name) => !built.has(name)),
+    [],
+  );
+});

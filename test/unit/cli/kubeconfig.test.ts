@@ -215,6 +215,13 @@ t.test(
   },
 );
 
+t.test('an authority in the login command may be a data: URL, as in kubeconfigs of the portal', async (t) => {
+  const trust = `--os-cacert=data:;base64,${Buffer.from(CA).toString('base64')}`;
+  const login = ['--', '--keystone', trust, '--os-username', 'alice'];
+  const { stdout } = await run(t.testdir(), [...SERVER, '--print', ...login]);
+  t.match(parse(stdout).users[0].user.exec, { args: ['login', ...login.slice(1)] });
+});
+
 t.test('a CA file without a certificate is refused', async (t) => {
   for (const [content, message] of [
     [undefined, /--ca-file: no such file: ca\.crt/],
@@ -356,6 +363,13 @@ t.test('a file of the user that is no access token is not overwritten by one', a
   t.match(await change(folder, ...words), { code: 1, stderr: /notes is there and contains no access token/ });
   t.equal(readFileSync(join(folder, 'notes'), 'utf8'), 'of value\n');
   t.notOk(existsSync(join(folder, 'config')));
+});
+
+t.test('no token is created if its file cannot be', async (t) => {
+  const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', '/proc/token'];
+  const { code, stderr } = await change(t.testdir(), ...words);
+  t.equal(code, 1);
+  t.match(stderr, "open '/proc/", 'there was no login yet');
 });
 
 t.test(

@@ -107,6 +107,14 @@ t.test('beyond its budget, the result is incomplete and says so', async (t) => {
   t.notOk(some.remaining.length === 0);
 });
 
+t.test('a grant that escalates costs the budget once', async (t) => {
+  const names = Array.from({ length: 100 }, (_, at) => `secret${at}`);
+  const rules = [rule(['get'], [''], ['secrets'], names)];
+  const { isExceeded, remaining } = cut(tokenScope('namespace/web/edit +secrets'), rules, { left: 80_000 });
+  t.equal(isExceeded, false);
+  t.equal(remaining.length, 100);
+});
+
 t.test(
   'without a current index a refusal says why the scope of the whole tenant covers nothing',
   async (t) => {

@@ -92,6 +92,16 @@ t.test('bindings are deleted before the roles that they name', async (t) => {
   ]);
 });
 
+t.test('a binding is not written if its role could not be', async (t) => {
+  const { run, memory } = createSite();
+  memory.before = (verb, { resource }) => {
+    if (verb === 'create' && resource === 'clusterroles') throw new StatusError('AccessDenied', 'no');
+  };
+  const { failures } = await run(POLICY);
+  t.equal(failures.length, 3);
+  t.same(memory.all(), []);
+});
+
 t.test('nothing is changed if objects of a kind cannot be read', async (t) => {
   const { run, memory } = createSite();
   await run(POLICY);

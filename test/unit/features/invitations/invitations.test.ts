@@ -211,8 +211,10 @@ t.test('an access token sees and withdraws only invitations to what its scopes c
 
 t.test('the holder of a link learns what it gives while it is open, without being a user', async (t) => {
   const { world, invitations, invite, accept } = setUp();
-  const open = secretOf(await invite({ ...EDIT, email: 'bob@example.com' }));
+  const open = secretOf(await invite());
   t.match(invitations.offered(open), { ...EDIT, accepted: false });
+  const addressed = secretOf(await invite({ ...EDIT, email: 'bob@example.com' }));
+  t.equal(invitations.offered(addressed), undefined, 'only who has the address learns it, signed in');
   for (const wrong of [open.slice(0, -1), `${open.slice(0, 20)}x${open.slice(21)}`, '', 'sgi_'])
     t.equal(invitations.offered(wrong), undefined, wrong);
   const used = secretOf(await invite());

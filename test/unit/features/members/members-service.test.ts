@@ -8,6 +8,7 @@ import { jsonResponse } from '../../../../src/proxy/response/own-responses.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
@@ -79,6 +80,23 @@ t.test('a role that the tenant lacks is not given, though the API server would b
   await eventually(() => clock.pending > 0);
   clock.advance(3_000);
   await t.rejects(refused, { code: 'NotFound', message: 'there is no ClusterRole "stonegate:edit"' });
+  t.same(sent, ['POST ?dryRun=All']);
+});
+
+t.test('in shared mode too only a role that exists is given', async (t) => {
+  const { options, sent } = site();
+  const { access, clock } = accessIndexOf(
+    namespace('web'),
+    clusterRole('stonegate:manage', CLUSTER_ROLES.get('stonegate:manage') ?? []),
+    roleBinding('web', 'owners', 'ClusterRole/stonegate:manage', [user('acme:alice')]),
+  );
+  const requests = { ...options.requests, subjectOf: async () => uniformSubject(rbacUser('acme:alice')) };
+  const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
+  const service = createMembersService({ ...options, access, clock, mode: shared, requests });
+  const refused = service.add(ALICE, 'web', spec('bob', 'view'), CHANGE);
+  await eventually(() => clock.pending > 0);
+  clock.advance(3_000);
+  await t.rejects(refused, { code: 'NotFound', message: 'there is no ClusterRole "view"' });
   t.same(sent, ['POST ?dryRun=All']);
 });
 
