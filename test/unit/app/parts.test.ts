@@ -6,7 +6,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import t, { type Test } from 'tap';
-import { buildAdmission } from '../../../src/app/build-listeners.ts';
+import { buildAdmissionListener } from '../../../src/app/build-listeners.ts';
 import { defaultConfiguration } from '../../../src/app/configuration.ts';
 import { FEATURES } from '../../../src/app/features.ts';
 import { createServing } from '../../../src/app/serving.ts';
@@ -211,7 +211,7 @@ for (const mode of ['arktos', 'shared'] as const) {
     const { loaded, runtime } = recording;
     recording.build((generation) => {
       const build = { loaded, runtime, generation };
-      buildAdmission(build, createAdmissionUpstream(build));
+      buildAdmissionListener(build, createAdmissionUpstream(build));
     });
     t.ok(recording.built.size > 3);
     t.same(recording.stray, []);
