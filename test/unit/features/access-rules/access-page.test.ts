@@ -1,29 +1,17 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
 import type { AccessView } from '../../../../src/features/access-rules/access-page.ts';
 import { createFakePortal, pageOf } from '../../../support/portal.ts';
 
-const NONE = {
-  get: 'none',
-  list: 'none',
-  watch: 'none',
-  create: 'none',
-  update: 'none',
-  patch: 'none',
-  delete: 'none',
-} as const;
-
-function row(kind: string): MatrixRow {
-  return { kind, cells: { ...NONE, get: 'all' }, otherVerbs: [], names: [] };
-}
+const CELLS: MatrixRow['cells'] = parse(
+  '{get: all, list: none, watch: none, create: none, update: none, patch: none, delete: none}',
+);
 
 /** A user without rights. */
 const view: AccessView = {
-  matrix: { groups: [], moreGroups: 0 },
-  roles: [],
-  hiddenRoles: 0,
-  moreRoles: 0,
+  ...parse('{matrix: {groups: [], moreGroups: 0}, roles: [], hiddenRoles: 0, moreRoles: 0}'),
   incompleteReason: undefined,
 };
 
@@ -32,7 +20,8 @@ const shown = (access: AccessView) => pageOf('/access', { access: { accessOf: as
 t.test('a namespace that is named by an id is shown with the name of its project', async (t) => {
   const namespace = '5483a9677fec6af1d1bd6f7e38a0d5c6';
   const groups = [[namespace], [namespace, 'shop']].map((names) => ({
-    ...{ scope: 'namespaces' as const, names, rows: [row('pods')], moreRows: 0 },
+    ...{ scope: 'namespaces' as const, names, moreRows: 0 },
+    rows: [{ kind: 'pods', cells: CELLS, otherVerbs: [], names: [] }],
   }));
   const portal = createFakePortal({
     access: { accessOf: async () => ({ ...view, matrix: { groups, moreGroups: 0 } }) },
