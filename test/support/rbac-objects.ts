@@ -135,40 +135,46 @@ export function rule(text: string) {
   return { verbs, apiGroups, resources };
 }
 
-/**
- * Objects written one a line: `Namespace web`, `ClusterRole reader: get pods; list nodes`, `Role web/reader: …`,
- * `RoleBinding web/team: Role/reader to User acme:alice, Group ops, ServiceAccount robot` and
- * `ClusterRoleBinding all: ClusterRole/reader to ServiceAccount kube-system/robot`.
- */
+/** Objects as `rbacObject` reads them, one a line. */
 export function rbacObjects(text: string, tenant = '') {
-  return linesOf(text).map((line) => {
-    const parts = /^(\w+) (?:([^/: ]+)\/)?(\S+?)(?:: (.*))?$/.exec(line) ?? [];
-    const [, kind, place = '', name = '', content = ''] = parts;
-    const [roleRef = '', given = ''] = content.split(' to ');
-    const subjects = given.split(', ').map(subjectOf);
-    const rules = content === '' ? [] : content.split('; ').map(rule);
-    switch (kind) {
-      case 'Namespace':
-        return namespace(name, { tenant });
-      case 'ClusterRole':
-        return clusterRole(name, rules, { tenant });
-      case 'Role':
-        return role(place, name, rules, tenant);
-      case 'ClusterRoleBinding':
-        return clusterRoleBinding(name, roleRef, subjects, tenant);
-      case 'RoleBinding':
-        return roleBinding(place, name, roleRef, subjects, tenant);
-      default:
-        throw new TypeError(line);
-    }
-  });
+  return linesOf(text).map((line) => rbacObject(line, tenant));
+}
+
+/**
+ * @param line `Namespace web`, `ClusterRole reader: get pods; list nodes`, `Role web/reader: …`,
+ * `RoleBinding web/team: Role/reader to User acme:alice, Group ops, ServiceAccount robot` or
+ * `ClusterRoleBinding all: ClusterRole/reader to ServiceAccount kube-system/robot`
+ */
+export function rbacObject(line: string, tenant = '') {
+  const parts = /^(\w+) (?:([^/: ]+)\/)?(\S+?)(?:: (.*))?$/.exec(line) ?? [];
+  const [, kind, place = '', name = '', content = ''] = parts;
+  const [roleRef = '', given = ''] = content.split(' to ');
+  const subjects = given.split(', ').map(subjectOf);
+  const rules = content === '' ? [] : content.split('; ').map(rule);
+  switch (kind) {
+    case 'Namespace':
+      return namespace(name, { tenant });
+    case 'ClusterRole':
+      return clusterRole(name, rules, { tenant });
+    case 'Role':
+      return role(place, name, rules, tenant);
+    case 'ClusterRoleBinding':
+      return clusterRoleBinding(name, roleRef, subjects, tenant);
+    case 'RoleBinding':
+      return roleBinding(place, name, roleRef, subjects, tenant);
+    default:
+      throw new TypeError(line);
+  }
 }
 
 function subjectOf(text: string): StoredSubject {
   const [kind, name = ''] = text.split(' ');
-  if (kind === 'ServiceAccount')
-    return serviceAccount(name.split('/').at(-1) ?? '', name.includes('/') ? name.split('/')[0] : '');
-  return kind === 'Group' ? group(name) : user(name);
+  const [last = '', place] = name.split('/').reverse();
+  return kind === 'ServiceAccount'
+    ? serviceAccount(last, place)
+    : kind === 'Group'
+      ? group(name)
+      : user(name);
 }
 
 export function rbacUser(username: string, groups: readonly string[] = [], tenant = ''): RBACUser {

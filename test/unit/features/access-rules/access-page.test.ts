@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
 import type { AccessView } from '../../../../src/features/access-rules/access-page.ts';
-import { createFakePortal, pageOf } from '../../../support/portal.ts';
+import { createFakePortal, pageOf, signedIn } from '../../../support/portal.ts';
 
 const CELLS: MatrixRow['cells'] = parse(
   '{get: all, list: none, watch: none, create: none, update: none, patch: none, delete: none}',
@@ -29,7 +29,7 @@ t.test('a namespace that is named by an id is shown with the name of its project
   });
   const browser = portal.browser();
   await browser.signIn();
-  const { text } = await browser.get('/access');
+  const text = await browser.text('/access');
   t.match(text, `In the namespace of project web<code class="also">${namespace}</code>`);
   t.match(text, '<li>project web</li><li><code>shop</code></li>');
   const account = await browser.get('/');
@@ -39,12 +39,11 @@ t.test('a namespace that is named by an id is shown with the name of its project
 
 t.test('a page whose source is not configured is neither served nor linked', async (t) => {
   t.match((await pageOf('/', { access: { accessOf: async () => view } })).text, '<a href="/access">');
-  const browser = createFakePortal().browser();
-  await browser.signIn();
-  const { text } = await browser.get('/');
+  const { browser } = await signedIn();
+  const text = await browser.text('/');
   for (const path of ['/access', '/quota', '/tokens', '/members', '/teams', '/invitation']) {
     t.notOk(text.includes(path), path);
-    t.equal((await browser.get(path)).status, 404, path);
+    t.equal(await browser.status(path), 404, path);
   }
 });
 
