@@ -2,7 +2,8 @@
 
 /** Calls back for each line of a table, one after the other, with its cells: ` | ` separates columns. */
 export async function eachRow(table: string, use: (...cells: string[]) => unknown): Promise<void> {
-  for (const line of linesOf(table)) await use(...line.split(/\s\|(?=\s|$)/).map((cell) => cell.trim()));
+  for (const line of linesOf(table))
+    await use(...line.split(/(?:^|\s)\|(?=\s|$)/).map((cell) => cell.trim()));
 }
 
 /** The lines of a text, without their indentation. */
