@@ -41,10 +41,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
       const { applied } = await publish(site);
       t.equal(site.copy('secrets', 'registry', 'acme'), undefined);
       t.ok(site.copy('secrets', 'registry', 'globex'));
-      t.match(
-        applied.failures.map(({ reason }) => reason),
-        [/acme has changed since it was selected/],
-      );
+      t.match(applied.failures, [{ reason: /acme has changed since it was selected/ }]);
       await publish(site);
       t.ok(site.copy('secrets', 'registry', 'acme'), 'the next run selects it anew');
     },
