@@ -33,7 +33,7 @@ const PLACES: Readonly<Record<string, readonly [path: string, podWith: (fields: 
 
 const MINORS = Array.from({ length: NEWEST_POD_SECURITY_MINOR + 1 }, (_, minor) => minor);
 
-/** Level, check, place, fields there, field that is forbidden; since and until which version; other fields. */
+/** Level, check, place, fields there, the forbidden one; since and until which version; other fields. */
 await eachRow(
   `
   baseline | appArmorProfile | context | {appArmorProfile: {}} | appArmorProfile.type

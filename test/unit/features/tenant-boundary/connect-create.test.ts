@@ -16,7 +16,7 @@ interface Options extends AuthorizedRequest {
   readonly reviewTenant?: TenantName | undefined;
 }
 
-/** Asks the authorizer, by default about a WebSocket. @returns its refusal, and what it asked the API server */
+/** Asks the authorizer, by default about a WebSocket. @returns its refusal, and what it asked */
 async function ask(target: string, options: Options = {}) {
   const { reviewer, asked } = recordedReviewer(options.answer ?? { allowed: false });
   const authorizer = createConnectCreate({
