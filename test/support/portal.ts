@@ -34,6 +34,11 @@ export interface Ask {
 export interface FakeBrowser {
   readonly cookies: Map<string, string>;
   get(path: string, ask?: Ask): Promise<FakeResponse>;
+  /** The text of a page. */
+  text(path: string, ask?: Ask): Promise<string>;
+  status(path: string, ask?: Ask): Promise<number>;
+  /** Posts a form with the hidden token of the last page. */
+  submit(path: string, form: Readonly<Record<string, string>>): Promise<FakeResponse>;
   post(path: string, form: Readonly<Record<string, string>>, ask?: Ask): Promise<FakeResponse>;
   /** The hidden token of the last page's form for signing in, or for signing out. */
   readonly formToken: string;
@@ -246,6 +251,9 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
       return formToken;
     },
     get: (path, given = {}) => ask('GET', path, given),
+    text: async (path, given = {}) => (await ask('GET', path, given)).text,
+    status: async (path, given = {}) => (await ask('GET', path, given)).status,
+    submit: (path, form) => self.post(path, { ...form, token: formToken }),
     post: (path, form, given = {}) => ask('POST', path, { origin: ORIGIN, ...given, form }),
     switchTo: (project, changes = {}, given = {}) =>
       self.post('/project', { token: switchToken, next: '/', project, ...changes }, given),
@@ -263,13 +271,20 @@ function createBrowser(serve: ReturnType<typeof createPortal>): FakeBrowser {
   return self;
 }
 
+/** A portal, a browser that has signed in there, and the response to that. */
+export async function signedIn(options: Parameters<typeof createFakePortal>[0] = {}) {
+  const portal = createFakePortal(options);
+  const browser = portal.browser();
+  const response = await browser.signIn();
+  return { portal, browser, response };
+}
+
 /** A page of the portal for a signed-in user. */
 export async function pageOf(
   path: string,
   options: Partial<PortalOptions & PageSources>,
 ): Promise<FakeResponse> {
-  const browser = createFakePortal(options).browser();
-  await browser.signIn();
+  const { browser } = await signedIn(options);
   return browser.get(path);
 }
 

@@ -12,6 +12,7 @@ import type {
 } from '../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser } from '../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { linesOf } from './rows.ts';
 
 let last = 100;
 
@@ -126,6 +127,54 @@ export function group(name: string): StoredSubject {
 
 export function serviceAccount(name: string, place = ''): StoredSubject {
   return { kind: 'ServiceAccount', name, namespace: place };
+}
+
+/** @param text verbs, resources and API groups: `get,list pods`, `* deployments,deployments/scale apps` */
+export function rule(text: string) {
+  const [verbs = [], resources = [], apiGroups = ['']] = text.split(' ').map((part) => part.split(','));
+  return { verbs, apiGroups, resources };
+}
+
+/** Objects as `rbacObject` reads them, one a line. */
+export function rbacObjects(text: string, tenant = '') {
+  return linesOf(text).map((line) => rbacObject(line, tenant));
+}
+
+/**
+ * @param line `Namespace web`, `ClusterRole reader: get pods; list nodes`, `Role web/reader: …`,
+ * `RoleBinding web/team: Role/reader to User acme:alice, Group ops, ServiceAccount robot` or
+ * `ClusterRoleBinding all: ClusterRole/reader to ServiceAccount kube-system/robot`
+ */
+export function rbacObject(line: string, tenant = '') {
+  const parts = /^(\w+) (?:([^/: ]+)\/)?(\S+?)(?:: (.*))?$/.exec(line) ?? [];
+  const [, kind, place = '', name = '', content = ''] = parts;
+  const [roleRef = '', given = ''] = content.split(' to ');
+  const subjects = given.split(', ').map(subjectOf);
+  const rules = content === '' ? [] : content.split('; ').map(rule);
+  switch (kind) {
+    case 'Namespace':
+      return namespace(name, { tenant });
+    case 'ClusterRole':
+      return clusterRole(name, rules, { tenant });
+    case 'Role':
+      return role(place, name, rules, tenant);
+    case 'ClusterRoleBinding':
+      return clusterRoleBinding(name, roleRef, subjects, tenant);
+    case 'RoleBinding':
+      return roleBinding(place, name, roleRef, subjects, tenant);
+    default:
+      throw new TypeError(line);
+  }
+}
+
+function subjectOf(text: string): StoredSubject {
+  const [kind, name = ''] = text.split(' ');
+  const [last = '', place] = name.split('/').reverse();
+  return kind === 'ServiceAccount'
+    ? serviceAccount(last, place)
+    : kind === 'Group'
+      ? group(name)
+      : user(name);
 }
 
 export function rbacUser(username: string, groups: readonly string[] = [], tenant = ''): RBACUser {

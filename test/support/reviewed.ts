@@ -28,3 +28,18 @@ export function createReviewed(): Reviewed {
   }
   return reviewed;
 }
+
+/** A reviewer with one answer, and what it is asked: about a user by name, or with their token and tenant. */
+export function recordedReviewer(answer: ReviewedStatus | Error) {
+  const asked: object[] = [];
+  const record = async (question: object) => {
+    asked.push(question);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const reviewer: AccessReviewer = {
+    review: ({ username }, attributes) => record({ user: username, ...attributes }),
+    reviewSelf: (token, home, attributes) => record({ token, home, ...attributes }),
+  };
+  return { asked, reviewer };
+}

@@ -1,12 +1,11 @@
 /** A page shows at most 200 rows, and finds the others by their names, however many there are. */
 import t from 'tap';
-import { createFakePortal } from '../../support/portal.ts';
+import { createFakePortal, signedIn } from '../../support/portal.ts';
 import { pageSources } from '../../support/portal-pages.ts';
 
 /** The names of a kind that a page shows, without repetition. */
 async function namesOn(path: string, name: RegExp, sources: ReturnType<typeof pageSources>) {
-  const browser = createFakePortal(sources).browser();
-  await browser.signIn();
+  const { browser } = await signedIn(sources);
   const { status, text } = await browser.get(path);
   return { status, text, names: [...new Set(text.match(name))] };
 }
@@ -56,7 +55,7 @@ t.test('a user of 5,000 projects chooses among 200, with the present one', async
   portal.world.password = { token: 'keystone-token', projects: [...projects, { id: 'p1', name: 'web' }] };
   const browser = portal.browser();
   await browser.signIn();
-  const { text } = await browser.get('/');
+  const text = await browser.text('/');
   t.equal(text.match(/<option value="q\d+">/g)?.length, 200);
   t.match(text, '<option value="p1" selected>web</option>');
   t.match(text, 'and 4800 more');

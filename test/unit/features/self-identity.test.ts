@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { createSelfIdentityHandler } from '../../../src/features/self-identity.ts';
 import type { HeaderList } from '../../../src/lib/header-list.ts';
 import { serveRequest } from '../../../src/proxy/serve-request.ts';
@@ -26,24 +27,20 @@ t.test('Stonegate tells users who they are, without asking the API server', asyn
   const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
   const { response, sent } = await whoIs({ ...alice, scope, expiresAt: Date.UTC(2030, 0, 1) + 999 });
   t.equal(response.status, 200);
-  t.strictSame(response.json(), {
-    kind: 'SelfIdentity',
-    apiVersion: 'stonegate.dev/v1alpha1',
-    metadata: { creationTimestamp: null },
-    status: {
-      user: {
-        username: 'acme:alice',
-        uid: 'u1',
-        groups: ['keystone:project:p1', 'system:authenticated'],
-        extra: {},
-      },
-      tenant: 'acme',
-      authenticator: 'keystone',
-      scope: { kind: 'project', id: 'p1', name: 'web', namespace: 'd1-web' },
-      roles: ['member'],
-      expirationTimestamp: '2030-01-01T00:00:00Z',
-    },
-  });
+  t.strictSame(
+    response.json(),
+    parse(`
+    kind: SelfIdentity
+    apiVersion: stonegate.dev/v1alpha1
+    metadata: {creationTimestamp: null}
+    status:
+      user: {username: 'acme:alice', uid: u1, groups: ['keystone:project:p1', 'system:authenticated'], extra: {}}
+      tenant: acme
+      authenticator: keystone
+      scope: {kind: project, id: p1, name: web, namespace: d1-web}
+      roles: [member]
+      expirationTimestamp: !!str 2030-01-01T00:00:00Z`),
+  );
   t.same(sent, []);
 });
 
@@ -53,10 +50,10 @@ t.test(
     const scope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
     const { response } = await whoIs({ ...alice, scope }, [['Impersonate-User', 'bob']]);
     const { status } = JSON.parse(response.text);
-    t.match(status, {
-      user: { username: 'acme:bob', groups: ['system:authenticated'] },
-      roles: { length: 0 },
-    });
+    t.match(
+      status,
+      parse("{user: {username: 'acme:bob', groups: [system:authenticated]}, roles: {length: 0}}"),
+    );
     t.notOk('scope' in status);
   },
 );

@@ -1,5 +1,6 @@
 /** A tenant that is made anew under the name of a deleted one inherits nothing that was stored for it. */
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../src/errors/status-error.ts';
 import { createFormerObjects } from '../../../src/features/former-objects.ts';
 import { TeamIndex } from '../../../src/features/teams/team-index.ts';
@@ -25,12 +26,11 @@ const FIRST = tenant('first', '2026-01-01T00:00:00Z');
 const SECOND = tenant('second', '2026-02-01T00:00:00Z', 2);
 
 /** One team for each UID, named after it; one without a UID of each age. */
-const MADE = {
-  first: { label: 'first', at: '2026-01-02T00:00:00Z' },
-  second: { label: 'second', at: '2026-02-02T00:00:00Z' },
-  old: { at: '2026-01-02T00:00:00Z' },
-  young: { at: '2026-02-02T00:00:00Z' },
-};
+const MADE: Readonly<Record<string, { label?: string; at: string }>> = parse(`
+  first: {label: first, at: !!str 2026-01-02T00:00:00Z}
+  second: {label: second, at: !!str 2026-02-02T00:00:00Z}
+  old: {at: !!str 2026-01-02T00:00:00Z}
+  young: {at: !!str 2026-02-02T00:00:00Z}`);
 
 function setUp() {
   const clock = createFakeClock();
@@ -40,7 +40,7 @@ function setUp() {
       metadata: {
         name: `acme.${name}`,
         creationTimestamp: made.at,
-        ...('label' in made && { labels: { [LABEL]: made.label } }),
+        ...(made.label && { labels: { [LABEL]: made.label } }),
       },
       spec: { tenant: 'acme', name, members: ['acme:alice'], managers: ['acme:alice'] },
     });

@@ -3,12 +3,13 @@ import {
   type MatrixRow,
   accessMatrix as matrixOf,
 } from '../../../../src/features/access-rules/access-matrix.ts';
-import type { AccessRule, AccessRules } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
+import type { AccessRules } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
+import { rule } from '../../../support/rbac-objects.ts';
+import { linesOf } from '../../../support/rows.ts';
 
 const none: AccessRules = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
 const LIMITS = { groups: 3, rows: 5, names: 4, characters: 30 };
 const accessMatrix = (rules: AccessRules) => matrixOf(rules, LIMITS).groups;
-const pods = (verbs: readonly string[]): AccessRule => ({ verbs, apiGroups: [''], resources: ['pods'] });
 
 function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
   const allowed = Object.entries(cells).flatMap(([verb, cell]) =>
@@ -25,39 +26,28 @@ function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
 t.test('the row of a kind in a namespace includes the verbs that are allowed everywhere', async (t) => {
   const groups = accessMatrix({
     ...none,
-    everywhere: [pods(['get'])],
+    everywhere: [rule('get pods')],
     namespaces: [
-      { names: ['a'], rules: [pods(['delete', 'deletecollection'])] },
-      {
-        names: ['b'],
-        rules: [{ verbs: ['*'], apiGroups: ['apps'], resources: ['deployments', 'deployments/scale'] }],
-      },
+      { names: ['a'], rules: [rule('delete,deletecollection pods')] },
+      { names: ['b'], rules: [rule('* deployments,deployments/scale apps')] },
     ],
   });
+  const shown = groups.flatMap(({ scope, names, rows }) =>
+    rows.map((row) => [scope, ...names, textOf(row)].join(' | ')),
+  );
   t.same(
-    groups.map(({ scope, names, rows }) => [scope, ...names, ...rows.map(textOf)]),
-    [
-      ['everywhere', 'pods get'],
-      ['namespaces', 'a', 'pods get delete +deletecollection'],
-      [
-        'namespaces',
-        'b',
-        'deployments.apps get list watch create update patch delete +*',
-        'deployments.apps/scale get list watch create update patch delete +*',
-      ],
-    ],
+    shown,
+    linesOf(`
+    everywhere | pods get
+    namespaces | a | pods get delete +deletecollection
+    namespaces | b | deployments.apps get list watch create update patch delete +*
+    namespaces | b | deployments.apps/scale get list watch create update patch delete +*`),
   );
 });
 
 t.test('wildcards count in every row that they cover, and have rows of their own', async (t) => {
-  const [group] = accessMatrix({
-    ...none,
-    everywhere: [
-      { verbs: ['get'], apiGroups: ['*'], resources: ['*'] },
-      { verbs: ['update'], apiGroups: ['*'], resources: ['*/scale'] },
-      { verbs: ['delete'], apiGroups: ['apps'], resources: ['deployments/scale'] },
-    ],
-  });
+  const everywhere = ['get * *', 'update */scale *', 'delete deployments/scale apps'].map(rule);
+  const [group] = accessMatrix({ ...none, everywhere });
   t.same(group?.rows.map(textOf), [
     '* get',
     '*.*/scale get update',
@@ -66,10 +56,8 @@ t.test('wildcards count in every row that they cover, and have rows of their own
 });
 
 t.test('access to single objects is marked, and the objects are named', async (t) => {
-  const [group] = accessMatrix({
-    ...none,
-    cluster: [pods(['list']), { ...pods(['list', 'get']), resourceNames: ['b', 'a'] }],
-  });
+  const cluster = [rule('list pods'), { ...rule('list,get pods'), resourceNames: ['b', 'a'] }];
+  const [group] = accessMatrix({ ...none, cluster });
   t.same(group?.rows.map(textOf), ['pods (get) list "a" "b"']);
 });
 
@@ -81,8 +69,8 @@ t.test('the names and verbs of a wildcard are not repeated at length in each row
   const long = (prefix: string) => texts(50, prefix).map((text) => text.padEnd(24_000, 'x'));
   const groups = accessMatrix({
     ...none,
-    everywhere: [{ verbs: long('v'), apiGroups: ['*'], resources: ['*'], resourceNames: long('n') }],
-    cluster: [{ verbs: ['get'], apiGroups: [''], resources: texts(4_900, 'kind') }],
+    everywhere: [{ ...rule('* * *'), verbs: long('v'), resourceNames: long('n') }],
+    cluster: [rule(`get ${texts(4_900, 'kind')}`)],
   });
   for (const { otherVerbs, names } of groups.flatMap(({ rows }) => rows)) {
     t.equal(otherVerbs.at(-1), '…');
@@ -94,10 +82,10 @@ t.test('the names and verbs of a wildcard are not repeated at length in each row
 t.test('all groups together have no more rows than the limit, and a filter finds a namespace', async (t) => {
   const rules: AccessRules = {
     ...none,
-    everywhere: [{ verbs: ['get'], apiGroups: [''], resources: texts(4, 'kind') }],
+    everywhere: [rule(`get ${texts(4, 'kind')}`)],
     namespaces: texts(30, 'lab-').map((name) => ({
       names: [name, 'shop'],
-      rules: [pods(['get']), pods(['list'])],
+      rules: ['get pods', 'list pods'].map(rule),
     })),
   };
   const all = matrixOf(rules, LIMITS);

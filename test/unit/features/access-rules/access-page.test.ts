@@ -1,29 +1,17 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { MatrixRow } from '../../../../src/features/access-rules/access-matrix.ts';
 import type { AccessView } from '../../../../src/features/access-rules/access-page.ts';
-import { createFakePortal, pageOf } from '../../../support/portal.ts';
+import { createFakePortal, pageOf, signedIn } from '../../../support/portal.ts';
 
-const NONE = {
-  get: 'none',
-  list: 'none',
-  watch: 'none',
-  create: 'none',
-  update: 'none',
-  patch: 'none',
-  delete: 'none',
-} as const;
-
-function row(kind: string): MatrixRow {
-  return { kind, cells: { ...NONE, get: 'all' }, otherVerbs: [], names: [] };
-}
+const CELLS: MatrixRow['cells'] = parse(
+  '{get: all, list: none, watch: none, create: none, update: none, patch: none, delete: none}',
+);
 
 /** A user without rights. */
 const view: AccessView = {
-  matrix: { groups: [], moreGroups: 0 },
-  roles: [],
-  hiddenRoles: 0,
-  moreRoles: 0,
+  ...parse('{matrix: {groups: [], moreGroups: 0}, roles: [], hiddenRoles: 0, moreRoles: 0}'),
   incompleteReason: undefined,
 };
 
@@ -32,7 +20,8 @@ const shown = (access: AccessView) => pageOf('/access', { access: { accessOf: as
 t.test('a namespace that is named by an id is shown with the name of its project', async (t) => {
   const namespace = '5483a9677fec6af1d1bd6f7e38a0d5c6';
   const groups = [[namespace], [namespace, 'shop']].map((names) => ({
-    ...{ scope: 'namespaces' as const, names, rows: [row('pods')], moreRows: 0 },
+    ...{ scope: 'namespaces' as const, names, moreRows: 0 },
+    rows: [{ kind: 'pods', cells: CELLS, otherVerbs: [], names: [] }],
   }));
   const portal = createFakePortal({
     access: { accessOf: async () => ({ ...view, matrix: { groups, moreGroups: 0 } }) },
@@ -40,7 +29,7 @@ t.test('a namespace that is named by an id is shown with the name of its project
   });
   const browser = portal.browser();
   await browser.signIn();
-  const { text } = await browser.get('/access');
+  const text = await browser.text('/access');
   t.match(text, `In the namespace of project web<code class="also">${namespace}</code>`);
   t.match(text, '<li>project web</li><li><code>shop</code></li>');
   const account = await browser.get('/');
@@ -50,12 +39,11 @@ t.test('a namespace that is named by an id is shown with the name of its project
 
 t.test('a page whose source is not configured is neither served nor linked', async (t) => {
   t.match((await pageOf('/', { access: { accessOf: async () => view } })).text, '<a href="/access">');
-  const browser = createFakePortal().browser();
-  await browser.signIn();
-  const { text } = await browser.get('/');
+  const { browser } = await signedIn();
+  const text = await browser.text('/');
   for (const path of ['/access', '/quota', '/tokens', '/members', '/teams', '/invitation']) {
     t.notOk(text.includes(path), path);
-    t.equal((await browser.get(path)).status, 404, path);
+    t.equal(await browser.status(path), 404, path);
   }
 });
 

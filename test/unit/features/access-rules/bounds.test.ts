@@ -3,17 +3,7 @@ import t from 'tap';
 import { compileAccessRules } from '../../../../src/features/access-rules/access-rules.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { rulesAllow } from '../../../support/evaluate-rules.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  group,
-  indexOf,
-  namespace,
-  rbacUser,
-  role,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { indexOf, rbacObjects, rbacUser } from '../../../support/rbac-objects.ts';
 
 const MEGABYTE = 1024 * 1024;
 const alice = uniformSubject(rbacUser('alice'));
@@ -25,24 +15,26 @@ function texts(count: number, prefix: string): string[] {
 }
 
 /** Namespaces, each with its own role of that many grants. */
-function differentRoles(namespaces: number, grants: number) {
-  return texts(namespaces, 'ns').flatMap((name) => [
-    namespace(name),
-    role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: texts(grants, 'kind') }]),
-    roleBinding(name, 'b', 'Role/own', [user('alice')]),
-  ]);
+function differentRoles(namespaces: readonly string[], grants: number) {
+  const kinds = texts(grants, 'kind');
+  return namespaces.flatMap((name) =>
+    rbacObjects(`
+    Namespace ${name}
+    Role ${name}/own: get ${kinds} ${name}
+    RoleBinding ${name}/b: Role/own to User alice`),
+  );
 }
 
 t.test('a role with very long verbs does not make a document larger than a megabyte', async (t) => {
   const verbs = texts(50, 'verb').map((verb) => verb.padEnd(24_000, 'x'));
-  const kinds = { verbs: ['get'], apiGroups: [''], resources: texts(4_900, 'kind') };
   const index = indexOf(
-    clusterRole('admin', [kinds]),
-    ...texts(4, 'ns').flatMap((name) => [
-      role(name, 'long', [{ verbs: [name, ...verbs], apiGroups: ['*'], resources: ['*'] }]),
-      roleBinding(name, 'long', 'Role/long', [user('alice')]),
-      roleBinding(name, 'admin', 'ClusterRole/admin', [user('alice')]),
-    ]),
+    ...rbacObjects(`ClusterRole admin: get ${texts(4_900, 'kind')}`),
+    ...texts(4, 'ns').flatMap((name) =>
+      rbacObjects(`
+      Role ${name}/long: ${name},${verbs} * *
+      RoleBinding ${name}/long: Role/long to User alice
+      RoleBinding ${name}/admin: ClusterRole/admin to User alice`),
+    ),
   );
   const { rules, isCut } = compileAccessRules(index, alice, { verb: '*' });
   t.ok(isCut);
@@ -51,12 +43,8 @@ t.test('a role with very long verbs does not make a document larger than a megab
 });
 
 t.test('large roles in some namespaces do not displace the rules of other namespaces', async (t) => {
-  const own = ['home', 'work'].flatMap((name) => [
-    namespace(name),
-    role(name, 'own', [{ verbs: ['get'], apiGroups: [name], resources: texts(100, 'kind') }]),
-    roleBinding(name, 'b', 'Role/own', [user('alice')]),
-  ]);
-  const index = indexOf(...differentRoles(500, 500), ...own);
+  const own = differentRoles(['home', 'work'], 100);
+  const index = indexOf(...differentRoles(texts(500, 'ns'), 500), ...own);
   const { rules, isCut } = compileAccessRules(index, alice, { verb: 'get' });
   t.ok(isCut);
   for (const name of ['home', 'work']) {
@@ -66,11 +54,11 @@ t.test('large roles in some namespaces do not displace the rules of other namesp
 });
 
 t.test('a namespace that is left out does not get the rules of other namespaces', async (t) => {
-  const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
   const index = indexOf(
-    ...differentRoles(200, 500),
-    clusterRole('reader', [pods]),
-    clusterRoleBinding('of-many', 'ClusterRole/reader', [group('many')]),
+    ...differentRoles(texts(200, 'ns'), 500),
+    ...rbacObjects(
+      'ClusterRole reader: get pods\nClusterRoleBinding of-many: ClusterRole/reader to Group many',
+    ),
   );
   const more = rbacUser('alice', ['many']);
   const subject = { cluster: more, other: more, namespaces: new Map([['home', rbacUser('alice', [])]]) };

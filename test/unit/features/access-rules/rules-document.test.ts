@@ -9,7 +9,7 @@ import {
 } from '../../../../src/features/access-rules/rules-document.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { type AccessIndexSite, accessIndexOf, unsyncedAccessIndex } from '../../../support/access-index.ts';
-import { clusterRole, namespace, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { namespace, rbacObjects, rbacUser, role, roleBinding, user } from '../../../support/rbac-objects.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const alice = uniformSubject(rbacUser('alice'));
@@ -18,9 +18,10 @@ const TEN_MINUTES = 10 * 60_000;
 
 function siteOf(): AccessIndexSite {
   return accessIndexOf(
-    namespace('a'),
-    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
-    roleBinding('a', 'of-alice', 'ClusterRole/reader', [user('alice')]),
+    ...rbacObjects(`
+    Namespace a
+    ClusterRole reader: list pods
+    RoleBinding a/of-alice: ClusterRole/reader to User alice`),
   );
 }
 
@@ -43,9 +44,7 @@ t.test('a document has the rules, the named sets and the revision of the index',
   const site = siteOf();
   const document = await documentsOf(site)();
   t.match(document.status, {
-    verb: 'list',
-    revision: String(site.index.revision),
-    incomplete: false,
+    ...{ verb: 'list', revision: String(site.index.revision), incomplete: false },
     namespaces: [{ names: ['a'], rules: [{ resources: ['pods'] }] }],
     sets: { listable: ['a'] },
   });
@@ -93,13 +92,10 @@ t.test('a document that may be incomplete says why', async (t) => {
 
 t.test('rules and named sets share the size limit of a document', async (t) => {
   const names = Array.from({ length: 10_000 }, (_, at) => `${at}`.padEnd(63, '-x'));
-  const site = accessIndexOf(
-    clusterRole('reader', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
-    ...names.flatMap((name) => [
-      namespace(name),
-      roleBinding(name, 'of-alice', 'ClusterRole/reader', [user('alice')]),
-    ]),
+  const places = names.map(
+    (name) => `Namespace ${name}\nRoleBinding ${name}/r: ClusterRole/reader to User alice`,
   );
+  const site = accessIndexOf(...rbacObjects(['ClusterRole reader: list pods', ...places].join('\n')));
   const document = await documentsOf(site)();
   t.match(document.status, { incomplete: true, incompleteReason: /more than one document holds/ });
   t.equal(document.status.namespaces[0]?.names.length, names.length);
@@ -169,9 +165,9 @@ t.test(
 t.test(
   'if a wildcard stands for more than an access token allows, the document says that it is incomplete',
   async (t) => {
-    const everything = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-    const admin = role('a', 'admin', [everything]);
-    const site = accessIndexOf(namespace('a'), admin, roleBinding('a', 'b', 'Role/admin', [user('alice')]));
+    const site = accessIndexOf(
+      ...rbacObjects('Namespace a\nRole a/admin: * * *\nRoleBinding a/b: Role/admin to User alice'),
+    );
     const subjectWith = (scopes: string) =>
       uniformSubject({ ...rbacUser('alice'), scope: tokenScope(scopes) });
     const documentOf = documentsOf(site, { authorizers: ['RBAC'] });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { createAdmissionWebhook } from '../../../../src/features/admission/admission-webhook.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
@@ -49,18 +50,18 @@ for (const version of ['v1', 'v1beta1'])
       kind: 'AdmissionReview',
       response: { uid, allowed: true },
     });
-    t.match((await ask(review(secret))).json(), {
-      response: {
-        uid,
-        allowed: false,
-        status: {
-          code: 403,
-          reason: 'Forbidden',
-          message: 'spec.nodeName: tenants may not choose a node',
-          details: { causes: [{ field: 'spec.nodeName' }] },
-        },
-      },
-    });
+    t.match(
+      (await ask(review(secret))).json(),
+      parse(`
+      response:
+        uid: ${uid}
+        allowed: false
+        status:
+          code: 403
+          reason: Forbidden
+          message: 'spec.nodeName: tenants may not choose a node'
+          details: {causes: [{field: spec.nodeName}]}`),
+    );
     t.same(results, ['allowed', 'denied']);
     t.match(logged[1], { user: 'acme:alice', resource: 'pods', tenant: 'acme', rules: ['nodeName'] });
     t.notMatch(JSON.stringify(logged), /hunter2/);
@@ -108,10 +109,9 @@ t.test(
           );
         }),
     });
-    const policy = {
-      metadata: { name: 'p', tenant: 'acme' },
-      spec: { namespaces: ['*'], rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
-    };
+    const policy = parse(`
+      metadata: {name: p, tenant: acme}
+      spec: {namespaces: ['*'], rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}`);
     const kind = { group: 'tenancy.stonegate.dev', resource: 'crosstenantpolicies', namespace: '' };
     const response = ask(JSON.stringify(admissionReview(admissionRequest({ ...kind, object: policy }))));
     await asked.promise;
@@ -127,9 +127,8 @@ t.test(
 t.test('while one request waits for the API server, others are judged', async (t) => {
   const held = Promise.withResolvers<boolean>();
   const { ask } = webhook({ holds: () => held.promise });
-  const published = {
-    metadata: { name: 'c', tenant: 'system', annotations: { 'multi-tenancy.k8s.io/published': 'all' } },
-  };
+  const annotations = { 'multi-tenancy.k8s.io/published': 'all' };
+  const published = { metadata: { name: 'c', tenant: 'system', annotations } };
   const user = { username: 'system:stonegate:dora', groups: [] };
   const bodyOf = (changes: object) => JSON.stringify(admissionReview(admissionRequest(changes)));
   const waiting = ask(bodyOf({ resource: 'configmaps', object: published, user }));

@@ -3,9 +3,10 @@ import { createPolicyProblem } from '../../../../src/features/cross-tenant/cross
 import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
 import { ADMIN, type AskedRight, admissionRequest, verdictOn } from '../../../support/admission-reviews.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { rule } from '../../../support/rbac-objects.ts';
 
 const POLICIES = { group: 'tenancy.stonegate.dev', version: 'v1alpha1', resource: 'crosstenantpolicies' };
-const readPods = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods', 'pods/log'] };
+const readPods = rule('get,list pods,pods/log');
 
 interface Spec {
   readonly subjects?: readonly object[];
@@ -128,23 +129,18 @@ t.test(
 
 t.test('a service account’s rights cannot be reviewed: its name does not show its tenant', async (t) => {
   const user = { username: 'system:serviceaccount:kube-system:tenant-controller', groups: [] };
-  t.match(await reviewed({ user }, all), {
-    allowed: false,
-    asked: { length: 0 },
-    message: /service account/,
-  });
+  const message = /service account/;
+  t.match(await reviewed({ user }, all), { allowed: false, asked: { length: 0 }, message });
 });
 
 t.test('a policy that is too large is refused, unless the stored one is at least as large', async (t) => {
   const annotated = (length: number) => policy({}, { annotations: { note: 'x'.repeat(length) } });
-  t.equal((await reviewed({ object: annotated(60_000) }, all)).allowed, true);
+  const verdict = (object: object, oldObject?: object) =>
+    reviewed({ object, ...(oldObject && { operation: 'UPDATE', oldObject }) }, all);
+  t.match(await verdict(annotated(60_000)), { allowed: true });
   const large = annotated(70_000);
-  t.match(await reviewed({ object: large }, all), {
-    allowed: false,
-    message: /metadata: .* larger than 65536/,
-  });
-  const update = { operation: 'UPDATE', oldObject: policy() } as const;
-  t.equal((await reviewed({ ...update, object: large }, all)).allowed, false, 'by an annotation alone');
-  t.equal((await reviewed({ ...update, object: large, oldObject: large }, all)).allowed, true);
-  t.equal((await reviewed({ ...update, object: annotated(66_000), oldObject: large }, all)).allowed, true);
+  const refused = { allowed: false, message: /metadata: .* larger than 65536/ };
+  t.match(await verdict(large), refused);
+  t.match(await verdict(large, policy()), refused, 'by an annotation alone');
+  for (const object of [large, annotated(66_000)]) t.match(await verdict(object, large), { allowed: true });
 });

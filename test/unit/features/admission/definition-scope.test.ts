@@ -5,6 +5,7 @@ import type { BodyFormat } from '../../../../src/proxy/body-rule.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { inspectedRequest } from '../../../support/inspected.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 const plugin = createDefinitionScopeRule(mode);
@@ -13,9 +14,9 @@ const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const asked = inspectedRequest({ path: CRDS });
 
 /** @returns the code of the refusal, or `passes` */
-async function verdict(format: BodyFormat, content: unknown): Promise<string> {
+async function verdict(format: string, content: unknown): Promise<string> {
   try {
-    await plugin.admit({ format, content }, asked);
+    await plugin.admit({ format: FORMATS[format] ?? 'object', content }, asked);
     return 'passes';
   } catch (error) {
     if (error instanceof StatusError) return error.code;
@@ -23,51 +24,53 @@ async function verdict(format: BodyFormat, content: unknown): Promise<string> {
   }
 }
 
-const PASSES = 'passes';
-const FORBIDDEN = 'ClusterScopeForbidden';
-const MALFORMED = 'BodyMalformed';
+const FORMATS: Readonly<Record<string, BodyFormat>> = {
+  merge: 'merge-patch',
+  strategic: 'strategic-merge-patch',
+  json: 'json-patch',
+};
 
-const CASES = [
-  ['object', '{"spec":{"group":"b.io","scope":"Tenant"}}', PASSES],
-  ['object', '{"spec":{"group":"b.io","scope":"Cluster"}}', FORBIDDEN],
-  ['object', '{"spec":{"group":"b.io"}}', FORBIDDEN],
-  ['object', '{"spec":{"scope":["Tenant"]}}', FORBIDDEN],
-  ['object', '{"Spec":{"scope":"Tenant"}}', MALFORMED],
-  ['object', '{"spec":{"scope":"Tenant","Scope":"Cluster"}}', MALFORMED],
-  ['object', '{"spec":{"scope":"Tenant","ſcope":"Cluster"}}', MALFORMED],
-  ['object', '[]', MALFORMED],
-  ['merge-patch', '{"metadata":{"labels":{"a":"b"}}}', PASSES],
-  ['merge-patch', '{"spec":{"scope":"Tenant"}}', PASSES],
-  ['merge-patch', '{"spec":{"scope":"Cluster"}}', FORBIDDEN],
-  ['merge-patch', '{"spec":{"scope":null}}', FORBIDDEN],
-  ['merge-patch', '{"spec":null}', FORBIDDEN],
-  ['merge-patch', '{"sPec":{"scope":"Cluster"}}', MALFORMED],
-  ['strategic-merge-patch', '{"$patch":"replace","spec":{"scope":"Tenant"}}', FORBIDDEN],
-  ['strategic-merge-patch', '{"spec":{"$patch":"replace"}}', FORBIDDEN],
-  ['strategic-merge-patch', '{"spec":{"$retainKeys":["group"],"group":"b.io"}}', FORBIDDEN],
-  ['strategic-merge-patch', '{"spec":{"$setElementOrder/versions":[]}}', PASSES],
-  ['json-patch', '[{"op":"add","path":"/metadata/labels","value":{}}]', PASSES],
-  ['json-patch', '[{"op":"replace","path":"/spec/versions/0/served","value":false}]', PASSES],
-  ['json-patch', '[{"op":"test","path":"/spec/scope","value":"Namespaced"}]', PASSES],
-  ['json-patch', '[{"op":"replace","path":"/spec/scope","value":"Tenant"}]', FORBIDDEN],
-  ['json-patch', '[{"op":"replace","path":"/spec/scope/x","value":"Tenant"}]', FORBIDDEN],
-  ['json-patch', '[{"op":"replace","path":"/spec","value":{"scope":"Tenant"}}]', FORBIDDEN],
-  ['json-patch', '[{"op":"remove","path":"/spec/scope"}]', FORBIDDEN],
-  ['json-patch', '[{"op":"copy","from":"/metadata/labels/a","path":"/spec/scope"}]', FORBIDDEN],
-  ['json-patch', '[{"op":"move","from":"/spec","path":"/metadata/x"}]', FORBIDDEN],
-  ['json-patch', '[{"op":"replace","path":"/Spec/scope","value":"Cluster"}]', MALFORMED],
-  ['json-patch', '[{"op":"add","path":"x/spec/scope","value":"Cluster"}]', MALFORMED],
-  ['json-patch', '[{"op":"add","path":"/spec/~2","value":"Cluster"}]', MALFORMED],
-  ['json-patch', '[{"op":"add","path":"/a~1spec~0scope","value":"Cluster"}]', PASSES],
-  ['json-patch', '[{"op":"add","PATH":"/spec/scope","path":"/a","value":"Cluster"}]', MALFORMED],
-  ['json-patch', '[{"op":"Replace","path":"/a","value":1}]', MALFORMED],
-  ['json-patch', '{"op":"remove","path":"/a"}', MALFORMED],
-] as const;
-
-for (const [format, body, expected] of CASES)
-  t.test(`${format} ${body}: ${expected}`, async (t) => {
-    t.equal(await verdict(format, JSON.parse(body)), expected);
-  });
+await eachRow(
+  `
+  passes                | object    | {"spec":{"group":"b.io","scope":"Tenant"}}
+  ClusterScopeForbidden | object    | {"spec":{"group":"b.io","scope":"Cluster"}}
+  ClusterScopeForbidden | object    | {"spec":{"group":"b.io"}}
+  ClusterScopeForbidden | object    | {"spec":{"scope":["Tenant"]}}
+  BodyMalformed         | object    | {"Spec":{"scope":"Tenant"}}
+  BodyMalformed         | object    | {"spec":{"scope":"Tenant","Scope":"Cluster"}}
+  BodyMalformed         | object    | {"spec":{"scope":"Tenant","ſcope":"Cluster"}}
+  BodyMalformed         | object    | []
+  passes                | merge     | {"metadata":{"labels":{"a":"b"}}}
+  passes                | merge     | {"spec":{"scope":"Tenant"}}
+  ClusterScopeForbidden | merge     | {"spec":{"scope":"Cluster"}}
+  ClusterScopeForbidden | merge     | {"spec":{"scope":null}}
+  ClusterScopeForbidden | merge     | {"spec":null}
+  BodyMalformed         | merge     | {"sPec":{"scope":"Cluster"}}
+  ClusterScopeForbidden | strategic | {"$patch":"replace","spec":{"scope":"Tenant"}}
+  ClusterScopeForbidden | strategic | {"spec":{"$patch":"replace"}}
+  ClusterScopeForbidden | strategic | {"spec":{"$retainKeys":["group"],"group":"b.io"}}
+  passes                | strategic | {"spec":{"$setElementOrder/versions":[]}}
+  passes                | json      | [{"op":"add","path":"/metadata/labels","value":{}}]
+  passes                | json      | [{"op":"replace","path":"/spec/versions/0/served","value":false}]
+  passes                | json      | [{"op":"test","path":"/spec/scope","value":"Namespaced"}]
+  ClusterScopeForbidden | json      | [{"op":"replace","path":"/spec/scope","value":"Tenant"}]
+  ClusterScopeForbidden | json      | [{"op":"replace","path":"/spec/scope/x","value":"Tenant"}]
+  ClusterScopeForbidden | json      | [{"op":"replace","path":"/spec","value":{"scope":"Tenant"}}]
+  ClusterScopeForbidden | json      | [{"op":"remove","path":"/spec/scope"}]
+  ClusterScopeForbidden | json      | [{"op":"copy","from":"/metadata/labels/a","path":"/spec/scope"}]
+  ClusterScopeForbidden | json      | [{"op":"move","from":"/spec","path":"/metadata/x"}]
+  BodyMalformed         | json      | [{"op":"replace","path":"/Spec/scope","value":"Cluster"}]
+  BodyMalformed         | json      | [{"op":"add","path":"x/spec/scope","value":"Cluster"}]
+  BodyMalformed         | json      | [{"op":"add","path":"/spec/~2","value":"Cluster"}]
+  passes                | json      | [{"op":"add","path":"/a~1spec~0scope","value":"Cluster"}]
+  BodyMalformed         | json      | [{"op":"add","PATH":"/spec/scope","path":"/a","value":"Cluster"}]
+  BodyMalformed         | json      | [{"op":"Replace","path":"/a","value":1}]
+  BodyMalformed         | json      | {"op":"remove","path":"/a"}`,
+  (expected, format, body) =>
+    t.test(`${format} ${body}: ${expected}`, async (t) => {
+      t.equal(await verdict(format, JSON.parse(body)), expected);
+    }),
+);
 
 t.test(
   'the rule applies to both versions, both forms of the path and the subresource, except in the system tenant',

@@ -83,12 +83,7 @@ t.test(
   async (t) => {
     const contents = new Map([...'abc'].map((name) => [name, ['x']] as const));
     const revisions: Record<string, string> = { a: '100', b: '99', c: '1000' };
-    const options = {
-      namespaces: ['a', 'b', 'c'],
-      limit: undefined,
-      from: undefined,
-      listsAtRevision: false,
-    };
+    const options = { namespaces: [...'abc'], limit: undefined, from: undefined, listsAtRevision: false };
     const asked: (string | undefined)[] = [];
     const page = await collectPage(options, async (part) => {
       asked.push(part.revision);
@@ -100,9 +95,8 @@ t.test(
 );
 
 t.test('at most eight requests run at a time, and only one if it fills the page', async (t) => {
-  const contents = new Map(
-    Array.from({ length: 40 }, (_, at) => [`ns-${String(at).padStart(2, '0')}`, ['x', 'y']]),
-  );
+  const places = Array.from({ length: 40 }, (_, at) => `ns-${String(at).padStart(2, '0')}`);
+  const contents = new Map(places.map((place) => [place, ['x', 'y']]));
   let open = 0;
   let most = 0;
   let count = 0;

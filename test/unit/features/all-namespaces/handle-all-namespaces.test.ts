@@ -1,6 +1,7 @@
 /** Lists of all namespaces by a user who may list in some of them. */
 import { PassThrough } from 'node:stream';
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import { headerValue } from '../../../../src/lib/header-list.ts';
@@ -10,23 +11,18 @@ import { allNamespacesSite, podReader } from '../../../support/all-namespaces.ts
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
-import { clusterRole, namespace } from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace, rule } from '../../../support/rbac-objects.ts';
+import { linesOf } from '../../../support/rows.ts';
 import { tampered } from '../../../support/tampered.ts';
 
-const CONTENTS = new Map([
-  ['a', ['p1', 'p2', 'p3']],
-  ['b', ['q1']],
-  ['c', ['r1', 'r2']],
-]);
+const CONTENTS = new Map<string, string[]>(Object.entries(parse('{a: [p1, p2, p3], b: [q1], c: [r1, r2]}')));
 const inAB = [...podReader(['a', 'b']), namespace('c')];
 
-function namesOf(response: UpstreamResponse | undefined): string[] {
-  return objectNames(response?.body);
-}
+const namesOf = (response: UpstreamResponse | undefined) => objectNames(response?.body);
 
-function metadataOf(response: UpstreamResponse | undefined): { resourceVersion: string; continue?: string } {
-  return JSON.parse(String(response?.body)).metadata;
-}
+/** The token for the next page. */
+const moreOf = (response: UpstreamResponse | undefined): string =>
+  JSON.parse(String(response?.body)).metadata.continue;
 
 t.test('a watch over WebSocket that would be filtered is refused with 503', async (t) => {
   const plain = { code: 'UpgradeUnavailable', http: 503, message: /plain GET/ };
@@ -49,12 +45,9 @@ t.test('a watch over WebSocket that would be filtered is refused with 503', asyn
 t.test(
   'D025 a continue token of another user, path or selector, and an altered one, are refused with 400',
   async (t) => {
-    const readsBoth = [{ verbs: ['list'], apiGroups: [''], resources: ['pods', 'widgets'] }];
-    const alice = allNamespacesSite({
-      objects: [...podReader(['a', 'b']), clusterRole('pod-reader', readsBoth)],
-      contents: CONTENTS,
-    });
-    const { continue: more } = metadataOf(await alice.get('/api/v1/pods?limit=2'));
+    const readsBoth = clusterRole('pod-reader', [rule('list pods,widgets')]);
+    const alice = allNamespacesSite({ objects: [...podReader(['a', 'b']), readsBoth], contents: CONTENTS });
+    const more = moreOf(await alice.get('/api/v1/pods?limit=2'));
     const bob = allNamespacesSite({
       objects: podReader(['a', 'b'], '', 'acme:bob'),
       contents: CONTENTS,
@@ -64,13 +57,12 @@ t.test(
     await t.rejects(bob.get(`/api/v1/pods?limit=2&continue=${more}`), malformed);
     t.same(bob.asked, []);
     const before = alice.asked.length;
-    for (const request of [
-      `widgets?limit=2&continue=${more}`,
-      `pods?limit=2&continue=${more}&labelSelector=a%3Db`,
-      `pods?limit=2&continue=${tampered(more ?? '')}`,
-      'pods?limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0',
-      `pods?limit=2&continue=${more}&resourceVersion=5`,
-    ])
+    for (const request of linesOf(`
+      widgets?limit=2&continue=${more}
+      pods?limit=2&continue=${more}&labelSelector=a%3Db
+      pods?limit=2&continue=${tampered(more)}
+      pods?limit=2&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NX0
+      pods?limit=2&continue=${more}&resourceVersion=5`))
       await t.rejects(alice.get(`/api/v1/${request}`), malformed, request);
     t.equal(alice.asked.length, before, 'nothing is requested');
   },
@@ -80,7 +72,7 @@ t.test(
   'D026 a revision that the API server no longer has causes a 410; a first page is tried twice',
   async (t) => {
     const site = allNamespacesSite({ objects: podReader(['a', 'b']), contents: CONTENTS });
-    const { continue: more } = metadataOf(await site.get('/api/v1/pods?limit=2'));
+    const more = moreOf(await site.get('/api/v1/pods?limit=2'));
     const expired = { code: 'ResourceExpired', http: 410 };
     site.faults.set('a', { status: 410 });
     site.faults.set('b', { status: 410 });
@@ -120,11 +112,10 @@ t.test(
     t.equal(headerValue(failed?.headers ?? [], 'stonegate-filtered'), undefined);
     site.faults.set('b', new StatusError('UpstreamTimeout', 'too slow'));
     await t.rejects(site.get(), { code: 'UpstreamTimeout' });
-    for (const body of [
-      'garbage',
-      '{"kind":"PodList","items":[',
-      '{"rows":[],"metadata":{"resourceVersion":"5"}}',
-    ]) {
+    for (const body of linesOf(`
+      garbage
+      {"kind":"PodList","items":[
+      {"rows":[],"metadata":{"resourceVersion":"5"}}`)) {
       site.faults.set('b', { status: 200, body });
       await t.rejects(site.get(), { code: 'UpstreamUnavailable' }, body);
     }
@@ -137,21 +128,15 @@ t.test('a list that is too large for memory is refused with advice to request pa
   const cause = new TooLarge('the response is over 16 MB');
   site.faults.set('b', new StatusError('UpstreamUnavailable', 'too large', { cause }));
   await t.rejects(site.get(), tooLarge);
-  site.faults.set('b', {
-    status: 200,
-    body: `{"items":["${'x'.repeat(33 * 1024 * 1024)}"],"metadata":{"resourceVersion":"5"}}`,
-  });
+  const body = `{"items":["${'x'.repeat(33 * 1024 * 1024)}"],"metadata":{"resourceVersion":"5"}}`;
+  site.faults.set('b', { status: 200, body });
   await t.rejects(site.get(), tooLarge);
-  const enough = new ByteBudget({ total: 10_000, perKey: 10_000 });
-  const served = allNamespacesSite({
-    objects: podReader(['a', 'b']),
-    contents: CONTENTS,
-    changes: { memory: enough },
-  });
-  const response = await served.get();
-  t.ok(enough.reserved > 0, 'a list occupies memory until the client has received it');
+  const memory = new ByteBudget({ total: 10_000, perKey: 10_000 });
+  const objects = podReader(['a', 'b']);
+  const response = await allNamespacesSite({ objects, contents: CONTENTS, changes: { memory } }).get();
+  t.ok(memory.reserved > 0, 'a list occupies memory until the client has received it');
   response?.release?.();
-  t.equal(enough.reserved, 0);
+  t.equal(memory.reserved, 0);
 });
 
 t.test('in arktos mode the tenant’s own namespaces are listed, by their full paths', async (t) => {
@@ -162,16 +147,13 @@ t.test('in arktos mode the tenant’s own namespaces are listed, by their full p
     mode,
   });
   const expected = ['a', 'b'].map((name) => `/api/v1/tenants/acme/namespaces/${name}/pods`);
-  await site.get();
-  t.same(
-    site.asked.map(({ target }) => target),
-    expected,
-  );
-  await site.get('/api/v1/tenants/acme/pods');
-  t.same(
-    site.asked.slice(2).map(({ target }) => target),
-    expected,
-  );
+  for (const target of ['/api/v1/pods', '/api/v1/tenants/acme/pods']) {
+    await site.get(target);
+    t.same(
+      site.asked.splice(0).map((asked) => asked.target),
+      expected,
+    );
+  }
 });
 
 t.test('a client’s own token is sent for each namespace, without impersonation', async (t) => {

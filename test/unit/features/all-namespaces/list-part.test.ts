@@ -1,40 +1,30 @@
 /** Merging the lists of single namespaces. */
 import t from 'tap';
 import { isBelow, mergeParts, readListPart } from '../../../../src/features/all-namespaces/list-part.ts';
+import { linesOf } from '../../../support/rows.ts';
 
 const part = (text: string) => readListPart(Buffer.from(text));
 
 t.test('rows of Tables are merged under the columns of the first Table', async (t) => {
-  const table = (rows: string) =>
-    part(
-      `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"5"},"columnDefinitions":[{"name":"Name"}],"rows":${rows}}`,
-    );
-  const merged = JSON.parse(
-    String(
-      mergeParts([table('[{"cells":["a"]}]'), table('[]'), table('[{"cells":["b"]}]')], {
-        resourceVersion: '5',
-        continue: 'x',
-      }),
-    ),
-  );
-  t.same(merged, {
-    kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
-    metadata: { resourceVersion: '5', continue: 'x' },
-    columnDefinitions: [{ name: 'Name' }],
-    rows: [{ cells: ['a'] }, { cells: ['b'] }],
-  });
+  const table = (metadata: string, rows: string) =>
+    `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":${metadata},"columnDefinitions":[{"name":"Name"}],"rows":${rows}}`;
+  const one = (rows: string) => part(table('{"resourceVersion":"5"}', rows));
+  const metadata = { resourceVersion: '5', continue: 'x' };
+  const merged = mergeParts([one('[{"cells":["a"]}]'), one('[]'), one('[{"cells":["b"]}]')], metadata);
+  const expected = table(JSON.stringify(metadata), '[{"cells":["a"]},{"cells":["b"]}]');
+  t.same(JSON.parse(String(merged)), JSON.parse(expected));
 });
 
 t.test('a response that is not a list is refused', async (t) => {
   for (const text of [
     '',
-    '{}',
-    '{"kind":"Status","metadata":{}}',
-    '{"items":[],"metadata":{}}',
-    '{"items":[],"metadata":{"resourceVersion":5}}',
-    '{"items":{},"metadata":{"resourceVersion":"5"}}',
-    '{"items":[{"metadata":{"resourceVersion":"5"}}',
+    ...linesOf(`
+      {}
+      {"kind":"Status","metadata":{}}
+      {"items":[],"metadata":{}}
+      {"items":[],"metadata":{"resourceVersion":5}}
+      {"items":{},"metadata":{"resourceVersion":"5"}}
+      {"items":[{"metadata":{"resourceVersion":"5"}}`),
   ])
     t.throws(() => part(text), { name: 'MalformedJSON' }, text);
   const table = part('{"metadata":{"resourceVersion":"5"},"rows":[]}');

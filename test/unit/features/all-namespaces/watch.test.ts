@@ -19,13 +19,7 @@ import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { bookmark, createWatches, event, readWatch } from '../../../support/namespaced-watches.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  namespace,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace, rbacObject, rbacObjects } from '../../../support/rbac-objects.ts';
 import { streamFacts } from '../../../support/stream-facts.ts';
 
 /** A watch from the revision of a list of these namespaces. */
@@ -150,10 +144,11 @@ t.test('a watch from a revision that is not from a list of the same namespaces g
 });
 
 t.test('a user who may list but not watch in a namespace gets the API server’s refusal', async (t) => {
-  const [a, b] = [namespace('a'), namespace('b')];
-  const lister = clusterRole('lister', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]);
-  const bound = roleBinding('b', 'lister', 'ClusterRole/lister', [user('acme:alice')]);
-  const site = watchSite({ objects: [...podReader(['a']), a, b, lister, bound] });
+  const lists = rbacObjects(`
+    Namespace b
+    ClusterRole lister: list pods
+    RoleBinding b/lister: ClusterRole/lister to User acme:alice`);
+  const site = watchSite({ objects: [...podReader(['a']), ...lists] });
   t.equal((await site.get())?.status, 200);
   t.equal(await site.answer(podsOf('a', 'b')), undefined);
 });
@@ -230,9 +225,9 @@ t.test(
     const changes: ((site: ReturnType<typeof watchSite>) => void)[] = [
       (site) => {
         site.put(namespace('d'));
-        site.put(roleBinding('d', 'new', 'ClusterRole/pod-reader', [user('acme:alice')]));
+        site.put(rbacObject('RoleBinding d/new: ClusterRole/pod-reader to User acme:alice'));
       },
-      (site) => site.put(clusterRoleBinding('all', 'ClusterRole/pod-reader', [user('acme:alice')])),
+      (site) => site.put(rbacObject('ClusterRoleBinding all: ClusterRole/pod-reader to User acme:alice')),
       (site) => site.put(clusterRole('pod-reader', [])),
       (site) => site.delete(namespace('c')),
     ];
@@ -251,9 +246,11 @@ t.test(
 t.test('changes that do not concern the user leave the watch alone', async (t) => {
   const site = watchSite();
   const client = readWatch(await site.open());
-  site.put(namespace('d'));
-  site.put(roleBinding('d', 'of-bob', 'ClusterRole/pod-reader', [user('acme:bob')]));
-  site.put(roleBinding('a', 'again', 'ClusterRole/pod-reader', [user('acme:alice')]));
+  for (const object of rbacObjects(`
+    Namespace d
+    RoleBinding d/of-bob: ClusterRole/pod-reader to User acme:bob
+    RoleBinding a/again: ClusterRole/pod-reader to User acme:alice`))
+    site.put(object);
   await tick();
   site.clock.advance(10_000);
   t.same(client.events, []);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { RequestProvisioning } from '../../../../src/features/bindings/on-request.ts';
 import type { ProvisioningScope } from '../../../../src/features/bindings/plan.ts';
@@ -12,11 +13,8 @@ import { alice } from '../../../support/fake-pipeline.ts';
 
 const INTERVAL = 300_000;
 const NOTHING: Plan = {
-  changes: [],
-  refusals: [],
-  unread: [],
+  ...parse('{changes: [], refusals: [], unread: [], unchanged: 0}'),
   guarded: new Map(),
-  unchanged: 0,
 };
 const DONE: ApplyResult = { done: [], failures: [], heldBack: [] };
 const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };

@@ -166,21 +166,21 @@ t.test('a binding with another role is replaced; one with other subjects is corr
   t.same((await planFor(cluster, smallKeystone(), { ...shared, rules })).changes, []);
 });
 
-t.test('a copy of a binding under another name belongs to its creator and is not changed', async (t) => {
+/** One of the bindings, changed by another client. */
+async function changedBinding(metadata: object) {
   const cluster = await synchronised(smallKeystone(), shared);
   const [found] = [...cluster.objects.values()].filter(({ object }) => 'roleRef' in object);
   if (found === undefined) throw new Error('nothing is bound');
-  cluster.put({ ...found.object, metadata: { ...found.object.metadata, name: 'mine' } }, found.place);
-  t.same((await planFor(cluster, smallKeystone(), shared)).changes, []);
+  cluster.put({ ...found.object, metadata: { ...found.object.metadata, ...metadata } }, found.place);
+  return planFor(cluster, smallKeystone(), shared);
+}
+
+t.test('a copy of a binding under another name belongs to its creator and is not changed', async (t) => {
+  t.same((await changedBinding({ name: 'mine' })).changes, []);
 });
 
 t.test('a binding that has lost its labels is found by its name', async (t) => {
-  const cluster = await synchronised(smallKeystone(), shared);
-  const [found] = [...cluster.objects.values()].filter(({ object }) => 'roleRef' in object);
-  if (found === undefined) throw new Error('nothing is bound');
-  cluster.put({ ...found.object, metadata: { ...found.object.metadata, labels: {} } }, found.place);
-  const plan = await planFor(cluster, smallKeystone(), shared);
-  t.match(plan.changes, [
+  t.match((await changedBinding({ labels: {} })).changes, [
     { action: 'update', object: { metadata: { labels: { 'stonegate.dev/managed-by': 'stonegate' } } } },
   ]);
 });

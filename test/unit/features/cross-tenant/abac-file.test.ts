@@ -11,6 +11,8 @@ import {
   readAbacFile,
   resolvedPolicies,
 } from '../../../support/policies.ts';
+import { rule } from '../../../support/rbac-objects.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 /** Asks about a request under the policies of these lines. */
 function permitted(...specs: readonly Readonly<Record<string, unknown>>[]) {
@@ -84,9 +86,8 @@ t.test(
   'D309 a line for one namespace allows requests in it alone, not lists of all namespaces',
   async (t) => {
     const may = permitted({ ...ALICE_READS_PODS, namespace: 'caribou', resource: '*' });
-    t.ok(may(entry('alice'), 'list', 'pods', { namespace: 'caribou' }));
-    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: 'ns1' }));
-    t.notOk(may(entry('alice'), 'list', 'pods', { namespace: '' }));
+    for (const namespace of ['caribou', 'ns1', ''])
+      t.equal(may(entry('alice'), 'list', 'pods', { namespace }), namespace === 'caribou', namespace);
   },
 );
 
@@ -140,23 +141,21 @@ t.test('a line must name two tenants, and no user may enter the system tenant', 
   t.same(problemsOf({ tenant: 'system' }), [], 'users of the system tenant may enter another');
 });
 
-const INVALID = {
-  user: ['system:admin', 'guest:initech:bob', ''],
-  group: ['system:authenticated', 'stonegate:guest'],
-  namespace: ['', 'kube-*'],
-  apiGroup: ['*.io', 'apps/v1'],
-  resource: ['', 'pods/*', 'p*', 'a/b/c'],
-  name: ['a.b', 'x'.repeat(64)],
-};
+const INVALID = `
+  user      | "system:admin" | "guest:initech:bob" | ""
+  group     | "system:authenticated" | "stonegate:guest"
+  namespace | "" | "kube-*"
+  apiGroup  | "*.io" | "apps/v1"
+  resource  | "" | "pods/*" | "p*" | "a/b/c"
+  name      | "a.b" | "${'x'.repeat(64)}"`;
 
 t.test('names that no user, group, namespace or kind can have are refused', async (t) => {
-  for (const [field, values] of Object.entries(INVALID))
-    for (const value of values)
-      t.match(
-        problemsOf({ user: undefined, group: 'g', [field]: value }),
-        [`spec.${field} (line 1): `],
-        value,
-      );
+  await eachRow(INVALID, (field, ...values) => {
+    for (const value of values) {
+      const problems = problemsOf({ user: undefined, group: 'g', [field]: JSON.parse(value) });
+      t.match(problems, [`spec.${field} (line 1): `], value);
+    }
+  });
   t.same(problemsOf({ user: undefined, group: 'keystone:group:abc' }), []);
 });
 
@@ -207,13 +206,9 @@ t.test('two lines with the same name are refused, and every problem is reported 
 });
 
 t.test('access.grantable widens what * selects, except secrets of any group', async (t) => {
-  const grantable = [
-    { apiGroups: ['example.com'], resources: ['widgets', 'secrets', 'widgets/proxy'], verbs: ['get', 'use'] },
-  ];
+  const grantable = [rule('get,use widgets,secrets,widgets/proxy example.com')];
   const line = abacLine({ ...ALICE_READS_PODS, apiGroup: 'example.com', resource: '*', readonly: false });
-  t.same(readAbacFile(line, grantable).policies[0]?.rules, [
-    { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] },
-  ]);
+  t.same(readAbacFile(line, grantable).policies[0]?.rules, [rule('get widgets example.com')]);
 });
 
 t.test('the sample file is valid', async (t) => {

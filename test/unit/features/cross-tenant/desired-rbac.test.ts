@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { desiredRBAC } from '../../../../src/features/cross-tenant/desired-rbac.ts';
 import { grantableRules } from '../../../../src/rbac/grantable-rules.ts';
 import {
@@ -20,35 +21,26 @@ function desired(
 
 t.test('a policy of the file becomes a role and a binding of its group in the entered tenant', async (t) => {
   const objects = desired({ abac: abacPolicies(ALICE_READS_PODS) });
-  const labels = {
-    'stonegate.dev/managed-by': 'stonegate',
-    'stonegate.dev/policy-form': 'abac',
-    'stonegate.dev/policy': 'alice-pods',
-  };
   const name = 'stonegate:policy:abac:alice-pods';
-  t.match(objects, [
-    {
-      tenant: 'system',
-      object: { kind: 'ClusterRole', metadata: { name, labels }, rules: grantableRules([]) },
-    },
-    {
-      tenant: 'globex',
-      object: {
-        kind: 'ClusterRole',
-        metadata: { name, labels },
-        rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] }],
-      },
-    },
-    {
-      tenant: 'globex',
-      object: {
-        kind: 'ClusterRoleBinding',
-        metadata: { name: /^stonegate-policy-[0-9a-f]{40}$/, labels },
-        roleRef: { kind: 'ClusterRole', name },
-        subjects: [{ kind: 'Group', name }],
-      },
-    },
-  ]);
+  const labels = `labels: {stonegate.dev/managed-by: stonegate, stonegate.dev/policy-form: abac, stonegate.dev/policy: alice-pods}`;
+  t.match(
+    objects,
+    parse(`
+    - {tenant: system, object: {kind: ClusterRole, metadata: {name: '${name}', ${labels}}}}
+    - tenant: globex
+      object:
+        kind: ClusterRole
+        metadata: {name: '${name}', ${labels}}
+        rules: [{apiGroups: [''], resources: [pods], verbs: [get, list, watch]}]
+    - tenant: globex
+      object:
+        kind: ClusterRoleBinding
+        metadata: {name: stonegate-policy-, ${labels}}
+        roleRef: {kind: ClusterRole, name: '${name}'}
+        subjects: [{kind: Group, name: '${name}'}]`),
+  );
+  t.match(objects[0], { object: { rules: grantableRules([]) } });
+  t.match(objects[2]?.object.metadata.name, /^stonegate-policy-[0-9a-f]{40}$/);
   t.equal(objects.length, 3);
 });
 

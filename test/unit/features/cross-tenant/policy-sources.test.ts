@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { PolicySources } from '../../../../src/features/cross-tenant/policy-sources.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
@@ -14,12 +15,9 @@ t.test(
     const acme = { metadata: { name: 'acme', resourceVersion: '3' } };
     tenants.listWith({ items: [acme], revision: '10' });
     const sources = new PolicySources({
-      enabled: {
-        abac: true,
-        administrations: false,
-        tenantAdministrations: false,
-        crossTenantPolicies: false,
-      },
+      enabled: parse(
+        '{abac: true, administrations: false, tenantAdministrations: false, crossTenantPolicies: false}',
+      ),
       systemTenant: 'system',
       upstream: tenants.upstream,
       clock,

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import type { Account } from '../../../../src/kubernetes/upstream-request.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
@@ -19,10 +20,11 @@ const absent: Said = { status: 404, body: 'no such page' };
 const fault: Said = { status: 500, body: 'a fault' };
 const list = (...resources: object[]): Said =>
   said({ kind: 'APIResourceList', groupVersion: 'example.com/v1', resources });
-const definition = {
-  metadata: { name: 'gadgets.example.com', labels: { 'arktos.futurewei.com/crd-sharing-policy': 'Forced' } },
-};
-const definitions = said({ kind: 'CustomResourceDefinitionList', items: [definition] });
+const definitions = said(
+  parse(`
+  kind: CustomResourceDefinitionList
+  items: [{metadata: {name: gadgets.example.com, labels: {arktos.futurewei.com/crd-sharing-policy: Forced}}}]`),
+);
 
 /** An API server with these responses for definitions, the system tenant's resources and acme's. */
 function discovered(given: { definitions: Said; system: Said; own: Said }) {

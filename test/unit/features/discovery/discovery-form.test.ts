@@ -2,22 +2,25 @@ import fc from 'fast-check';
 import t from 'tap';
 import { discoveryForm } from '../../../../src/features/discovery/discovery-document.ts';
 
+import { eachRow } from '../../../support/rows.ts';
+
 const V2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 
-for (const [path, accept, form] of [
-  ['/api/v1', 'application/vnd.kubernetes.protobuf', 'application/json'],
-  ['/apis', 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList', 'application/json'],
-  ['/version', '', 'application/json'],
-  ['/openapi/v2', V2, V2],
-  ['/openapi/v2', `${V2},application/json`, `${V2}, application/json;q=0.9`],
-  ['/openapi/v2', `application/json;q=0.5, ${V2.toUpperCase()};q=0.7`, `${V2}, application/json;q=0.9`],
-  ['/openapi/v2', `${V2};q=0, */*`, 'application/json'],
-  ['/openapi/v3/apis/apps/v1', V2, 'application/json'],
-] as const) {
-  t.test(`${path} for Accept: ${accept} is requested as ${form}`, async (t) => {
-    t.equal(discoveryForm(path, accept), form);
-  });
-}
+await eachRow(
+  `
+  /api/v1      | application/vnd.kubernetes.protobuf | application/json
+  /apis        | application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList | application/json
+  /version     | | application/json
+  /openapi/v2  | ${V2} | ${V2}
+  /openapi/v2  | ${V2},application/json | ${V2}, application/json;q=0.9
+  /openapi/v2  | application/json;q=0.5, ${V2.toUpperCase()};q=0.7 | ${V2}, application/json;q=0.9
+  /openapi/v2  | ${V2};q=0, */* | application/json
+  /openapi/v3/apis/apps/v1 | ${V2} | application/json`,
+  (path, accept, form) =>
+    t.test(`${path} for Accept: ${accept} is requested as ${form}`, async (t) => {
+      t.equal(discoveryForm(path, accept), form);
+    }),
+);
 
 t.test('whatever clients accept, a document is requested in few forms', async (t) => {
   const range = fc.tuple(

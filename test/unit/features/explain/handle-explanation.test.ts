@@ -45,7 +45,7 @@ t.test('an explanation needs no token: it also explains a request without one', 
 });
 
 const request = { method: 'GET', path: '/x' };
-for (const body of [
+const REFUSED = [
   '',
   'secret{',
   '{}',
@@ -53,21 +53,20 @@ for (const body of [
   question({ request: { method: 'GET' } }),
   question({ request, token: ['secret'] }),
   question({ request: { ...request, headers: [['A', 'secret', 'c']] } }),
-]) {
-  t.test(`the body ${body} is refused, and the refusal repeats nothing of it`, async (t) => {
+];
+t.test('a body that is no explanation is refused, and the refusal repeats nothing of it', async (t) => {
+  for (const body of REFUSED) {
     const { asked, response } = await post(body);
     t.same(asked, []);
-    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } });
+    t.match(response.json(), { code: 400, details: { causes: [{ message: 'BodyMalformed' }] } }, body);
     t.notMatch(response.text, /secret/);
-  });
-}
+  }
+});
 
 t.test('a body of another media type, or one that is too large, is refused', async (t) => {
-  t.equal((await post(question({ request }), [['Content-Type', 'text/yaml']])).response.status, 415);
+  const typed = async (type: string) =>
+    (await post(question({ request }), [['Content-Type', type]])).response.status;
+  t.equal(await typed('text/yaml'), 415);
+  t.equal(await typed('Application/JSON; charset=utf-8'), 201);
   t.equal((await post(question({ request, token: 'x'.repeat(1_000) }))).response.status, 413);
-  t.equal(
-    (await post(question({ request }), [['Content-Type', 'Application/JSON; charset=utf-8']])).response
-      .status,
-    201,
-  );
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { createFakePortal, headerOf, signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const LINK = '/invitation/sgi_abcd1234secret';
@@ -12,10 +12,9 @@ t.test('accepting without a link is refused, and nothing is accepted by a GET', 
   const unexpected = () => Promise.reject(new Error('not expected'));
   const others = { invite: unexpected, list: unexpected, withdraw: unexpected, offered: () => undefined };
   const invitations = { show: async () => OFFER, accept: unexpected, ...others };
-  const browser = createFakePortal({ invitations }).browser();
-  await browser.signIn();
+  const { browser } = await signedIn({ invitations });
   await browser.get(LINK);
-  t.equal((await browser.get('/invitation')).status, 200);
+  t.equal(await browser.status('/invitation'), 200);
   const token = browser.formToken;
   browser.cookies.delete('__Host-stonegate-invitation');
   t.equal((await browser.post('/invitation', { do: 'accept', token })).status, 404);
@@ -38,15 +37,15 @@ t.test(
     await invited.get(LINK);
     const location = headerOf(await invited.get('/invitation'), 'location') ?? '';
     const words = /You are invited to the namespace <code>web<\/code>, with the role <strong>edit<\/strong>/;
-    t.match((await invited.get(location)).text, words);
+    t.match(await invited.text(location), words);
     portal.world.password = { refused: 'wrong' };
     const again = await invited.signIn({ next: '/invitation' });
     t.match(again.text, words, 'also after a wrong password');
-    t.notMatch((await invited.get('/login')).text, 'invited', 'but not on the way to another page');
+    t.notMatch(await invited.text('/login'), 'invited', 'but not on the way to another page');
     const other = portal.browser();
     await other.get('/invitation/sgi_abcd1234other');
-    t.notMatch((await other.get(location)).text, 'invited');
-    t.notMatch((await portal.browser().get(location)).text, 'invited');
+    t.notMatch(await other.text(location), 'invited');
+    t.notMatch(await portal.browser().text(location), 'invited');
     t.same(new Set(asked), new Set(['sgi_abcd1234secret', 'sgi_abcd1234other']));
   },
 );

@@ -5,6 +5,7 @@ import {
 } from '../../../../src/features/keystone-limits/keystone-limits.ts';
 import { keystoneLimitsSchema } from '../../../../src/features/keystone-limits/keystone-limits-configuration.ts';
 import type { KeystoneLimits } from '../../../../src/identity/keystone/keystone-limits.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 type Numbers = Readonly<Record<string, number>>;
 
@@ -92,13 +93,17 @@ t.test('limits are quantities in the unit of the configuration, as the API serve
       { registered: { ram } },
       { resources: { 'requests.memory': unit === undefined ? 'ram' : { name: 'ram', unit } } },
     ).ofProject(web)['requests.memory'];
-  t.equal(memory(1024, 'Mi'), '1Gi');
-  t.equal(memory(1536, 'Mi'), '1536Mi');
-  t.equal(memory(2, 'Ti'), '2Ti');
-  t.equal(memory(0, 'Gi'), '0');
-  t.equal(memory(20_000), '20k');
-  t.equal(memory(1024), '1024');
-  t.equal(memory(5, 'G'), '5G');
+  await eachRow(
+    `
+    1024  | Mi | 1Gi
+    1536  | Mi | 1536Mi
+    2     | Ti | 2Ti
+    0     | Gi | 0
+    20000 |    | 20k
+    1024  |    | 1024
+    5     | G  | 5G`,
+    (ram, unit, quantity) => t.equal(memory(Number(ram), unit || undefined), quantity, `${ram} ${unit}`),
+  );
 });
 
 t.test(

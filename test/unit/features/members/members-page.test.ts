@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Member } from '../../../../src/features/members/member-v1alpha1.ts';
-import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { headerOf, signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES, pageSources } from '../../../support/portal-pages.ts';
 
 const { members } = PAGE_SOURCES;
@@ -15,9 +15,7 @@ function memberWith(role: string, from: Member['status']['from']): Member {
 
 /** A signed-in browser at a portal with one member of each namespace. */
 async function visit(changes: Partial<typeof members>) {
-  const portal = createFakePortal({ ...PAGE_SOURCES, members: { ...members, ...changes } });
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn({ ...PAGE_SOURCES, members: { ...members, ...changes } });
   return { portal, browser };
 }
 
@@ -31,36 +29,35 @@ t.test(
       [['aaa', 'shop'], 'aaa'],
     ] as const) {
       const { browser } = await visit({ namespaces: async () => namespaces });
-      const { text } = await browser.get('/members');
+      const text = await browser.text('/members');
       t.match(text, `<option value="${shown}" selected>`);
       t.match(text, '>user-0<');
       t.match(text, `<form method="post" action="/members?namespace=${shown}">`);
     }
     const none = await visit({ namespaces: async () => [] });
-    t.match((await none.browser.get('/members')).text, 'You see no namespace yet.');
+    t.match(await none.browser.text('/members'), 'You see no namespace yet.');
   },
 );
 
 t.test('of many namespaces none is preselected', async (t) => {
-  const browser = createFakePortal(pageSources({ namespaces: 5_000 })).browser();
-  await browser.signIn();
-  t.equal((await browser.get('/members')).status, 200);
+  const { browser } = await signedIn(pageSources({ namespaces: 5_000 }));
+  t.equal(await browser.status('/members'), 200);
 });
 
 t.test('a role that the user may not see is said in words', async (t) => {
   const hidden = await showing(memberWith('another', []));
-  const page = (await hidden.browser.get('/members?namespace=shop')).text;
+  const page = await hidden.browser.text('/members?namespace=shop');
   t.match(page, 'a role whose name you may not see');
   t.notMatch(page, 'another');
   const named = await showing(memberWith('another', [{ kind: 'RoleBinding', name: 'b', role: 'another' }]));
-  t.match((await named.browser.get('/members?namespace=shop')).text, '<strong>another</strong>');
+  t.match(await named.browser.text('/members?namespace=shop'), '<strong>another</strong>');
 });
 
 t.test('a generated name of a binding is folded, and one that a user has chosen is not', async (t) => {
   const generated = [`member:user-acme-bob-0123456789abcdef:edit`, `stonegate-${'0'.repeat(40)}`];
   const from = [...generated, 'owners'].map((name) => ({ kind: 'RoleBinding' as const, name, role: 'edit' }));
   const { browser } = await showing(memberWith('edit', from));
-  const { text } = await browser.get('/members?namespace=shop');
+  const text = await browser.text('/members?namespace=shop');
   const folded = text.match(
     /<details class="inline"><summary>RoleBinding: edit<\/summary><code>.*?<\/code>/g,
   );
@@ -82,7 +79,7 @@ t.test('the page, its forms and its audit events have one query, however long th
     },
   });
   const path = `/members?namespace=${'n'.repeat(300)}&other=1`;
-  const { text } = await browser.get(path);
+  const text = await browser.text(path);
   portal.observed.length = 0;
   const sent = await browser.post(path, {
     do: 'add',

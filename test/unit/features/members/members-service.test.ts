@@ -12,15 +12,17 @@ import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
-import { clusterRole, group, namespace, rbacUser, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { clusterRole, namespace, rbacObject, rbacObjects, rbacUser } from '../../../support/rbac-objects.ts';
 
 const mode = createArktosMode({ systemTenant: 'system', domains: {} });
 const ALICE = keystoneIdentity('alice');
+/** A binding in the namespace `web` of the tenant acme. */
+const bind = (text: string) => rbacObject(`RoleBinding web/${text}`, 'acme');
 const CHANGE = {
   origin: { auditID: 'audit-1', clientAddress: '192.0.2.7' },
   signal: new AbortController().signal,
 };
-const manager = roleBinding('web', 'owners', 'ClusterRole/stonegate:manage', [user('acme:alice')], 'acme');
+const manager = bind('owners: ClusterRole/stonegate:manage to User acme:alice');
 const teams = { groupsOf: () => [], teamsOf: () => [] };
 
 /** The tenant acme of Arktos, in whose namespace `web` alice may manage. */
@@ -47,12 +49,8 @@ function site(...objects: readonly StoredObject[]) {
       if (method !== 'GET') return jsonResponse(method === 'POST' ? 201 : 200, body);
       const metadata = { name: name?.slice(1), uid: 'uid-1', resourceVersion: '7' };
       const subjects = binding?.subjects.map(({ kind, name }) => ({ kind, name }));
-      return jsonResponse(200, {
-        kind: 'RoleBinding',
-        apiVersion: 'rbac.authorization.k8s.io/v1',
-        metadata,
-        subjects,
-      });
+      const kind = { kind: 'RoleBinding', apiVersion: 'rbac.authorization.k8s.io/v1' };
+      return jsonResponse(200, { ...kind, metadata, subjects });
     },
   };
   const { access, clock } = indexed;
@@ -113,9 +111,7 @@ t.test('a role that was just made is given as soon as it is known', async (t) =>
 });
 
 t.test('a binding for another tenant’s user does not make a member, since it grants nothing', async (t) => {
-  const { service } = site(
-    roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('globex:eve'), group('ops')], 'acme'),
-  );
+  const { service } = site(bind('b: ClusterRole/stonegate:edit to User globex:eve, Group ops'));
   const { result } = await service.list(ALICE, 'web');
   t.same(
     result.map((member) => member.spec.name),
@@ -124,17 +120,13 @@ t.test('a binding for another tenant’s user does not make a member, since it g
 });
 
 t.test('the new role is given before the old one is taken away', async (t) => {
-  const { service, sent } = site(
-    roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [user('acme:bob')], 'acme'),
-  );
+  const { service, sent } = site(bind('b: ClusterRole/stonegate:edit to User acme:bob'));
   await service.set(ALICE, 'web', BOB, spec('acme:bob', 'read'), CHANGE);
   t.same(sent, ['GET /b', 'POST ', 'DELETE /b']);
 });
 
 t.test('the last two who may manage a namespace cannot remove each other at the same time', async (t) => {
-  const { service, sent } = site(
-    roleBinding('web', 'b', 'ClusterRole/stonegate:manage', [user('acme:bob')], 'acme'),
-  );
+  const { service, sent } = site(bind('b: ClusterRole/stonegate:manage to User acme:bob'));
   const alice = memberID({ type: 'User', name: 'acme:alice' });
   const removed = await Promise.allSettled([
     service.remove(ALICE, 'web', BOB, CHANGE),
@@ -145,7 +137,7 @@ t.test('the last two who may manage a namespace cannot remove each other at the 
 });
 
 t.test('many changes of one user at once do not refuse the change of another', async (t) => {
-  const { options } = site(roleBinding('web', 'b', 'ClusterRole/stonegate:read', [user('acme:bob')], 'acme'));
+  const { options } = site(bind('b: ClusterRole/stonegate:read to User acme:bob'));
   const answer = Promise.withResolvers<void>();
   const send: IdentityRequests['send'] = async ({ subject }) => {
     await answer.promise;
@@ -189,9 +181,12 @@ t.test(
   'a search finds members of the user’s namespaces and teams, or of the whole tenant if configured',
   async (t) => {
     const { options } = site(
-      namespace('lab', { tenant: 'acme' }),
-      roleBinding('web', 'b', 'ClusterRole/stonegate:read', [user('acme:bob'), user('globex:bill')], 'acme'),
-      roleBinding('lab', 'c', 'ClusterRole/stonegate:read', [user('acme:barbara')], 'acme'),
+      ...rbacObjects(
+        `Namespace lab
+        RoleBinding web/b: ClusterRole/stonegate:read to User acme:bob, User globex:bill
+        RoleBinding lab/c: ClusterRole/stonegate:read to User acme:barbara`,
+        'acme',
+      ),
     );
     const group = 'stonegate:team:acme:ops';
     const members = ['acme:alice', 'acme:bert'];

@@ -6,12 +6,10 @@ import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import {
   clusterRole,
-  clusterRoleBinding,
   group,
   indexOf,
-  namespace,
+  rbacObjects,
   roleBinding,
-  serviceAccount,
   user,
 } from '../../../support/rbac-objects.ts';
 
@@ -19,8 +17,9 @@ const ROLES = [...CLUSTER_ROLES].map(([name, rules]) => clusterRole(name, rules)
 const NO_TEAMS: TeamDirectory = { groupsOf: () => [], teamsOf: () => [] };
 type Indexed = Extract<StoredObject, { resource: string }>;
 
-function membersOf(objects: readonly Indexed[], teams = NO_TEAMS) {
-  const index = indexOf(namespace('web'), ...ROLES, ...objects);
+function membersOf(given: string | readonly Indexed[], teams = NO_TEAMS) {
+  const objects = typeof given === 'string' ? rbacObjects(given) : given;
+  const index = indexOf(...rbacObjects('Namespace web'), ...ROLES, ...objects);
   return membersIn(index.objectsOf(''), {
     namespace: 'web',
     tenant: toTenantName('acme'),
@@ -30,11 +29,10 @@ function membersOf(objects: readonly Indexed[], teams = NO_TEAMS) {
 }
 
 t.test('each subject is one member with the highest of its roles', (t) => {
-  const members = membersOf([
-    roleBinding('web', 'a', 'ClusterRole/stonegate:edit', [user('acme:alice')]),
-    roleBinding('web', 'b', 'ClusterRole/stonegate:manage', [user('acme:alice'), serviceAccount('bot')]),
-    roleBinding('web', 'c', 'ClusterRole/stonegate:read', [group('stonegate:team:acme:ops')]),
-  ]);
+  const members = membersOf(`
+    RoleBinding web/a: ClusterRole/stonegate:edit to User acme:alice
+    RoleBinding web/b: ClusterRole/stonegate:manage to User acme:alice, ServiceAccount bot
+    RoleBinding web/c: ClusterRole/stonegate:read to Group stonegate:team:acme:ops`);
   t.same(
     members.map(({ type, name, role, owner, grants }) => [type, name, role, owner, grants.length]),
     [
@@ -47,14 +45,12 @@ t.test('each subject is one member with the highest of its roles', (t) => {
 });
 
 t.test('a role other than the four is shown by its name, never as one of them', (t) => {
-  const rules = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
-  const members = membersOf([
-    clusterRole('edit', rules),
-    clusterRole('auditor', rules),
-    roleBinding('web', 'a', 'ClusterRole/edit', [user('u1')]),
-    roleBinding('web', 'b', 'ClusterRole/auditor', [user('u2')]),
-    roleBinding('web', 'c', 'ClusterRole/gone', [user('u3')]),
-  ]);
+  const members = membersOf(`
+    ClusterRole edit: * * *
+    ClusterRole auditor: * * *
+    RoleBinding web/a: ClusterRole/edit to User u1
+    RoleBinding web/b: ClusterRole/auditor to User u2
+    RoleBinding web/c: ClusterRole/gone to User u3`);
   t.same(
     members.map(({ name, role }) => `${name} ${role}`),
     ['u1 ClusterRole:edit', 'u2 auditor'],
@@ -65,14 +61,9 @@ t.test('a role other than the four is shown by its name, never as one of them', 
 t.test(
   'a subject with a role in the whole cluster is a member, but components of the cluster are not',
   (t) => {
-    const members = membersOf([
-      clusterRoleBinding('a', 'ClusterRole/stonegate:read', [
-        user('acme:alice'),
-        user('system:kube-scheduler'),
-        serviceAccount('controller', 'kube-system'),
-      ]),
-      clusterRoleBinding('b', 'ClusterRole/stonegate:basic-user', [user('acme:bob')]),
-    ]);
+    const members = membersOf(`
+      ClusterRoleBinding a: ClusterRole/stonegate:read to User acme:alice, User system:kube-scheduler, ServiceAccount kube-system/controller
+      ClusterRoleBinding b: ClusterRole/stonegate:basic-user to User acme:bob`);
     t.same(
       members.map(({ name }) => name),
       ['acme:alice'],
@@ -83,10 +74,8 @@ t.test(
 
 t.test('a user has the roles of their teams besides their own', (t) => {
   const members = membersOf(
-    [
-      roleBinding('web', 'a', 'ClusterRole/stonegate:read', [user('acme:alice')]),
-      roleBinding('web', 'b', 'ClusterRole/stonegate:edit', [group('stonegate:team:acme:ops')]),
-    ],
+    `RoleBinding web/a: ClusterRole/stonegate:read to User acme:alice
+    RoleBinding web/b: ClusterRole/stonegate:edit to Group stonegate:team:acme:ops`,
     { ...NO_TEAMS, groupsOf: (_, name) => (name === 'acme:alice' ? ['stonegate:team:acme:ops'] : []) },
   );
   t.match(members.at(-1), {
@@ -98,19 +87,16 @@ t.test('a user has the roles of their teams besides their own', (t) => {
 });
 
 t.test('service accounts and administrators of the cluster do not replace the last manager', (t) => {
-  const alice = roleBinding('web', 'a', 'ClusterRole/stonegate:manage', [
-    user('alice'),
-    serviceAccount('bot'),
-  ]);
-  const bob = clusterRoleBinding('b', 'ClusterRole/stonegate:manage', [user('bob')]);
-  const carol = roleBinding('web', 'c', 'ClusterRole/stonegate:manage', [user('carol')]);
-  const isLast = (objects: readonly Indexed[]) => {
+  const two = `
+    RoleBinding web/a: ClusterRole/stonegate:manage to User alice, ServiceAccount bot
+    ClusterRoleBinding b: ClusterRole/stonegate:manage to User bob`;
+  const isLast = (objects: string) => {
     const members = membersOf(objects);
     const [found] = members.filter(({ name }) => name === 'alice');
     return found !== undefined && isLastManager(members, found, 'web');
   };
-  t.equal(isLast([alice, bob]), true);
-  t.equal(isLast([alice, bob, carol]), false);
+  t.equal(isLast(two), true);
+  t.equal(isLast(`${two}\nRoleBinding web/c: ClusterRole/stonegate:manage to User carol`), false);
   t.end();
 });
 
@@ -118,13 +104,8 @@ t.test('members are refused if bindings give more roles than can be listed in a 
   const refusal = { code: 'ListTooLarge', message: /more than 10000 roles/ };
   const names = (many: number, word: string) => Array.from({ length: many }, (_, at) => `${word}${at}`);
   const read = 'ClusterRole/stonegate:read';
-  const users = names(20, 'b').map((name) =>
-    roleBinding(
-      'web',
-      name,
-      read,
-      names(501, name).map((each) => user(each)),
-    ),
+  const users = names(20, 'b').flatMap((name) =>
+    rbacObjects(`RoleBinding web/${name}: ${read} to ${names(501, `User ${name}`).join(', ')}`),
   );
   t.throws(() => membersOf(users), refusal);
   // Few bindings give many roles to the members of many teams.

@@ -1,15 +1,8 @@
 /** Watches of namespaces by clients that read slowly: what they receive, and what they cost. */
 import t from 'tap';
 import { namespacesSite } from '../../../support/namespaces-site.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  namespace,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { namespace, rbacObject, rbacObjects } from '../../../support/rbac-objects.ts';
 
-const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
 const BIG = 'x'.repeat(10_000);
 const LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
 const SLOW = { reads: false };
@@ -18,9 +11,11 @@ const SLOW = { reads: false };
 function bigSite() {
   const names = Array.from({ length: 500 }, (_, at) => `ns-${String(at).padStart(3, '0')}`);
   const namespaces = names.map((name) => namespace(name, { labels: { big: BIG } }));
-  const everywhere = clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]);
-  const inFirst = roleBinding('ns-000', 'one', 'ClusterRole/viewer', [user('acme:bob')]);
-  const site = namespacesSite([VIEWER, ...namespaces, everywhere, inFirst]);
+  const everywhere = rbacObject('ClusterRoleBinding all: ClusterRole/viewer to User acme:alice');
+  const others = rbacObjects(`
+    ClusterRole viewer: get namespaces
+    RoleBinding ns-000/one: ClusterRole/viewer to User acme:bob`);
+  const site = namespacesSite([...others, ...namespaces, everywhere]);
   return { ...site, names, namespaces, everywhere };
 }
 
@@ -48,7 +43,7 @@ t.test('only a client that reads too slowly for the stored changes has to list a
   const fast = await site.watch('alice', query);
   slow.stream.pause();
   site.put(namespace('unseen'));
-  site.put(roleBinding('ns-001', 'two', 'ClusterRole/viewer', [user('acme:alice')]));
+  site.put(rbacObject('RoleBinding ns-001/two: ClusterRole/viewer to User acme:alice'));
   t.same(await fast.read(), ['ADDED ns-001', 'BOOKMARK']);
   await slow.read();
   site.put(site.everywhere);

@@ -3,31 +3,26 @@
  * shows a namespace that the user may not see.
  */
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { Outgoing } from '../../../../src/proxy/request-context.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { createTenantNamespaces } from '../../../../src/rbac/tenant-namespaces.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { type NamespacesSite, namespacesSite } from '../../../support/namespaces-site.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  group,
-  namespace,
-  roleBinding,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { namespace, rbacObject } from '../../../support/rbac-objects.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
-const GET_NAMESPACES = { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] };
-const VIEWER = clusterRole('viewer', [GET_NAMESPACES]);
+const VIEWER = rbacObject('ClusterRole viewer: get namespaces');
+const EVERYWHERE = rbacObject('ClusterRoleBinding all: ClusterRole/viewer to User acme:alice');
 
 const viewerIn = (place: string, name: string) =>
-  roleBinding(place, `view-${name}`, 'ClusterRole/viewer', [user(`acme:${name}`)]);
+  rbacObject(`RoleBinding ${place}/view-${name}: ClusterRole/viewer to User acme:${name}`);
 
 const [a, b, c] = [namespace('a'), namespace('b', { labels: { env: 'prod' } }), namespace('c')];
 const inA = viewerIn('a', 'alice');
 const inB = viewerIn('b', 'alice');
+const byGroup = rbacObject('RoleBinding c/all: ClusterRole/viewer to Group stonegate:tenant:acme');
 
 const BOOKMARKS = 'allowWatchBookmarks=true';
 
@@ -54,11 +49,10 @@ t.test(
 );
 
 t.test('D031 a revocation is a DELETED event with the last state that the user saw', async (t) => {
-  const byGroup = roleBinding('c', 'all', 'ClusterRole/viewer', [group('stonegate:tenant:acme')]);
   const site = namespacesSite([a, b, c, VIEWER, inA, inB, byGroup]);
   const watch = await site.watch('alice');
   t.same(await watch.read(), ['ADDED a', 'ADDED b', 'ADDED c']);
-  const second = site.put(roleBinding('b', 'again', 'ClusterRole/viewer', [user('acme:alice')]));
+  const second = site.put({ ...inB, name: 'again' });
   site.delete(inB);
   t.same(await watch.read(), [], 'another binding still grants it');
   site.delete(second);
@@ -79,9 +73,9 @@ t.test('D032 a watch of one name is silent about all others', async (t) => {
     site.put({ ...a, labels: { changed: 'yes' } });
     site.delete(inB);
     t.same(await watch.read(), []);
-    const inC = site.put(viewerIn('c', 'alice'));
+    const granted = site.put(viewerIn('c', 'alice'));
     t.same(await watch.read(), ['ADDED c']);
-    site.delete(inC);
+    site.delete(granted);
     t.same(await watch.read(), ['DELETED c']);
     watch.close();
   }
@@ -107,16 +101,17 @@ t.test(
     const list = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
     const watch = await site.watch('alice', `${list}&${BOOKMARKS}`);
     t.same(await watch.read(), ['ADDED a', 'ADDED b', 'BOOKMARK']);
-    t.same(watch.events.at(-1)?.object, {
-      kind: 'Namespace',
-      apiVersion: 'v1',
-      metadata: {
-        resourceVersion: (await site.get('alice'))?.resourceVersion,
-        annotations: { 'k8s.io/initial-events-end': 'true' },
-      },
-      spec: {},
-      status: {},
-    });
+    t.same(
+      watch.events.at(-1)?.object,
+      parse(`
+      kind: Namespace
+      apiVersion: v1
+      metadata:
+        resourceVersion: '${(await site.get('alice'))?.resourceVersion}'
+        annotations: {k8s.io/initial-events-end: 'true'}
+      spec: {}
+      status: {}`),
+    );
     const empty = await site.watch('bob', `${list}&${BOOKMARKS}`);
     t.same(await empty.read(), ['BOOKMARK'], 'also if there are none');
     await t.rejects(site.watch('alice', 'sendInitialEvents=true'), {
@@ -160,7 +155,7 @@ t.test(
 t.test('a watch from a list gets everything that has changed since, up to a thousand changes', async (t) => {
   const site = namespacesSite([a, b, VIEWER, inA]);
   const from = await fromList(site);
-  site.put(clusterRoleBinding('getters', 'ClusterRole/viewer', [user('acme:alice')]));
+  site.put(EVERYWHERE);
   t.same(await (await site.watch('alice', from)).read(), ['ADDED b']);
   const watch = await site.watch('alice');
   for (let change = 0; change < 999; change += 1) {
@@ -209,7 +204,7 @@ t.test('groups that are looked up are checked again each minute', async (t) => {
   let lookUp = async (): Promise<string[]> => ['one'];
   const subjectOf = async () =>
     uniformSubject({ tenant: '', username: 'acme:alice', groups: await lookUp() });
-  const bound = roleBinding('a', 'one', 'ClusterRole/viewer', [group('one')]);
+  const bound = rbacObject('RoleBinding a/one: ClusterRole/viewer to Group one');
   const open = async () => {
     const subjects = { subjectOf, requestAs: async (outgoing: Outgoing) => outgoing };
     const site = namespacesSite([a, VIEWER, bound], { subjects });
@@ -244,20 +239,17 @@ t.test('groups that are looked up are checked again each minute', async (t) => {
 t.test(
   "a token of the tenant sees a namespace go when it is labelled as another tenant's, and come back",
   async (t) => {
-    const site = namespacesSite([
-      VIEWER,
-      clusterRoleBinding('all', 'ClusterRole/viewer', [user('acme:alice')]),
-      namespace('a'),
-      namespace('b', { labels: { 'stonegate.dev/tenant': 'globex' } }),
-    ]);
+    const owned = (name: string, tenant: string) =>
+      namespace(name, { labels: { 'stonegate.dev/tenant': tenant } });
+    const site = namespacesSite([VIEWER, EVERYWHERE, namespace('a'), owned('b', 'globex')]);
     const accessToken = tokenScope('tenant/read', [], createTenantNamespaces(site.access)('acme'));
     const token = { ...keystoneIdentity('alice'), accessToken };
     t.same((await site.get(token))?.names, ['a']);
     const watch = await site.watch(token);
     t.same(await watch.read(), ['ADDED a']);
-    site.put(namespace('a', { labels: { 'stonegate.dev/tenant': 'globex' } }));
+    site.put(owned('a', 'globex'));
     t.same(await watch.read(), ['DELETED a']);
-    site.put(namespace('b', { labels: { 'stonegate.dev/tenant': 'acme' } }));
+    site.put(owned('b', 'acme'));
     t.same(await watch.read(), ['ADDED b']);
     watch.close();
   },

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { createOwnDiscoveryHandlers } from '../../../../src/features/own-api/handle-own-discovery.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../../../src/kubernetes/upstream-ports.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
@@ -48,15 +49,13 @@ const GROUPS = { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apps'
 
 t.test('aggregated discovery v2beta1 has the group once, with its resources', async (t) => {
   const type = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
-  const list = {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: 'apidiscovery.k8s.io/v2beta1',
-    metadata: {},
-    items: [
-      { metadata: { name: 'apps' }, versions: [] },
-      { metadata: { name: 'stonegate.dev' }, versions: [{ version: 'v9' }] },
-    ],
-  };
+  const body = parse(`
+    kind: APIGroupDiscoveryList
+    apiVersion: apidiscovery.k8s.io/v2beta1
+    metadata: {}
+    items:
+    - {metadata: {name: apps}, versions: []}
+    - {metadata: {name: stonegate.dev}, versions: [{version: v9}]}`);
 
   const { response, asked, header } = await ask(
     '/apis',
@@ -65,7 +64,7 @@ t.test('aggregated discovery v2beta1 has the group once, with its resources', as
       ['Accept-Encoding', 'gzip'],
     ],
     {
-      body: list,
+      body,
       headers: [
         ['Content-Type', type],
         ['ETag', '"ABC"'],
@@ -78,18 +77,20 @@ t.test('aggregated discovery v2beta1 has the group once, with its resources', as
   t.equal(header('vary'), 'Accept');
   const { items } = JSON.parse(response.text);
   t.equal(items.length, 2);
-  t.match(items[1], {
-    metadata: { name: 'stonegate.dev' },
-    versions: [{ version: 'v1alpha1', freshness: 'Current' }],
-  });
+  t.match(
+    items[1],
+    parse('{metadata: {name: stonegate.dev}, versions: [{version: v1alpha1, freshness: Current}]}'),
+  );
   const isLocal = ({ resource }: { resource: string }) => resource === 'localresourceaccessreviews';
-  t.strictSame(items[1].versions[0].resources.find(isLocal), {
-    resource: 'localresourceaccessreviews',
-    responseKind: { group: 'stonegate.dev', version: 'v1alpha1', kind: 'LocalResourceAccessReview' },
-    scope: 'Namespaced',
-    singularResource: 'localresourceaccessreview',
-    verbs: ['create'],
-  });
+  t.strictSame(
+    items[1].versions[0].resources.find(isLocal),
+    parse(`
+    resource: localresourceaccessreviews
+    responseKind: {group: stonegate.dev, version: v1alpha1, kind: LocalResourceAccessReview}
+    scope: Namespaced
+    singularResource: localresourceaccessreview
+    verbs: [create]`),
+  );
   t.ok(
     asked[0]?.headers.some(([name, value]) => name === 'Accept' && value.includes('APIGroupDiscoveryList')),
   );

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { toStatus } from '../../../../src/errors/to-status.ts';
 import { createOwnTenant } from '../../../../src/features/own-tenant/build.ts';
@@ -13,6 +14,7 @@ import { discoveryDocuments } from '../../../support/discovery.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+import { linesOf } from '../../../support/rows.ts';
 
 /** A response of a real API server. */
 const file = new URL('../../../conformance/arktos/recorded/tenant-get.json', import.meta.url);
@@ -57,15 +59,13 @@ function site(upstream: Parameters<typeof fakeFetcher>[0] = () => ({ status: 200
   };
 }
 
-const REDUCED = {
-  metadata: {
-    name: 'tenant1',
-    uid: '983f45e6-e5fb-4a77-a1d0-c3aba0253610',
-    creationTimestamp: '2026-11-21T00:19:25Z',
-  },
-  spec: {},
-  status: { phase: 'Active' },
-};
+const REDUCED = parse(`
+  metadata:
+    name: tenant1
+    uid: 983f45e6-e5fb-4a77-a1d0-c3aba0253610
+    creationTimestamp: !!str 2026-11-21T00:19:25Z
+  spec: {}
+  status: {phase: Active}`);
 
 t.test('the list has the user’s own tenant, reduced', async (t) => {
   const { get, fetcher } = site();
@@ -74,19 +74,13 @@ t.test('the list has the user’s own tenant, reduced', async (t) => {
   t.strictSame(body, { kind: 'TenantList', apiVersion: 'v1', metadata: {}, items: [REDUCED] });
   t.equal(headerValue(response?.headers ?? [], 'stonegate-filtered'), 'rbac');
   t.same(response?.annotations, { 'stonegate.dev/filtered': 'rbac' });
-  t.match(fetcher.asked, [
-    {
-      method: 'GET',
-      target: OWN,
-      sender: { kind: 'stonegate' },
-      account: { kind: 'tenant', tenant: 'tenant1' },
-    },
-  ]);
-  t.same(
-    fetcher.asked[0]?.headers,
-    [['Accept', 'application/json']],
-    'no header field of the client is sent',
+  t.match(
+    fetcher.asked,
+    parse(`
+    - {method: GET, target: ${OWN}, sender: {kind: stonegate}, account: {kind: tenant, tenant: tenant1}}`),
   );
+  const sent = fetcher.asked[0]?.headers;
+  t.same(sent, [['Accept', 'application/json']], 'no header field of the client is sent');
 });
 
 t.test('each form of the response has the four facts, and no other', async (t) => {
@@ -161,14 +155,13 @@ t.test('selectors and options work as for any other list', async (t) => {
 
 t.test('every other request is forwarded unchanged, for the API server to refuse', async (t) => {
   const { isAnswered, outgoing, fetcher } = site();
-  for (const target of [
-    `${TENANTS}/tenant2`,
-    `${OWN}/status`,
-    `${TENANTS}?watch=1`,
-    '/api/v1/watch/tenants/tenant1',
-    '/apis/example.com/v1/tenants',
-    '/api/v1/namespaces/a/tenants',
-  ]) {
+  for (const target of linesOf(`
+    ${TENANTS}/tenant2
+    ${OWN}/status
+    ${TENANTS}?watch=1
+    /api/v1/watch/tenants/tenant1
+    /apis/example.com/v1/tenants
+    /api/v1/namespaces/a/tenants`)) {
     t.notOk(isAnswered(target), target);
     t.equal(outgoing(target).route.kind, 'forward', target);
   }

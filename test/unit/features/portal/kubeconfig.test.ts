@@ -11,16 +11,10 @@ const CLUSTER = {
   keystoneURL: 'https://keystone.example.com/v3',
 };
 const ACCOUNT: Account = {
-  name: 'alice',
-  domain: 'acme',
+  ...parse(`
+  {name: alice, domain: acme, tenant: acme, username: 'acme:alice', groups: [], roles: [], otherProjects: [],
+  project: {id: p1, name: web, namespace: acme-web}, expiresAt: 0}`),
   issuer: undefined,
-  tenant: 'acme',
-  username: 'acme:alice',
-  groups: [],
-  project: { id: 'p1', name: 'web', namespace: 'acme-web' },
-  roles: [],
-  otherProjects: [],
-  expiresAt: 0,
 };
 
 t.test('each project has its own context, the project of the token first', async (t) => {
@@ -55,34 +49,24 @@ t.test(
     await browser.get('/login/callback/acme?code=c&state=the-state');
     const response = await browser.get('/kubeconfig');
     t.equal(headerOf(response, 'content-disposition'), 'attachment; filename="demo.kubeconfig"');
-    t.match(parse(response.text), {
-      clusters: [
-        {
-          name: 'demo',
-          cluster: {
-            server: 'https://k8s.example.com',
-            'certificate-authority-data': Buffer.from('CERTIFICATE').toString('base64'),
-          },
-        },
-      ],
-      users: [
-        {
-          user: {
-            exec: {
-              command: 'stonegate',
-              args: [
-                'login',
-                '--oidc',
-                '--issuer-url=https://acme.example.com',
-                '--client-id=kubectl-client',
-                '--redirect-uri=http://127.0.0.1/acme',
-                '--scope=groups',
-              ],
-            },
-          },
-        },
-      ],
-    });
+    t.match(
+      parse(response.text),
+      parse(`
+      clusters:
+      - name: demo
+        cluster: {server: 'https://k8s.example.com', certificate-authority-data: ${btoa('CERTIFICATE')}}
+      users:
+      - user:
+          exec:
+            command: stonegate
+            args:
+            - login
+            - --oidc
+            - --issuer-url=https://acme.example.com
+            - --client-id=kubectl-client
+            - --redirect-uri=http://127.0.0.1/acme
+            - --scope=groups`),
+    );
   },
 );
 

@@ -4,7 +4,7 @@ import { StatusError } from '../../../../src/errors/status-error.ts';
 import { ResponseMemory } from '../../../../src/limits/response-memory.ts';
 import type { LimitedAccount } from '../../../../src/proxy/limiter.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
-import { createFakePortal, headerOf } from '../../../support/portal.ts';
+import { headerOf, signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES, pageSources } from '../../../support/portal-pages.ts';
 
 const FLASH = '__Host-stonegate-flash';
@@ -15,21 +15,15 @@ async function setUp() {
   const charged: string[] = [];
   const world = { isExceeded: false };
   const limiter = {
-    admit(
-      { tenant, user }: LimitedAccount,
-      { verb, isResourceRequest }: { verb: string; isResourceRequest: boolean },
-    ) {
+    admit({ tenant, user }: LimitedAccount, info: { verb: string; isResourceRequest: boolean }) {
+      const message = 'Too many requests, please try again later: "acme:alice"';
       if (world.isExceeded)
-        throw new StatusError('UserRateExceeded', 'Too many requests, please try again later: "acme:alice"', {
-          details: { retryAfterSeconds: 7 },
-        });
-      charged.push(`${tenant} ${user.username} ${verb} ${isResourceRequest}`);
+        throw new StatusError('UserRateExceeded', message, { details: { retryAfterSeconds: 7 } });
+      charged.push(`${tenant} ${user.username} ${info.verb} ${info.isResourceRequest}`);
       return undefined;
     },
   };
-  const portal = createFakePortal({ ...PAGE_SOURCES, limiter });
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn({ ...PAGE_SOURCES, limiter });
   return { portal, browser, charged, world };
 }
 
@@ -39,7 +33,7 @@ const WRITE = 'acme acme:alice create true';
 t.test('a page is charged to the user and the tenant like what it stands for', async (t) => {
   const { browser, charged } = await setUp();
   for (const path of ['/', '/kubeconfig', '/tokens', '/teams', '/members?namespace=shop', '/members'])
-    t.equal((await browser.get(path)).status, 200);
+    t.equal(await browser.status(path), 200);
   t.same(charged, Array(6).fill(LIST));
 });
 
@@ -51,7 +45,7 @@ t.test('signing in and out, redirects, files and what is refused for its origin 
   await browser.post('/tokens', TOKEN, { origin: 'https://evil.example' });
   t.equal((await browser.post('/logout', {})).status, 403);
   browser.cookies.clear();
-  t.equal((await browser.get('/tokens')).status, 303);
+  t.equal(await browser.status('/tokens'), 303);
   t.same(charged, []);
 });
 
@@ -59,9 +53,9 @@ t.test('a form that is done is charged once, with the page that says so', async 
   const { browser, charged } = await setUp();
   await browser.get('/tokens');
   charged.length = 0;
-  t.equal((await browser.post('/tokens', { ...TOKEN, token: browser.formToken })).status, 303);
+  t.equal((await browser.submit('/tokens', TOKEN)).status, 303);
   const flash = browser.cookies.get(FLASH) ?? '';
-  t.match((await browser.get('/tokens')).text, 'Copy the token now');
+  t.match(await browser.text('/tokens'), 'Copy the token now');
   t.same(charged, [WRITE]);
   for (const again of [flash, `${flash}=`]) {
     browser.cookies.set(FLASH, again);
@@ -75,23 +69,15 @@ t.test('a form that is refused is charged once', async (t) => {
   await browser.get('/tokens');
   charged.length = 0;
   for (const fields of [{ ...TOKEN, days: '0' }, { do: 'unknown' }])
-    t.equal((await browser.post('/tokens', { ...fields, token: browser.formToken })).status, 422);
+    t.equal((await browser.submit('/tokens', fields)).status, 422);
   t.same(charged, [WRITE, LIST]);
 });
 
 t.test('beyond the rate a page says when to try again', async (t) => {
   const { portal, browser, world } = await setUp();
   world.isExceeded = true;
-  for (const path of [
-    '/',
-    '/kubeconfig',
-    '/access',
-    '/quota',
-    '/tokens',
-    '/members?namespace=shop',
-    '/teams',
-    '/invitation',
-  ]) {
+  const pages = '/ /kubeconfig /access /quota /tokens /members?namespace=shop /teams /invitation';
+  for (const path of pages.split(' ')) {
     const page = await browser.get(path);
     t.equal(page.status, 429, path);
     t.equal(headerOf(page, 'retry-after'), '7', path);
@@ -99,7 +85,7 @@ t.test('beyond the rate a page says when to try again', async (t) => {
     t.match(page.text, 'Sign out', 'which is possible all the same');
     t.match(portal.observed.at(-1), { outcome: { status: 429, code: 'UserRateExceeded' } }, path);
   }
-  t.match((await browser.get('/members?namespace=shop')).text, 'href="/members?namespace=shop">Try again');
+  t.match(await browser.text('/members?namespace=shop'), 'href="/members?namespace=shop">Try again');
 });
 
 t.test('beyond the rate nothing is done, and what was entered stays', async (t) => {
@@ -107,7 +93,7 @@ t.test('beyond the rate nothing is done, and what was entered stays', async (t) 
   await browser.get('/tokens');
   charged.length = 0;
   world.isExceeded = true;
-  const refused = await browser.post('/tokens', { ...TOKEN, token: browser.formToken });
+  const refused = await browser.submit('/tokens', TOKEN);
   t.equal(refused.status, 429);
   t.equal(headerOf(refused, 'retry-after'), '7');
   t.notOk(browser.cookies.has(FLASH));
@@ -125,9 +111,7 @@ t.test('beyond the rate nothing is done, and what was entered stays', async (t) 
 
 t.test('pages for clients that do not read take no more than the memory of their tenant', async (t) => {
   const responseMemory = new ResponseMemory({ total: 1_000_000, perKey: 1_000_000 });
-  const portal = createFakePortal({ ...pageSources({ members: 300 }), responseMemory });
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn({ ...pageSources({ members: 300 }), responseMemory });
   const ask = async () => {
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = [['host', 'login.example.com'] as const, ['cookie', cookie] as const];

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { COPY_SCRIPT, COPY_SCRIPT_HASH } from '../../../../src/features/portal/copy-script.ts';
 import { STYLE, STYLE_HASH } from '../../../../src/features/portal/style.ts';
-import { createFakePortal, headerOf, ORIGIN } from '../../../support/portal.ts';
+import { createFakePortal, headerOf, ORIGIN, signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 const PAGES = ['/', '/login', '/no-such-page', '/icon.svg', '/kubeconfig', '/login/callback/acme'];
 
@@ -33,8 +34,7 @@ t.test('every response forbids scripts but one, frames, content sniffing and cac
 });
 
 t.test('the Content-Security-Policy allows style sheet and script of the page by their hashes', async (t) => {
-  const browser = createFakePortal(PAGE_SOURCES).browser();
-  await browser.signIn();
+  const { browser } = await signedIn(PAGE_SOURCES);
   for (const path of ['/login', '/', '/tokens', '/members?namespace=shop', '/teams', '/no-such-page']) {
     const { text, headers } = await browser.get(path);
     const policy = new Map(headers).get('Content-Security-Policy') ?? '';
@@ -71,7 +71,7 @@ t.test('under another host name there is only a link to the right one', async (t
     t.match(response.text, 'href="https://login.example.com/"');
     t.equal(headerOf(response, 'set-cookie'), undefined);
   }
-  t.equal((await browser.get('/login', { headers: [['host', 'LOGIN.example.com']] })).status, 200);
+  t.equal(await browser.status('/login', { headers: [['host', 'LOGIN.example.com']] }), 200);
 });
 
 t.test('an unexpected error is a page with the ID of its log entry, and no detail', async (t) => {
@@ -108,7 +108,7 @@ t.test('the client is served to every program, and the page says how to install 
   );
   const alice = browser();
   await alice.signIn();
-  const page = (await alice.get('/')).text.replaceAll('<wbr>', '');
+  const page = (await alice.text('/')).replaceAll('<wbr>', '');
   t.match(page, `<code>${CLIENT.sha256}</code>`);
   const install = 'sudo install -m 755 stonegate.cjs /usr/local/bin/stonegate<';
   t.match(page, `curl -fO ${ORIGIN}/stonegate.cjs &amp;&amp;\n  ${install}`);
@@ -118,72 +118,67 @@ t.test('the client is served to every program, and the page says how to install 
 
 t.test('without a build the page offers no client', async (t) => {
   const alice = createFakePortal().browser();
-  t.equal((await alice.get('/stonegate.cjs')).status, 404);
+  t.equal(await alice.status('/stonegate.cjs'), 404);
   await alice.signIn();
-  t.notMatch((await alice.get('/')).text, /stonegate\.cjs|Executables/);
+  t.notMatch(await alice.text('/'), /stonegate\.cjs|Executables/);
 });
 
 const COMMAND_URL = 'https://example.com/v{version}/stonegate-{version}-{platform}';
 const MOZILLA = 'Mozilla/5.0';
 
 t.test('the page offers the executable for the system of the browser first', async (t) => {
-  const alice = createFakePortal({ client: CLIENT, commandURL: COMMAND_URL }).browser();
-  await alice.signIn();
-  for (const [agent, hint, first] of [
-    [`${MOZILLA} (Windows NT 10.0; Win64; x64)`, '', 'win-x64.exe'],
-    [`${MOZILLA} (Macintosh; Intel Mac OS X 10_15_7)`, '', 'darwin-arm64'],
-    [`${MOZILLA} (X11; Linux x86_64)`, '', 'linux-x64'],
-    [`${MOZILLA} (X11; Linux aarch64)`, '', 'linux-arm64'],
-    ['', '"Windows"', 'win-x64.exe'],
-    ['', '"macOS"', 'darwin-arm64'],
-  ] as const) {
-    const headers = [['user-agent', agent] as const, ['sec-ch-ua-platform', hint] as const];
-    const text = (await alice.get('/', { headers })).text.replaceAll('<wbr>', '');
-    const offered = [...text.matchAll(/https:\/\/example\.com\/v1\.2\.3\/stonegate-1\.2\.3-([\w.-]+)/g)];
-    const platforms = offered.map(([, platform]) => platform);
-    t.equal(platforms[0], first, `${agent} ${hint}`);
-    t.equal(new Set(platforms).size, 5, 'the others are there too');
-    t.ok(text.indexOf('stonegate-1.2.3-') < text.indexOf('stonegate.cjs'), 'before the one that needs Node');
-  }
+  const { browser: alice } = await signedIn({ client: CLIENT, commandURL: COMMAND_URL });
+  await eachRow(
+    `
+    ${MOZILLA} (Windows NT 10.0; Win64; x64)        |           | win-x64.exe
+    ${MOZILLA} (Macintosh; Intel Mac OS X 10_15_7)  |           | darwin-arm64
+    ${MOZILLA} (X11; Linux x86_64)                  |           | linux-x64
+    ${MOZILLA} (X11; Linux aarch64)                 |           | linux-arm64
+                                                  - | "Windows" | win-x64.exe
+                                                  - | "macOS"   | darwin-arm64`,
+    async (agent, hint, first) => {
+      const headers = [['user-agent', agent] as const, ['sec-ch-ua-platform', hint] as const];
+      const text = (await alice.text('/', { headers })).replaceAll('<wbr>', '');
+      const offered = text.matchAll(/https:\/\/example\.com\/v1\.2\.3\/stonegate-1\.2\.3-([\w.-]+)/g);
+      const platforms = Array.from(offered, ([, platform]) => platform);
+      t.equal(platforms[0], first, `${agent} ${hint}`);
+      t.equal(new Set(platforms).size, 5, 'the others are there too');
+      t.ok(
+        text.indexOf('stonegate-1.2.3-') < text.indexOf('stonegate.cjs'),
+        'before the one that needs Node',
+      );
+    },
+  );
 });
 
 t.test('a phone, or an unknown system, gets the list of executables', async (t) => {
-  const alice = createFakePortal({ commandURL: COMMAND_URL }).browser();
-  await alice.signIn();
+  const { browser: alice } = await signedIn({ commandURL: COMMAND_URL });
   for (const agent of [
     `${MOZILLA} (Linux; Android 10; K)`,
     `${MOZILLA} (iPhone; CPU iPhone OS 17_0 like Mac OS X)`,
     '',
   ]) {
-    const text = (await alice.get('/', { headers: [['user-agent', agent]] })).text.replaceAll('<wbr>', '');
+    const text = (await alice.text('/', { headers: [['user-agent', agent]] })).replaceAll('<wbr>', '');
     t.match(text, '<p>For your system:</p>', agent);
     t.equal(text.match(/stonegate-1\.2\.3-/g)?.length, 5);
   }
 });
 
 t.test('a commandURL without a place for the system is a link to a page', async (t) => {
-  const alice = createFakePortal({ commandURL: 'https://example.com/a&b' }).browser();
-  await alice.signIn();
+  const { browser: alice } = await signedIn({ commandURL: 'https://example.com/a&b' });
   t.match(
-    (await alice.get('/')).text,
+    await alice.text('/'),
     '<a class="button stretch" href="https://example.com/a&amp;b">Executables</a>',
   );
 });
 
 t.test('no command that a page shows redirects into a file or moves one', async (t) => {
-  const alice = createFakePortal({ ...PAGE_SOURCES, client: CLIENT, commandURL: COMMAND_URL }).browser();
-  await alice.signIn();
+  const { browser: alice } = await signedIn({ ...PAGE_SOURCES, client: CLIENT, commandURL: COMMAND_URL });
   await alice.get('/tokens');
-  await alice.post('/tokens', {
-    do: 'create',
-    as: 'text',
-    level: 'session',
-    days: '1',
-    token: alice.formToken,
-  });
+  await alice.submit('/tokens', { do: 'create', as: 'text', level: 'session', days: '1' });
   const shown: string[] = [];
   for (const path of ['/tokens', '/', '/members?namespace=shop', '/teams', '/quota', '/access'])
-    for (const [, text = ''] of (await alice.get(path)).text
+    for (const [, text = ''] of (await alice.text(path))
       .replaceAll('<wbr>', '')
       .matchAll(/<pre[^>]*>([^<]*)<\/pre>/g))
       shown.push(text);

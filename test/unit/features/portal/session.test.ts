@@ -1,18 +1,10 @@
 import t from 'tap';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
-import { createFakePortal, headerOf, keystoneIdentity } from '../../../support/portal.ts';
+import { createFakePortal, headerOf, keystoneIdentity, signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const SESSION = '__Host-stonegate';
 const HOUR = 3_600_000;
-
-/** A portal, and a browser that is signed in. */
-async function signedIn(...options: Parameters<typeof createFakePortal>) {
-  const portal = createFakePortal(...options);
-  const browser = portal.browser();
-  const response = await browser.signIn();
-  return { portal, browser, response };
-}
 
 t.test('a user without a session is redirected to the sign-in page', async (t) => {
   const access = { accessOf: async () => Promise.reject(new Error('not asked')) };
@@ -49,11 +41,11 @@ t.test('C183 a session that an attacker planted in the browser is ended by signi
   const planted = mallory.cookies.get(SESSION) ?? '';
   const alice = portal.browser();
   alice.cookies.set(SESSION, planted);
-  t.match((await alice.get('/login')).text, 'You are signed in as', 'the page shows the planted session');
+  t.match(await alice.text('/login'), 'You are signed in as', 'the page shows the planted session');
   await alice.signIn();
   t.not(alice.cookies.get(SESSION), planted);
-  t.equal((await alice.get('/')).status, 200);
-  t.equal((await mallory.get('/')).status, 303, 'the planted session has ended');
+  t.equal(await alice.status('/'), 200);
+  t.equal(await mallory.status('/'), 303, 'the planted session has ended');
 });
 
 t.test('C183 an invented session ID is never adopted', async (t) => {
@@ -67,7 +59,7 @@ t.test('C183 an invented session ID is never adopted', async (t) => {
 t.test('two session cookies count as none: an attacker may have set one', async (t) => {
   const { browser } = await signedIn();
   const headers = [['cookie', `${SESSION}=${'B'.repeat(43)}`] as const];
-  t.equal((await browser.get('/', { headers })).status, 303);
+  t.equal(await browser.status('/', { headers }), 303);
 });
 
 t.test('C185 an expired form is refused, although the session is valid', async (t) => {
@@ -75,20 +67,20 @@ t.test('C185 an expired form is refused, although the session is valid', async (
   await browser.get('/');
   const token = browser.formToken;
   portal.clock.advance(HOUR);
-  t.equal((await browser.get('/')).status, 200, 'the session is valid');
+  t.equal(await browser.status('/'), 200, 'the session is valid');
   const response = await browser.post('/logout', { token });
   t.equal(response.status, 403);
-  t.equal((await browser.get('/')).status, 200, 'and stays valid');
+  t.equal(await browser.status('/'), 200, 'and stays valid');
 });
 
 t.test('a session ends after its lifetime, and the sign-in page says so', async (t) => {
   const { portal, browser } = await signedIn();
   portal.clock.advance(8 * HOUR - 1);
-  t.equal((await browser.get('/')).status, 200);
+  t.equal(await browser.status('/'), 200);
   portal.clock.advance(1);
   const response = await browser.get('/');
   t.equal(headerOf(response, 'location'), '/login?notice=ended');
-  t.match((await browser.get('/login?notice=ended')).text, 'Your session has ended. Sign in again.');
+  t.match(await browser.text('/login?notice=ended'), 'Your session has ended. Sign in again.');
 });
 
 t.test('a session never outlives its credential', async (t) => {
@@ -97,25 +89,25 @@ t.test('a session never outlives its credential', async (t) => {
   const browser = portal.browser();
   await browser.signIn();
   portal.clock.advance(HOUR);
-  t.equal((await browser.get('/')).status, 303);
+  t.equal(await browser.status('/'), 303);
 });
 
 t.test('signing out ends the session on the server as well as the cookie', async (t) => {
   const { browser } = await signedIn();
   const stolen = browser.cookies.get(SESSION) ?? '';
   await browser.get('/');
-  const response = await browser.post('/logout', { token: browser.formToken });
+  const response = await browser.submit('/logout', {});
   t.equal(headerOf(response, 'location'), '/login?notice=signed-out');
   t.notOk(browser.cookies.has(SESSION));
   browser.cookies.set(SESSION, stolen);
-  t.equal((await browser.get('/')).status, 303);
+  t.equal(await browser.status('/'), 303);
 });
 
 t.test('if the session cannot be removed, the page says what that means', async (t) => {
   const { sessions } = createFakePortal();
   const { browser } = await signedIn({ sessions: { ...sessions, remove: async () => false } });
   await browser.get('/');
-  const response = await browser.post('/logout', { token: browser.formToken });
+  const response = await browser.submit('/logout', {});
   t.equal(response.status, 503);
   t.match(response.text, 'signed out in this browser only');
   t.notOk(browser.cookies.has(SESSION));
@@ -124,5 +116,5 @@ t.test('if the session cannot be removed, the page says what that means', async 
 t.test('a notice from the query is not shown', async (t) => {
   const browser = createFakePortal().browser();
   for (const notice of ['call+this+number', 'constructor', '__proto__'])
-    t.notMatch((await browser.get(`/login?notice=${notice}`)).text, 'class="notice');
+    t.notMatch(await browser.text(`/login?notice=${notice}`), 'class="notice');
 });

@@ -10,12 +10,12 @@ const PROJECTS = [
 ];
 
 /** A portal, and a browser that is signed in to project web and shows the account page. */
-async function signedIn(...options: Parameters<typeof createFakePortal>) {
-  const portal = createFakePortal(...options);
+async function signedIn() {
+  const portal = createFakePortal();
   portal.world.password = { token: 'keystone-token', projects: PROJECTS };
   const browser = portal.browser();
   await browser.signIn();
-  const { text } = await browser.get('/');
+  const text = await browser.text('/');
   /** What Keystone says of the token of project batch. */
   const batch = keystoneIdentity(portal.clock.now() + 12 * HOUR);
   const scope = { kind: 'project', id: 'p2', name: 'batch', roles: ['reader'] } as const;
@@ -34,7 +34,7 @@ t.test('a user switches to another project without signing in again', async (t) 
   const page = await browser.get('/');
   for (const part of ['<option value="p2" selected>batch</option>', 'any role on project batch'])
     t.ok(page.text.includes(part), part);
-  t.match((await browser.get('/kubeconfig')).text, 'current-context: demo-batch');
+  t.match(await browser.text('/kubeconfig'), 'current-context: demo-batch');
   t.not(browser.cookies.get(SESSION), before);
   await browser.switchTo('p1');
   t.same(
@@ -43,7 +43,7 @@ t.test('a user switches to another project without signing in again', async (t) 
     'the token of the sign-in is used',
   );
   browser.cookies.set(SESSION, before);
-  t.equal((await browser.get('/')).status, 303, 'the former session has ended');
+  t.equal(await browser.status('/'), 303, 'the former session has ended');
 });
 
 t.test('switching does not make a session longer', async (t) => {
@@ -51,9 +51,9 @@ t.test('switching does not make a session longer', async (t) => {
   portal.clock.advance(7 * HOUR + 1);
   await browser.get('/');
   await browser.switchTo('p2');
-  t.equal((await browser.get('/')).status, 200);
+  t.equal(await browser.status('/'), 200);
   portal.clock.advance(HOUR);
-  t.equal((await browser.get('/')).status, 303);
+  t.equal(await browser.status('/'), 303);
 });
 
 t.test('the token is stored only in the browser, sealed for the session', async (t) => {
@@ -67,8 +67,8 @@ t.test('the token is stored only in the browser, sealed for the session', async 
   const other = portal.browser();
   await other.signIn();
   other.cookies.set(TOKEN, sealed);
-  t.notMatch((await other.get('/')).text, '/project', 'it is worthless with another session');
-  await browser.post('/logout', { token: browser.formToken });
+  t.notMatch(await other.text('/'), '/project', 'it is worthless with another session');
+  await browser.submit('/logout', {});
   t.notOk(browser.cookies.has(TOKEN), 'signing out deletes it');
 });
 
@@ -82,7 +82,7 @@ t.test('the token is not stored if there is nothing to switch to, or if it does 
     const browser = portal.browser();
     await browser.signIn();
     t.notOk(browser.cookies.has(TOKEN));
-    t.notMatch((await browser.get('/')).text, '/project');
+    t.notMatch(await browser.text('/'), '/project');
   }
 });
 
@@ -93,7 +93,7 @@ t.test('if Keystone refuses, the page says so, and the user is signed in as befo
   t.equal(response.status, 403);
   t.match(response.text, 'You cannot switch to batch');
   t.match(response.text, 'aria-label="Pages"', 'the navigation bar is on this page too');
-  t.match((await browser.get('/')).text, '<option value="p1" selected>web</option>');
+  t.match(await browser.text('/'), '<option value="p1" selected>web</option>');
 });
 
 t.test('a form of another page, of another session or for an unknown project is refused', async (t) => {
@@ -134,7 +134,7 @@ t.test(
     portal.world.identity = unscoped;
     const browser = portal.browser();
     await browser.signIn();
-    const { text } = await browser.get('/');
+    const text = await browser.text('/');
     for (const option of [
       '<option value="" selected>none</option>',
       '<option value="p1">web (p1)</option>',

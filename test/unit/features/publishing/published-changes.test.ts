@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import {
   createPublishedChanges,
   namespaceFingerprint,
@@ -18,7 +19,7 @@ function follow(t: Test) {
   const followed = createPublishedChanges({
     watched: [
       {
-        kind: { group: '', version: 'v1', resource: 'configmaps', namespaced: true },
+        kind: parse("{group: '', version: v1, resource: configmaps, namespaced: true}"),
         place: { namespace: 'shared' },
         fingerprint(value) {
           const { metadata }: { metadata: { name: string; resourceVersion: string; plain?: boolean } } =
@@ -59,18 +60,15 @@ function follow(t: Test) {
 
 t.test('an object that is created, updated or deleted is a change', async (t) => {
   const { send, object, changes } = follow(t);
-  await send({ type: 'ADDED', object: object('a', '11') });
-  t.equal(changes(), 1);
-  await send({ type: 'MODIFIED', object: object('a', '12') });
-  t.equal(changes(), 2);
-  await send({ type: 'DELETED', object: object('a', '14') });
-  t.equal(changes(), 3);
+  for (const [at, type] of ['ADDED', 'MODIFIED', 'DELETED'].entries()) {
+    await send({ type, object: object('a', `${11 + at}`) });
+    t.equal(changes(), at + 1);
+  }
 });
 
 t.test('an object that is not published is not a change', async (t) => {
   const { send, object, changes } = follow(t);
-  await send({ type: 'ADDED', object: object('a', '11', { plain: true }) });
-  await send({ type: 'DELETED', object: object('a', '12', { plain: true }) });
+  for (const type of ['ADDED', 'DELETED']) await send({ type, object: object('a', '11', { plain: true }) });
   t.equal(changes(), 0);
 });
 

@@ -1,18 +1,18 @@
 import t from 'tap';
 import { matchesPattern } from '../../../../src/features/publishing/publishing-configuration.ts';
 
+import { eachRow } from '../../../support/rows.ts';
+
 t.test('a name is published if it matches the whole pattern', async (t) => {
-  for (const [pattern, name] of [
-    ['shared', 'shared'],
-    ['shared-*', 'shared-ca'],
-    ['*.example.com', 'widgets.example.com'],
-    ['a*a', 'aa'],
-  ] as const)
-    t.ok(matchesPattern(pattern, name), `${pattern} ${name}`);
-  for (const [pattern, name] of [
-    ['shared', 'shared-ca'],
-    ['shared-*', 'my-shared-ca'],
-    ['a*a', 'a'],
-  ] as const)
-    t.notOk(matchesPattern(pattern, name), `${pattern} ${name}`);
+  await eachRow(
+    `
+    shared        | shared              | true
+    shared-*      | shared-ca           | true
+    *.example.com | widgets.example.com | true
+    a*a           | aa                  | true
+    shared        | shared-ca           | false
+    shared-*      | my-shared-ca        | false
+    a*a           | a                   | false`,
+    (pattern, name, matches) => t.equal(String(matchesPattern(pattern, name)), matches, `${pattern} ${name}`),
+  );
 });

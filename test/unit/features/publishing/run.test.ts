@@ -2,10 +2,12 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { PUBLISHED } from '../../../../src/kubernetes/published-objects.ts';
 import { kindOf, type Mode, publish, publishingSite, TENANTS } from '../../../support/memory-published.ts';
+import { rule } from '../../../support/rbac-objects.ts';
 
 const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const POLICY = 'multi-tenancy.k8s.io/published-policy';
 const NAMESPACE = kindOf('namespaces');
+const IN_ACME = { tenant: 'acme', namespace: 'shared' };
 
 for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
   t.test(`${mode}: a tenant that is being deleted is left alone`, async (t) => {
@@ -94,12 +96,8 @@ t.test('SystemFirst never overwrites an object that Stonegate itself manages', a
   const site = publishingSite();
   site.publish('configmaps', 'settings', { data: {} }, 'all', { annotations: { [POLICY]: 'SystemFirst' } });
   site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
-  const labels = { 'stonegate.dev/managed-by': 'stonegate' };
-  const place = { tenant: 'acme', namespace: 'shared' };
-  site.objects.put(kindOf('configmaps'), place, {
-    metadata: { name: 'settings', labels },
-    data: { own: 'x' },
-  });
+  const metadata = { name: 'settings', labels: { 'stonegate.dev/managed-by': 'stonegate' } };
+  site.objects.put(kindOf('configmaps'), IN_ACME, { metadata, data: { own: 'x' } });
   const { plan } = await publish(site);
   t.match(plan.refusals, [{ reason: /belongs to Stonegate/ }]);
   t.match(site.copy('configmaps', 'settings', 'acme'), { data: { own: 'x' } });
@@ -108,10 +106,9 @@ t.test('SystemFirst never overwrites an object that Stonegate itself manages', a
 t.test('an object that another client creates during the run is not overwritten', async (t) => {
   const site = publishingSite();
   site.publish('configmaps', 'settings', { data: { a: 'b' } });
-  const place = { tenant: 'acme', namespace: 'shared' };
   site.objects.before = (verb, { resource }, { tenant }) => {
     if (verb === 'create' && resource === 'configmaps' && tenant === 'acme')
-      site.objects.put(kindOf('configmaps'), place, { metadata: { name: 'settings' }, data: { own: 'x' } });
+      site.objects.put(kindOf('configmaps'), IN_ACME, { metadata: { name: 'settings' }, data: { own: 'x' } });
   };
   const { applied } = await publish(site);
   t.match(applied.failures, [{ reason: /not overwritten/ }]);
@@ -120,17 +117,12 @@ t.test('an object that another client creates during the run is not overwritten'
 
 t.test('the tokens that a controller adds to a published ServiceAccount stay', async (t) => {
   const site = publishingSite();
-  site.publish(
-    'serviceaccounts',
-    'robot',
-    { secrets: [{ name: 'robot-token' }], imagePullSecrets: [] },
-    'acme',
-  );
+  const secrets = [{ name: 'robot-token' }];
+  site.publish('serviceaccounts', 'robot', { secrets, imagePullSecrets: [] }, 'acme');
   await publish(site);
   const copy = site.copy('serviceaccounts', 'robot', 'acme');
   t.equal(copy?.secrets, undefined, 'tokens of the source are not copied');
-  const place = { tenant: 'acme', namespace: 'shared' };
-  site.objects.put(kindOf('serviceaccounts'), place, { ...copy, secrets: [{ name: 'of-acme' }] });
+  site.objects.put(kindOf('serviceaccounts'), IN_ACME, { ...copy, secrets: [{ name: 'of-acme' }] });
   t.same((await publish(site)).plan.changes, []);
   site.publish('serviceaccounts', 'robot', { imagePullSecrets: [{ name: 'registry' }] }, 'acme');
   await publish(site);
@@ -144,11 +136,8 @@ t.test('shared: if two namespaces publish the same name, the first one configure
   const site = publishingSite({ mode: 'shared', configuration: { namespaces: ['shared', 'later'] } });
   const annotations = { [PUBLISHED]: 'all' };
   site.objects.put(NAMESPACE, {}, { metadata: { name: 'later' } });
-  site.objects.put(
-    kindOf('secrets'),
-    { namespace: 'later' },
-    { ...DATA, data: {}, metadata: { name: 'registry', annotations } },
-  );
+  const later = { ...DATA, data: {}, metadata: { name: 'registry', annotations } };
+  site.objects.put(kindOf('secrets'), { namespace: 'later' }, later);
   site.publish('secrets', 'registry', DATA);
   const { plan } = await publish(site);
   t.match(plan.refusals, [{ subject: 'secrets/later/registry', reason: /shared\/registry comes first/ }, {}]);
@@ -167,16 +156,9 @@ t.test('shared: if two namespaces publish the same name, the first one configure
 t.test('shared: a namespace receives copies only by the labels of provisioning', async (t) => {
   const site = publishingSite({ mode: 'shared' });
   site.publish('secrets', 'registry', DATA, 'acme');
-  site.objects.put(
-    NAMESPACE,
-    {},
-    { metadata: { name: 'mine', labels: { 'stonegate.dev/domain-id': 'acme' } } },
-  );
-  site.objects.put(
-    NAMESPACE,
-    {},
-    { metadata: { name: 'other', annotations: { 'stonegate.dev/domain-id': 'acme' } } },
-  );
+  const owned = { 'stonegate.dev/domain-id': 'acme' };
+  site.objects.put(NAMESPACE, {}, { metadata: { name: 'mine', labels: owned } });
+  site.objects.put(NAMESPACE, {}, { metadata: { name: 'other', annotations: owned } });
   await publish(site);
   t.notOk(site.copy('secrets', 'registry', 'mine'));
   t.notOk(site.copy('secrets', 'registry', 'other'));
@@ -184,7 +166,7 @@ t.test('shared: a namespace receives copies only by the labels of provisioning',
 
 /** A role that is published with its binding. */
 function publishReaders(site: ReturnType<typeof publishingSite>) {
-  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }];
+  const rules = [rule('get pods')];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
   site.publish('roles', 'readers', { rules });
   site.publish('rolebindings', 'readers', { roleRef, subjects: [] });
@@ -194,8 +176,7 @@ t.test('a binding is not copied into a tenant that has its own role of that name
   const site = publishingSite();
   publishReaders(site);
   site.objects.put(NAMESPACE, { tenant: 'acme' }, { metadata: { name: 'shared' } });
-  const place = { tenant: 'acme', namespace: 'shared' };
-  site.objects.put(kindOf('roles'), place, { metadata: { name: 'readers' }, rules: [] });
+  site.objects.put(kindOf('roles'), IN_ACME, { metadata: { name: 'readers' }, rules: [] });
   const { plan } = await publish(site);
   t.match(plan.refusals, [{ reason: /not overwritten/ }, { reason: /it needs Thing readers in acme/ }]);
   t.equal(site.copy('rolebindings', 'readers', 'acme'), undefined);

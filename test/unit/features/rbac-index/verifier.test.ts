@@ -1,6 +1,7 @@
 /** A sample of the index's decisions is compared with the API server's own. */
 
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { Verifier } from '../../../../src/features/rbac-index/verifier.ts';
 import type { AccessAttributes, ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.ts';
@@ -10,23 +11,14 @@ import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { visibleNamespaces } from '../../../../src/rbac/enumerate.ts';
 import type { RBACIndex } from '../../../../src/rbac/rbac-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  indexOf,
-  namespace,
-  question,
-  rbacUser,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { indexOf, namespace, question, rbacObjects, rbacUser } from '../../../support/rbac-objects.ts';
 import { recordedTelemetry } from '../../../support/recorded-telemetry.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const alice = rbacUser('alice', ['staff']);
-const READER = [
-  clusterRole('reader', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }]),
-  clusterRoleBinding('readers', 'ClusterRole/reader', [user('alice')]),
-];
+const READER = rbacObjects(`
+  ClusterRole reader: get pods
+  ClusterRoleBinding readers: ClusterRole/reader to User alice`);
 const PODS = question('get', 'pods', 'a');
 const AGAIN = 30_000;
 const YES: ReviewedStatus = { allowed: true };
@@ -79,14 +71,7 @@ function site(
   /** Lets pending responses arrive. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   return {
-    verifier,
-    clock,
-    results,
-    lines,
-    asked,
-    server,
-    index,
-    settled,
+    ...{ verifier, clock, results, lines, asked, server, index, settled },
     async pass(...milliseconds: readonly number[]) {
       await settled();
       for (const time of milliseconds) {
@@ -214,8 +199,9 @@ t.test('one namespace of an enumeration is compared, with the groups that the us
   const subject = { cluster: alice, other: alice, namespaces: new Map([['b', member]]) };
   verifier.sampleNamespaces(subject, visibleNamespaces(''), ['a']);
   await pass();
-  const place = { namespace: 'b', name: 'b' };
-  const resourceAttributes = { verb: 'get', group: '', resource: 'namespaces', subresource: '', ...place };
+  const resourceAttributes = parse(
+    "{verb: get, group: '', resource: namespaces, subresource: '', namespace: b, name: b}",
+  );
   const sent = { username: 'alice', uid: '', groups: ['b-member'], extra: {} };
   t.strictSame(asked, [{ user: sent, attributes: { resourceAttributes }, account: STONEGATE_ACCOUNT }]);
   t.strictSame(results, ['agreed']);

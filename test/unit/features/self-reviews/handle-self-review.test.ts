@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import {
   createSelfReviewHandler,
@@ -10,14 +11,15 @@ import type { Clock } from '../../../../src/lib/clock.ts';
 import type { HeaderList } from '../../../../src/lib/header-list.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
-import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
 import { encodeObject, type Message } from '../../../support/protobuf.ts';
-import { role, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { rbacObjects, rule } from '../../../support/rbac-objects.ts';
+import { recordedReviewer } from '../../../support/reviewed.ts';
+import { eachRow, linesOf } from '../../../support/rows.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
@@ -33,7 +35,6 @@ interface Options {
   readonly home?: string;
   /** By default alice of the domain `home`. */
   readonly identity?: Identity;
-  readonly mode?: TenancyMode;
   readonly clock?: Clock;
   readonly headers?: HeaderList;
   readonly body?: string | Buffer | Readable;
@@ -46,7 +47,7 @@ interface Options {
 
 /** Posts a self review. @returns the response, and what the API server was asked */
 async function post(spec: unknown, options: Options = {}) {
-  const { target = ACCESS, home = 'acme', mode = arktos, headers = [], clock = standingClock } = options;
+  const { target = ACCESS, home = 'acme', headers = [], clock = standingClock } = options;
   const { filtered, indexed } = options;
   const {
     upstream = () => FORBIDDEN,
@@ -56,20 +57,10 @@ async function post(spec: unknown, options: Options = {}) {
     identity = keystoneIdentity('alice', { home }),
   } = options;
   const fetcher = fakeFetcher(upstream);
-  const reviewed: unknown[] = [];
-  const reviewer = {
-    async review(user: { username: string }, attributes: object) {
-      reviewed.push({ user: user.username, ...attributes });
-      if (review instanceof Error) throw review;
-      return review;
-    },
-    async reviewSelf(): Promise<never> {
-      throw new Error('a self review asks its own question');
-    },
-  };
+  const { reviewer, asked: reviewed } = recordedReviewer(review);
   const limits = { bodyBytes, bodyTimeout: 1000 };
   const handler = createSelfReviewHandler({
-    ...{ fetcher, reviewer, mode, clock, limits },
+    ...{ fetcher, reviewer, mode: arktos, clock, limits },
     ...(filtered && { filtered }),
     ...(indexed && { indexed }),
   });
@@ -77,25 +68,27 @@ async function post(spec: unknown, options: Options = {}) {
     ...fakeExchange({ method: 'POST', target, headers }),
     body: body instanceof Readable ? body : Readable.from([Buffer.from(body)]),
   };
-  const answer = await handler(outgoingOf(mode, identity, exchange));
+  const answer = await handler(outgoingOf(arktos, identity, exchange));
   const sent = fetcher.asked.map(({ body: text, ...rest }) => ({ ...rest, body: JSON.parse(String(text)) }));
   return { status: answer?.status, json: JSON.parse(String(answer?.body)), answer, sent, reviewed };
 }
 
+/** An API server that answers with this body. */
+const answering = (body: object | string) => ({ upstream: () => ({ status: 201, body }) });
+const ALLOWS = answering({ status: { allowed: true } });
+
 t.test('the API server is asked as the user, with the tenant filled in', async (t) => {
-  const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
-  const { sent, reviewed, status, json } = await post(listPods, { upstream });
-  t.match(sent, [
-    {
-      method: 'POST',
-      target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
+  const { sent, reviewed, status, json } = await post(listPods, ALLOWS);
+  t.match(
+    sent,
+    parse(`[{
+      method: POST,
+      target: /apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews,
       body: {
-        kind: 'SelfSubjectAccessReview',
-        apiVersion: 'authorization.k8s.io/v1',
-        spec: { resourceAttributes: { ...listPods.resourceAttributes, tenant: 'acme' } },
-      },
-    },
-  ]);
+        kind: SelfSubjectAccessReview,
+        apiVersion: authorization.k8s.io/v1,
+        spec: {resourceAttributes: {tenant: acme, namespace: ns, verb: list, resource: pods}}}}]`),
+  );
   t.ok(sent[0]?.headers.some(([name, value]) => name === 'Impersonate-User' && value === 'acme:alice'));
   t.strictSame(
     { status, json, reviewed },
@@ -125,20 +118,26 @@ t.test(
 t.test(
   'D019 a list that would be filtered is allowed, as far as access.selfReviews says, never secrets',
   async (t) => {
-    const answerOf = async (extent: 'none' | 'namespaces' | 'all', resource: string) => {
-      const filtered = { extent, reason: async () => 'the list is filtered' };
-      const spec = { resourceAttributes: { verb: 'list', resource } };
-      return (await post(spec, { filtered })).json.status;
-    };
-    const allowed = { allowed: true, reason: 'Stonegate: the list is filtered' };
-    t.same(await answerOf('namespaces', 'namespaces'), allowed);
-    t.same(await answerOf('all', 'pods'), allowed);
-    for (const [extent, resource] of [
-      ['none', 'namespaces'],
-      ['namespaces', 'pods'],
-      ['all', 'secrets'],
-    ] as const)
-      t.same(await answerOf(extent, resource), { allowed: false }, `${extent} ${resource}`);
+    await eachRow(
+      `
+      namespaces | namespaces | true
+      all        | pods       | true
+      none       | namespaces | false
+      namespaces | pods       | false
+      all        | secrets    | false`,
+      async (extent, resource, allowed) => {
+        const answer = await post(
+          { resourceAttributes: { verb: 'list', resource } },
+          { filtered: { extent: parse(extent), reason: async () => 'the list is filtered' } },
+        );
+        const expected = { allowed: true, reason: 'Stonegate: the list is filtered' };
+        t.same(
+          answer.json.status,
+          allowed === 'true' ? expected : { allowed: false },
+          `${extent} ${resource}`,
+        );
+      },
+    );
   },
 );
 
@@ -155,11 +154,10 @@ t.test(
 );
 
 t.test('C214 only the fields of the body that Stonegate inspects are sent on', async (t) => {
-  const spec = {
-    user: 'system:admin',
-    groups: ['system:masters'],
-    resourceAttributes: { verb: 'get', resource: 'pods', target: 'x', user_id: 'y' },
-  };
+  const spec = parse(`
+    user: system:admin
+    groups: [system:masters]
+    resourceAttributes: {verb: get, resource: pods, target: x, user_id: y}`);
   const { sent, json } = await post(spec);
   const only = { resourceAttributes: { verb: 'get', resource: 'pods', tenant: 'acme' } };
   t.strictSame(sent[0]?.body.spec, only);
@@ -204,31 +202,20 @@ t.test('a right to a path is reviewed without a tenant', async (t) => {
   t.strictSame(json.spec, spec);
 });
 
-for (const spec of [
-  { nonResourceAttributes: { path: '/apis/apps/v1', verb: 'get' } },
-  { resourceAttributes: { verb: 'create', group: 'authentication.k8s.io', resource: 'selfsubjectreviews' } },
-]) {
-  t.test(`a request that Stonegate serves for every user is allowed: ${JSON.stringify(spec)}`, async (t) => {
-    const { json, sent } = await post(spec);
-    t.equal(json.status.allowed, true);
-    t.strictSame(sent, []);
-  });
-}
-
-for (const spec of [
-  { nonResourceAttributes: { path: '/apis/*', verb: 'get' } },
-  {
-    resourceAttributes: {
-      verb: 'delete',
-      group: 'authorization.k8s.io',
-      resource: 'selfsubjectaccessreviews',
+t.test('a request that Stonegate serves for every user is allowed, and no more than that', async (t) => {
+  await eachRow(
+    `
+    true  | {nonResourceAttributes: {path: /apis/apps/v1, verb: get}}
+    true  | {resourceAttributes: {verb: create, group: authentication.k8s.io, resource: selfsubjectreviews}}
+    false | {nonResourceAttributes: {path: '/apis/*', verb: get}}
+    false | {resourceAttributes: {verb: delete, group: authorization.k8s.io, resource: selfsubjectaccessreviews}}`,
+    async (allowed, spec) => {
+      const { json, sent } = await post(parse(spec));
+      t.equal(json.status.allowed, allowed === 'true', spec);
+      t.equal(sent.length, allowed === 'true' ? 0 : 1, spec);
     },
-  },
-]) {
-  t.test(`no more than that is granted: not ${JSON.stringify(spec)}`, async (t) => {
-    t.equal((await post(spec)).json.status.allowed, false);
-  });
-}
+  );
+});
 
 t.test('C073 any other response of the API server is passed on', async (t) => {
   const { status, json, answer } = await post(listPods, {
@@ -244,22 +231,24 @@ t.test('C027 if Stonegate cannot ask on the user’s behalf either, the request 
 });
 
 t.test('C131 the API server’s rules are unchanged, and Stonegate’s own follow them', async (t) => {
-  const theirs = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+  const theirs = rule('* * *');
   const status = { resourceRules: [theirs], nonResourceRules: [], incomplete: false };
   const { sent, json } = await post(
     { namespace: 'ns' },
-    {
-      target: RULES,
-      upstream: () => ({ status: 201, body: { kind: 'SelfSubjectRulesReview', spec: {}, status } }),
-    },
+    { target: RULES, ...answering({ kind: 'SelfSubjectRulesReview', spec: {}, status }) },
   );
   t.match(sent, [{ body: { kind: 'SelfSubjectRulesReview', spec: { namespace: 'ns' } } }]);
   t.strictSame(json.status.resourceRules[0], theirs);
-  t.match(json.status.resourceRules.slice(1), [
-    { verbs: ['create'], apiGroups: ['authorization.k8s.io'] },
-    { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
-  ]);
-  t.match(json.status, { nonResourceRules: [{ nonResourceURLs: ['/api', '/api/v1'] }], incomplete: false });
+  t.match(
+    json.status,
+    parse(`
+    resourceRules:
+    - {}
+    - {verbs: [create], apiGroups: [authorization.k8s.io]}
+    - {verbs: [create], apiGroups: [authentication.k8s.io], resources: [selfsubjectreviews]}
+    nonResourceRules: [{nonResourceURLs: [/api, /api/v1]}]
+    incomplete: false`),
+  );
 });
 
 t.test(
@@ -277,47 +266,44 @@ t.test(
 );
 
 t.test('more rules of the API server than a review holds are not read, and the answer says so', async (t) => {
-  const rule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-  const status = { resourceRules: Array(21_000).fill(rule), nonResourceRules: [], incomplete: false };
-  const { json } = await post(
-    { namespace: 'ns' },
-    { target: RULES, upstream: () => ({ status: 201, body: { status } }) },
-  );
+  const rules = Array(21_000).fill(rule('* * *'));
+  const status = { resourceRules: rules, nonResourceRules: [], incomplete: false };
+  const { json } = await post({ namespace: 'ns' }, { target: RULES, ...answering({ status }) });
   t.match(json.status, { incomplete: true, evaluationError: /more than one review holds/ });
   t.equal(json.status.resourceRules.length, 3, 'those that Stonegate grants');
 });
 
-for (const body of ['no json', '{"status":{"resourceRules":[]}}']) {
-  t.test(`rules that cannot be read (${body}) are a 503`, async (t) => {
-    await t.rejects(post({}, { target: RULES, upstream: () => ({ status: 201, body }) }), {
-      code: 'UpstreamUnavailable',
-    });
-  });
-}
+t.test('rules that cannot be read are a 503', async (t) => {
+  for (const body of ['no json', '{"status":{"resourceRules":[]}}'])
+    await t.rejects(post({}, { target: RULES, ...answering(body) }), { code: 'UpstreamUnavailable' }, body);
+});
 
 t.test('whoami shows exactly the user that would be sent', async (t) => {
   const clock = createFakeClock(Date.parse('2026-11-22T13:15:07.321Z'));
   const { status, json, sent } = await post({}, { target: WHOAMI.replace('/v1/', '/v1beta1/'), clock });
   t.equal(status, 201);
-  t.strictSame(json, {
-    kind: 'SelfSubjectReview',
-    apiVersion: 'authentication.k8s.io/v1beta1',
-    metadata: { creationTimestamp: '2026-11-22T13:15:07Z' },
-    status: { userInfo: { username: 'acme:alice', uid: 'uid-of-alice', groups: ['system:authenticated'] } },
-  });
+  t.strictSame(
+    json,
+    parse(`
+      kind: SelfSubjectReview
+      apiVersion: authentication.k8s.io/v1beta1
+      metadata: {creationTimestamp: !!str 2026-11-22T13:15:07Z}
+      status: {userInfo: {username: 'acme:alice', uid: uid-of-alice, groups: [system:authenticated]}}`),
+  );
   t.strictSame(sent, []);
 });
 
-for (const [why, body] of [
-  ['invalid JSON', '{"spec"'],
-  ['no attributes', '{"spec":{}}'],
-  ['both attributes', '{"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}}'],
-  ['a verb that is not a string', '{"spec":{"resourceAttributes":{"verb":["get"]}}}'],
-] as const) {
-  t.test(`C243 a review with ${why} is a 400`, async (t) => {
-    await t.rejects(post(undefined, { body }), { code: 'BodyMalformed', http: 400 });
-  });
-}
+t.test(
+  'C243 a review that is invalid JSON, or has none or two attributes or a wrong verb, is a 400',
+  async (t) => {
+    for (const body of linesOf(`
+    {"spec"
+    {"spec":{}}
+    {"spec":{"resourceAttributes":{},"nonResourceAttributes":{}}}
+    {"spec":{"resourceAttributes":{"verb":["get"]}}}`))
+      await t.rejects(post(undefined, { body }), { code: 'BodyMalformed', http: 400 }, body);
+  },
+);
 
 for (const headers of [[['Content-Type', 'application/cbor']], [['Content-Encoding', 'gzip']]] as const) {
   t.test(`a review with ${headers[0].join(': ')} is a 415`, async (t) => {
@@ -358,16 +344,15 @@ t.test('a review may have at most 64 KiB, however long the bodies of other reque
 t.test('a pass-through user', async (t) => {
   const identity = upstreamIdentity('system:serviceaccount:default:robot');
   t.test('asks with their own token, with the tenant filled in', async (t) => {
-    const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
-    const { sent, status } = await post(listPods, { identity, upstream });
+    const { sent, status } = await post(listPods, { identity, ...ALLOWS });
     t.equal(status, 201);
-    t.match(sent, [
-      {
-        sender: { kind: 'client', token: 'client-token' },
-        target: '/apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews',
-        body: { spec: { resourceAttributes: { tenant: 'acme', verb: 'list' } } },
-      },
-    ]);
+    t.match(
+      sent,
+      parse(`[{
+        sender: {kind: client, token: client-token},
+        target: /apis/authorization.k8s.io/v1/tenants/acme/selfsubjectaccessreviews,
+        body: {spec: {resourceAttributes: {tenant: acme, verb: list}}}}]`),
+    );
   });
   t.test('is never reviewed by name, since another user may have that name', async (t) => {
     const { status, reviewed } = await post(listPods, { identity, review: { allowed: true } });
@@ -387,25 +372,21 @@ function tokenOf(scopes: string, home = 'acme'): Pick<Options, 'identity' | 'hom
 t.test(
   'a right that an access token lacks is answered with no, and the API server is not asked',
   async (t) => {
-    const token = tokenOf('namespace/ns/read');
-    const upstream = () => ({ status: 201, body: { status: { allowed: true } } });
-    t.match((await post(listPods, { ...token, upstream })).json.status, { allowed: true });
-    for (const attributes of [
-      { namespace: 'other', verb: 'list', resource: 'pods' },
-      { namespace: 'ns', verb: 'delete', resource: 'pods' },
-      { namespace: 'ns', verb: 'get', resource: 'secrets' },
-      { namespace: 'ns', verb: 'get', group: '*', resource: '*' },
-    ]) {
-      const { json, sent, reviewed } = await post({ resourceAttributes: attributes }, { ...token, upstream });
+    const token = { ...tokenOf('namespace/ns/read'), ...ALLOWS };
+    t.match((await post(listPods, token)).json.status, { allowed: true });
+    for (const text of linesOf(`
+      {namespace: other, verb: list, resource: pods}
+      {namespace: ns, verb: delete, resource: pods}
+      {namespace: ns, verb: get, resource: secrets}
+      {namespace: ns, verb: get, group: '*', resource: '*'}`)) {
+      const spec = { resourceAttributes: parse(text) };
+      const { json, sent, reviewed } = await post(spec, token);
       t.same([sent, reviewed], [[], []]);
-      t.match(json, {
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes: attributes },
-        status: { allowed: false, reason: /access token .* its scopes are namespace\/ns\/read/ },
-      });
+      const status = { allowed: false, reason: /access token .* its scopes are namespace\/ns\/read/ };
+      t.match(json, { kind: 'SelfSubjectAccessReview', spec, status }, text);
     }
     const logs = { nonResourceAttributes: { path: '/logs/x', verb: 'get' } };
-    t.match((await post(logs, { ...token, upstream })).json.status, { allowed: false });
+    t.match((await post(logs, token)).json.status, { allowed: false });
   },
 );
 
@@ -417,24 +398,18 @@ t.test('a list that would be filtered is answered with yes for an access token t
 
 t.test('the rules of an access token are those of its owner within its scope', async (t) => {
   const status = {
-    resourceRules: [
-      { verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods', 'secrets'] },
-      { verbs: ['*'], apiGroups: ['apps'], resources: ['deployments'] },
-    ],
+    resourceRules: [rule('get,delete pods,secrets'), rule('* deployments apps')],
     nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics', '/version'] }],
     incomplete: false,
   };
   const rulesOf = async (scopes: string, home: string) => {
-    const upstream = () => ({ status: 201, body: { kind: 'SelfSubjectRulesReview', spec: {}, status } });
-    const { json } = await post({ namespace: 'ns' }, { ...tokenOf(scopes, home), target: RULES, upstream });
+    const answer = answering({ kind: 'SelfSubjectRulesReview', spec: {}, status });
+    const { json } = await post({ namespace: 'ns' }, { ...tokenOf(scopes, home), target: RULES, ...answer });
     return json.status;
   };
   for (const home of ['acme', 'ops']) {
     const { resourceRules, nonResourceRules, incomplete } = await rulesOf('namespace/ns/read', home);
-    t.match(resourceRules.slice(0, 2), [
-      { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
-      { verbs: ['get', 'list', 'watch'], apiGroups: ['apps'], resources: ['deployments'] },
-    ]);
+    t.match(resourceRules.slice(0, 2), [rule('get pods'), rule('get,list,watch deployments apps')]);
     t.notMatch(JSON.stringify(resourceRules), /secrets|delete/);
     t.match(JSON.stringify(resourceRules), /selfsubjectrulesreviews/, 'it may ask about itself');
     t.match(nonResourceRules[0], { verbs: ['get'], nonResourceURLs: ['/version'] });
@@ -449,8 +424,11 @@ t.test('the rules of an access token are those of its owner within its scope', a
 
 t.test('the rules from the index are limited to the scope of an access token too', async (t) => {
   const { access } = accessIndexOf(
-    role('ns', 'r', [{ verbs: ['get', 'delete'], apiGroups: [''], resources: ['pods'] }], 'acme'),
-    roleBinding('ns', 'b', 'Role/r', [user('acme:alice')], 'acme'),
+    ...rbacObjects(
+      `Role ns/r: get,delete pods
+      RoleBinding ns/b: Role/r to User acme:alice`,
+      'acme',
+    ),
   );
   const indexed = { access, authorizers: ['RBAC'] } as const;
   const { json } = await post(

@@ -8,29 +8,27 @@ import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import { clusterRole, namespace, roleBinding, user } from '../../../support/rbac-objects.ts';
+import { clusterRole, rbacObjects, rule } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
-const RULE = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
+const RULE = rule('get pods');
 const alice = keystoneIdentity('alice');
 
-const toAlice = (name: string, role: string) =>
-  roleBinding('a', name, `ClusterRole/${role}`, [user('acme:alice')], 'acme');
-const OBJECTS = [
-  namespace('a', { tenant: 'acme' }),
-  clusterRole('view', [RULE], { tenant: 'acme' }),
-  toAlice('view', 'view'),
-];
+const toAlice = (...roles: string[]) =>
+  roles.flatMap((role) =>
+    rbacObjects(`RoleBinding a/${role}: ClusterRole/${role} to User acme:alice`, 'acme'),
+  );
+const OBJECTS = [...rbacObjects('Namespace a\nClusterRole view: get pods', 'acme'), ...toAlice('view')];
 
 interface Told {
   readonly objects?: readonly StoredObject[];
   readonly authorizers?: readonly AuthorizationMode[];
 }
 
-function rulesOf({ objects = OBJECTS, authorizers = ['Node', 'RBAC'] }: Told) {
-  const { access } = accessIndexOf(...objects);
+function rulesOf({ objects = [], authorizers = ['Node', 'RBAC'] }: Told) {
+  const { access } = accessIndexOf(...OBJECTS, ...objects);
   const outgoing = outgoingOf(arktos, alice, { method: 'POST', target: REVIEWS });
   return indexedRules(outgoing, 'a', arktos, { access, authorizers });
 }
@@ -44,18 +42,16 @@ t.test('rules beyond a megabyte are left out, and the list says so', async (t) =
   const resourceNames = [String('x').repeat(60_000)];
   const large = names.flatMap((name) => [
     clusterRole(name, [{ ...RULE, resourceNames }], { tenant: 'acme' }),
-    toAlice(name, name),
+    ...toAlice(name),
   ]);
-  const status = rulesOf({ objects: [...OBJECTS, ...large] });
+  const status = rulesOf({ objects: large });
   t.match(status, { incomplete: true, evaluationError: /more than one review holds/ });
   t.ok(JSON.stringify(status).length < 1_100_000);
 });
 
-/** Larger than the index accepts for one object. */
-const LARGE = { ...toAlice('large', 'view'), isTooLarge: true as const };
-
 t.test('a list is incomplete if a binding of the namespace is left out of the index', async (t) => {
-  t.match(rulesOf({ objects: [...OBJECTS, LARGE] }), {
+  const objects = toAlice('edit').map((binding) => ({ ...binding, isTooLarge: true as const }));
+  t.match(rulesOf({ objects }), {
     resourceRules: [RULE],
     incomplete: true,
     evaluationError: /leaves out roles and bindings/,
@@ -65,14 +61,13 @@ t.test('a list is incomplete if a binding of the namespace is left out of the in
 t.test('a missing role is reported, as the API server reports it', async (t) => {
   const gone = 'clusterrole.rbac.authorization.k8s.io "gone" not found';
   const lost = 'clusterrole.rbac.authorization.k8s.io "lost" not found';
-  const one = rulesOf({ objects: [...OBJECTS, toAlice('gone', 'gone')] });
-  t.strictSame(one, {
+  t.strictSame(rulesOf({ objects: toAlice('gone') }), {
     ...{ resourceRules: [RULE], nonResourceRules: [], incomplete: false },
     evaluationError: gone,
   });
-  const both = [...OBJECTS, toAlice('gone', 'gone'), toAlice('lost', 'lost')];
-  t.equal(rulesOf({ objects: both })?.evaluationError, `[${gone}, ${lost}]`);
-  t.match(rulesOf({ objects: both, authorizers: [] }), {
+  const objects = toAlice('gone', 'lost');
+  t.equal(rulesOf({ objects })?.evaluationError, `[${gone}, ${lost}]`);
+  t.match(rulesOf({ objects, authorizers: [] }), {
     incomplete: true,
     evaluationError: new RegExp(`^\\[Stonegate's operator .*, ${gone}, ${lost}\\]$`),
   });
@@ -80,19 +75,14 @@ t.test('a missing role is reported, as the API server reports it', async (t) => 
 
 t.test('the index is not used if it may not know the user’s rules', async (t) => {
   const site = accessIndexOf(...OBJECTS);
-  const trust = {
-    access: site.access,
-    authorizers: ['RBAC'] as const,
-  };
-  const reviewBy = (identity: typeof alice, mode = arktos) =>
-    outgoingOf(mode, identity, { method: 'POST', target: REVIEWS });
-  t.ok(indexedRules(reviewBy(alice), 'a', arktos, trust));
-  t.equal(indexedRules(reviewBy(alice), 'a', arktos, undefined), undefined);
-  t.equal(indexedRules(reviewBy(alice, shared), 'a', shared, trust), undefined);
-  const operator = keystoneIdentity('dora', { home: 'ops' });
-  t.equal(indexedRules(reviewBy(operator), 'a', arktos, trust), undefined);
-  const robot = upstreamIdentity('system:serviceaccount:a:robot');
-  t.equal(indexedRules(reviewBy(robot), 'a', arktos, trust), undefined);
+  const trust = { access: site.access, authorizers: ['RBAC'] as const };
+  const rulesFor = (identity = alice, mode = arktos, index?: typeof trust) =>
+    indexedRules(outgoingOf(mode, identity, { method: 'POST', target: REVIEWS }), 'a', mode, index);
+  t.equal(rulesFor(), undefined, 'there is none');
+  t.ok(rulesFor(alice, arktos, trust));
+  t.equal(rulesFor(alice, shared, trust), undefined);
+  t.equal(rulesFor(keystoneIdentity('dora', { home: 'ops' }), arktos, trust), undefined);
+  t.equal(rulesFor(upstreamIdentity('system:serviceaccount:a:robot'), arktos, trust), undefined);
   site.becomeStale();
-  t.equal(indexedRules(reviewBy(alice), 'a', arktos, trust), undefined);
+  t.equal(rulesFor(alice, arktos, trust), undefined);
 });

@@ -2,32 +2,15 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { toStatus } from '../../../../src/errors/to-status.ts';
 import { createPathBoundary } from '../../../../src/features/tenant-boundary/tenant-boundary.ts';
-import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
-import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
-import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
-import { askedExchange } from '../../../support/fake-exchange.ts';
-import { claimIdentity } from '../../../support/identities.ts';
+import { refusalOf as refusedBy } from '../../../support/authorized.ts';
+import { linesOf } from '../../../support/rows.ts';
 
 const boundary = createPathBoundary({ isSystem: (tenant) => tenant === 'system' });
-
-async function ask(target: string, tenant = 'tenant1', username = `${tenant}:root`): Promise<void> {
-  await runAuthorizers([boundary], {
-    exchange: askedExchange(),
-    info: readRequestInfo('GET', target, { hasTenantsInPaths: true }),
-    identity: claimIdentity('alice'),
-    user: { username, uid: '', groups: [], extra: {} },
-    tenant: toTenantName(tenant),
-    sender: { kind: 'stonegate' },
-  });
-}
+const ask = (target: string, tenant = 'tenant1') => refusedBy(boundary, target, { tenant });
 
 /** The Status that a refusal becomes, without the causes that Stonegate adds. */
 async function refusalOf(target: string) {
-  const error: unknown = await ask(target).then(
-    () => undefined,
-    (refusal: unknown) => refusal,
-  );
-  const { status } = toStatus(error, 'audit-1');
+  const { status } = toStatus(await ask(target), 'audit-1');
   const { causes, ...details } = status.details ?? {};
   return { ...status, details };
 }
@@ -40,32 +23,32 @@ for (const [file, owner] of [
     const url = new URL(`../../../conformance/arktos/recorded/${file}.json`, import.meta.url);
     const { request, response } = JSON.parse(readFileSync(url, 'utf8'));
     const { message, ...rest } = response.body;
-    t.strictSame(await refusalOf(request.path), { ...rest, message: `${message}${owner}` });
+    t.strictSame(await refusalOf(request.path), {
+      ...rest,
+      message: `${message.replace('tenant1:root', 'tenant1:alice')}${owner}`,
+    });
   });
 }
 
-for (const target of [
-  '/api/v1/tenants/tenant1/pods',
-  '/api/v1/pods',
-  '/api/v1/tenants/tenant2',
-  '/version',
-]) {
-  t.test(`${target} reaches into no other tenant, and is allowed`, async (t) => {
-    await t.resolves(ask(target));
-  });
-}
+t.test('a path into no other tenant is allowed', async (t) => {
+  for (const target of [
+    '/api/v1/tenants/tenant1/pods',
+    '/api/v1/pods',
+    '/api/v1/tenants/tenant2',
+    '/version',
+  ])
+    t.equal(await ask(target), undefined, target);
+});
 
-for (const target of [
-  '/api/v1/tenants/tenant2/pods',
-  '/api/v1/tenants/all/pods',
-  '/api/v1/tenants/system/pods',
-  '/api/v1/watch/tenants/tenant2/pods',
-  '/apis/apps/v1/tenants/tenant2/namespaces/ns/deployments/d/scale',
-]) {
-  t.test(`${target} reaches into another tenant, and is refused`, async (t) => {
-    await t.rejects(ask(target), { code: 'TenantForbidden', http: 403 });
-  });
-}
+t.test('a path into another tenant is refused', async (t) => {
+  for (const target of linesOf(`
+    /api/v1/tenants/tenant2/pods
+    /api/v1/tenants/all/pods
+    /api/v1/tenants/system/pods
+    /api/v1/watch/tenants/tenant2/pods
+    /apis/apps/v1/tenants/tenant2/namespaces/ns/deployments/d/scale`))
+    t.match(await ask(target), { code: 'TenantForbidden', http: 403 }, target);
+});
 
 t.test('C160 C161 a tenant that exists, one that does not exist and "all" are refused alike', async (t) => {
   for (const below of ['pods', 'namespaces/default/pods/web']) {
@@ -81,5 +64,5 @@ t.test('C160 C161 a tenant that exists, one that does not exist and "all" are re
 });
 
 t.test('a user of the system tenant may act in every tenant', async (t) => {
-  await t.resolves(ask('/api/v1/tenants/tenant2/pods', 'system', 'system:stonegate:root'));
+  t.equal(await ask('/api/v1/tenants/tenant2/pods', 'system'), undefined);
 });

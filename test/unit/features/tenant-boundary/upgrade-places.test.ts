@@ -1,78 +1,56 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createUpgradePlaces } from '../../../../src/features/tenant-boundary/upgrade-places.ts';
-import { runAuthorizers } from '../../../../src/proxy/authorizer.ts';
-import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 import type { TenancyMode } from '../../../../src/tenancy/tenancy-mode.ts';
-import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
-import { askedExchange } from '../../../support/fake-exchange.ts';
-import { claimIdentity } from '../../../support/identities.ts';
-
-const decide = async (...asked: Parameters<typeof runAuthorizers>) => runAuthorizers(...asked);
+import { refusalOf as refusedBy } from '../../../support/authorized.ts';
+import { linesOf } from '../../../support/rows.ts';
 
 /** The refusal of a request to upgrade; undefined if it is allowed. */
-function refusalOf(
+const refusalOf = (
   method: string,
   target: string,
   upgrade: string | undefined,
   watchEvents: TenancyMode['watchEvents'] = 'asTheyAre',
-): Promise<unknown> {
-  return decide([createUpgradePlaces({ watchEvents })], {
-    exchange: askedExchange(method, upgrade),
-    info: readRequestInfo(method, target, { hasTenantsInPaths: true }),
-    identity: claimIdentity('alice'),
-    user: { username: 'acme:alice', uid: '', groups: [], extra: {} },
-    tenant: toTenantName('acme'),
-    sender: { kind: 'stonegate' },
-  }).then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
+) => refusedBy(createUpgradePlaces({ watchEvents }), target, { method, upgrade });
 
 const POD = '/api/v1/namespaces/ns/pods/p';
 
-for (const target of [
-  `${POD}/exec?command=sh`,
-  `${POD}/attach`,
-  `${POD}/portforward`,
-  `${POD}/proxy/ws`,
-  '/api/v1/tenants/acme/namespaces/ns/services/s/proxy',
-  '/api/v1/nodes/n1/proxy/x',
-]) {
-  t.test(`${target} may be upgraded to WebSocket and SPDY`, async (t) => {
-    t.equal(await refusalOf('GET', target, 'websocket'), undefined);
-    t.equal(await refusalOf('POST', target, 'spdy/3.1'), undefined);
-    t.match(await refusalOf('POST', target, 'websocket'), { code: 'RequestMalformed' });
-  });
-}
+t.test('a connection to a pod, a service or a node may be upgraded to WebSocket and SPDY', async (t) => {
+  for (const target of linesOf(`
+    ${POD}/exec?command=sh
+    ${POD}/attach
+    ${POD}/portforward
+    ${POD}/proxy/ws
+    /api/v1/tenants/acme/namespaces/ns/services/s/proxy
+    /api/v1/nodes/n1/proxy/x`)) {
+    t.equal(await refusalOf('GET', target, 'websocket'), undefined, target);
+    t.equal(await refusalOf('POST', target, 'spdy/3.1'), undefined, target);
+    t.match(await refusalOf('POST', target, 'websocket'), { code: 'RequestMalformed' }, target);
+  }
+});
 
-for (const target of [
-  '/api/v1/namespaces/ns/pods?watch=1',
-  '/apis/apps/v1/watch/namespaces/ns/deployments',
-  `${POD}/log?follow=true`,
-]) {
-  t.test(`${target} may be upgraded to WebSocket, but not to SPDY`, async (t) => {
-    t.equal(await refusalOf('GET', target, 'websocket'), undefined);
-    t.match(await refusalOf('GET', target, 'spdy/3.1'), { code: 'RequestMalformed', http: 400 });
-  });
-}
+t.test('a watch or a log may be upgraded to WebSocket, but not to SPDY', async (t) => {
+  for (const target of linesOf(`
+    /api/v1/namespaces/ns/pods?watch=1
+    /apis/apps/v1/watch/namespaces/ns/deployments
+    ${POD}/log?follow=true`)) {
+    t.equal(await refusalOf('GET', target, 'websocket'), undefined, target);
+    t.match(await refusalOf('GET', target, 'spdy/3.1'), { code: 'RequestMalformed', http: 400 }, target);
+  }
+});
 
-for (const target of [
-  '/version',
-  '/api/v1/namespaces/ns/pods',
-  POD,
-  '/api/v1/namespaces/ns/pods/exec',
-  '/api/v1/namespaces/ns/configmaps/c/proxy',
-  '/apis/example.com/v1/namespaces/ns/pods/p/exec',
-]) {
-  t.test(`an upgrade of ${target} is refused`, async (t) => {
-    for (const method of ['GET', 'POST']) {
-      t.match(await refusalOf(method, target, 'websocket'), { code: 'RequestMalformed' });
-      t.match(await refusalOf(method, target, 'spdy/3.1'), { code: 'RequestMalformed' });
-    }
-  });
-}
+t.test('an upgrade of any other request is refused', async (t) => {
+  for (const target of linesOf(`
+    /version
+    /api/v1/namespaces/ns/pods
+    ${POD}
+    /api/v1/namespaces/ns/pods/exec
+    /api/v1/namespaces/ns/configmaps/c/proxy
+    /apis/example.com/v1/namespaces/ns/pods/p/exec`))
+    for (const method of ['GET', 'POST'])
+      for (const protocol of ['websocket', 'spdy/3.1'])
+        t.match(await refusalOf(method, target, protocol), { code: 'RequestMalformed' }, target);
+});
 
 t.test('no other protocol is tunnelled anywhere', async () => {
   const protocol = fc

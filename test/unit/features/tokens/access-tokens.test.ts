@@ -1,5 +1,6 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
 import t from 'tap';
+import { parse } from 'yaml';
 import type { ErrorCode } from '../../../../src/errors/codes.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
@@ -14,19 +15,21 @@ import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
+import { rule } from '../../../support/rbac-objects.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const SIGNAL = new AbortController().signal;
 const { lifetimes } = tokensSchema.parse({});
 const alice: Identity = {
-  authenticator: 'jwt',
-  subject: { kind: 'claim', name: 'oidc:alice' },
-  tenantOrigin: { from: 'issuer', tenant: 'acme' },
-  uid: '',
-  groups: [],
-  extra: {},
+  ...parse(`
+    authenticator: jwt
+    subject: {kind: claim, name: 'oidc:alice'}
+    tenantOrigin: {from: issuer, tenant: acme}
+    uid: ''
+    groups: []
+    extra: {}
+    auditAnnotations: {}`),
   expiresAt: Number.POSITIVE_INFINITY,
-  auditAnnotations: {},
 };
 
 function setUp() {
@@ -107,27 +110,28 @@ t.test('the token of a user with a certificate ends with the certificate at the 
   t.equal(status.expirationTimestamp, timestamp(bob.expiresAt));
 });
 
-t.test('what the API server refuses to store takes no place of a token', async (t) => {
+/** A creation after a hundred that have failed. */
+async function createdAfter(failure: ErrorCode) {
   const { server, create } = setUp();
-  server.failsWith = 'ProvisioningRefused';
+  server.failsWith = failure;
   await Promise.allSettled(Array.from({ length: 100 }, create));
   server.failsWith = undefined;
-  t.match(await create(), { status: { state: 'active' } });
+  return create();
+}
+
+t.test('what the API server refuses to store takes no place of a token', async (t) => {
+  t.match(await createdAfter('ProvisioningRefused'), { status: { state: 'active' } });
 });
 
 t.test('a token that may have been stored without an answer takes its place until it is known', async (t) => {
-  const { server, create } = setUp();
-  server.failsWith = 'UpstreamTimeout';
-  await Promise.allSettled(Array.from({ length: 100 }, create));
-  server.failsWith = undefined;
-  await t.rejects(create(), { code: 'ObjectInvalid' });
+  await t.rejects(createdAfter('UpstreamTimeout'), { code: 'ObjectInvalid' });
 });
 
 t.test('the rules of a token are bounded in size', async (t) => {
-  const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['web'] };
-  const isTaken = (...rules: (typeof rule)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
-  t.ok(isTaken(...Array.from({ length: 32 }, () => rule)));
-  t.notOk(isTaken({ ...rule, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));
+  const pods = { ...rule('get pods'), namespaces: ['web'] };
+  const isTaken = (...rules: (typeof pods)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
+  t.ok(isTaken(...Array.from({ length: 32 }, () => pods)));
+  t.notOk(isTaken({ ...pods, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));
 });
 
 t.test('a token with +tokens sees, rotates and revokes only tokens of its own scopes', async (t) => {

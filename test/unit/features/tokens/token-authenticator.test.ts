@@ -1,15 +1,23 @@
 import t from 'tap';
 import { createTokenWorld } from '../../../support/token-world.ts';
 
-t.test('without news of the API server a token is accepted for two minutes, then none is', async (t) => {
+const { signal } = new AbortController();
+
+/** A token that carol has made, the authenticator that accepts it, and what belongs to them. */
+async function setUp({ scopes = ['read'], signedInAgo = 0 } = {}) {
   const world = createTokenWorld();
-  const { clock, replica } = world;
-  const { parts, news } = replica(0);
-  const spec = { scopes: ['read'], expirationSeconds: 3_600 };
-  const { status } = await parts.tokens.create(world.signIn('carol', 0), spec, new AbortController().signal);
-  replica(0).deliver();
-  const authenticate = async () =>
-    parts.authenticator.authenticate({ kind: 'bearer', token: status.token ?? '' }, { source: '127.0.0.1' });
+  const { parts, deliver, news } = world.replica(0);
+  const carol = { ...world.signIn('carol', 0), signedInAt: world.clock.now() - signedInAgo };
+  const spec = { scopes, expirationSeconds: 3_600 };
+  const { status } = await parts.tokens.create(carol, spec, signal);
+  deliver();
+  const credential = { kind: 'bearer', token: status.token ?? '' } as const;
+  const authenticate = async () => parts.authenticator.authenticate(credential, { source: '127.0.0.1' });
+  return { ...world, parts, news, carol, authenticate };
+}
+
+t.test('without news of the API server a token is accepted for two minutes, then none is', async (t) => {
+  const { clock, news, authenticate } = await setUp();
   Object.assign(news, { failingSince: clock.now(), provenAt: clock.now() });
   clock.advance(120_000);
   t.match(await authenticate(), { subject: { name: 'oidc:carol' } });
@@ -20,30 +28,16 @@ t.test('without news of the API server a token is accepted for two minutes, then
 });
 
 t.test('what is made with an access token has the time of its owner’s sign-in', async (t) => {
-  const { clock, replica, signIn } = createTokenWorld();
-  const { parts, deliver } = replica(0);
-  const spec = { scopes: ['session', '+tokens'], expirationSeconds: 3_600 };
-  const signedInAt = clock.now() - 60_000;
-  const carol = { ...signIn('carol', 0), signedInAt };
-  const { status } = await parts.tokens.create(carol, spec, new AbortController().signal);
-  deliver();
-  const credential = { kind: 'bearer', token: status.token ?? '' } as const;
-  t.match(await parts.authenticator.authenticate(credential, { source: '127.0.0.1' }), { signedInAt });
+  const { authenticate, carol } = await setUp({ scopes: ['session', '+tokens'], signedInAgo: 60_000 });
+  t.match(await authenticate(), { signedInAt: carol.signedInAt });
 });
 
 t.test('a token of a deleted tenant is none of the tenant that has its name now', async (t) => {
-  const { clock, tenants, replica, signIn } = createTokenWorld();
-  const { parts, deliver } = replica(0);
-  const carol = signIn('carol', 0);
-  const spec = { scopes: ['read'], expirationSeconds: 3_600 };
-  const { status } = await parts.tokens.create(carol, spec, new AbortController().signal);
-  deliver();
+  const { clock, tenants, parts, carol, authenticate } = await setUp();
   t.equal(parts.tokens.list(carol).length, 1);
   tenants.put({ name: 'acme', uid: 'second', createdAt: clock.now() + 1_000, revision: 1 });
   t.same(parts.tokens.list(carol), []);
-  const credential = { kind: 'bearer', token: status.token ?? '' } as const;
-  const asked = async () => parts.authenticator.authenticate(credential, { source: '127.0.0.1' });
-  const refused = t.rejects(asked(), { code: 'CredentialInvalid' });
+  const refused = t.rejects(authenticate(), { code: 'CredentialInvalid' });
   clock.advance(1_000);
   await refused;
 });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { ShownToken } from '../../../../src/features/tokens/access-token-v1alpha1.ts';
 import type { TokenSource } from '../../../../src/features/tokens/tokens-page.ts';
-import { createFakePortal } from '../../../support/portal.ts';
+import { signedIn } from '../../../support/portal.ts';
 import { PAGE_SOURCES } from '../../../support/portal-pages.ts';
 
 const SECRET = `sgt_abcd1234${'x'.repeat(38)}`;
@@ -35,39 +35,41 @@ async function setUp({ namespaces }: { readonly namespaces?: readonly string[] }
       return token;
     },
   };
-  const portal = createFakePortal({ ...PAGE_SOURCES, tokens, namespacesOf: async () => namespaces });
-  const browser = portal.browser();
-  await browser.signIn();
+  const { portal, browser } = await signedIn({
+    ...PAGE_SOURCES,
+    tokens,
+    namespacesOf: async () => namespaces,
+  });
   await browser.get('/tokens');
   return { portal, browser, count, asked };
 }
 
 t.test('a secret is shown only to its own session, on its own page, for a minute', async (t) => {
   const { portal, browser } = await setUp();
-  const done = await browser.post('/tokens', { ...FORM, token: browser.formToken });
+  const done = await browser.submit('/tokens', FORM);
   t.notMatch(JSON.stringify(done.headers), SECRET);
   const flash = browser.cookies.get(FLASH) ?? '';
   for (const path of ['/members?namespace=shop', '/teams']) {
     browser.cookies.set(FLASH, flash);
-    t.notMatch((await browser.get(path)).text, SECRET, path);
+    t.notMatch(await browser.text(path), SECRET, path);
   }
   const other = portal.browser();
   await other.signIn();
   other.cookies.set(FLASH, flash);
-  t.notMatch((await other.get('/tokens')).text, SECRET);
+  t.notMatch(await other.text('/tokens'), SECRET);
   portal.clock.advance(59_999);
   browser.cookies.set(FLASH, flash);
-  t.match((await browser.get('/tokens')).text, SECRET);
+  t.match(await browser.text('/tokens'), SECRET);
   portal.clock.advance(1);
   browser.cookies.set(FLASH, flash);
-  t.notMatch((await browser.get('/tokens')).text, SECRET);
+  t.notMatch(await browser.text('/tokens'), SECRET);
 });
 
 t.test(
   'the form lists the namespaces that the user sees, and says how long each choice lasts at most',
   async (t) => {
     const { browser, asked } = await setUp({ namespaces: ['shop', 'web'] });
-    const { text } = await browser.get('/tokens');
+    const text = await browser.text('/tokens');
     for (const name of ['shop', 'web'])
       t.match(text, `<input type="checkbox" name="namespaces" value="${name}">`);
     t.match(text, 'Read: everything but Secrets <span class="life">up to 90 days</span>');
@@ -75,10 +77,7 @@ t.test(
     await browser.post('/tokens', { ...FORM, level: 'read', days: '365', token: browser.formToken });
     t.match(asked, [{ scopes: ['namespace/web/read'], expirationSeconds: 90 * 86_400 }]);
     const unknown = await setUp();
-    t.match(
-      (await unknown.browser.get('/tokens')).text,
-      /<input id="namespaces" name="namespaces" type="text"/,
-    );
+    t.match(await unknown.browser.text('/tokens'), /<input id="namespaces" name="namespaces" type="text"/);
   },
 );
 

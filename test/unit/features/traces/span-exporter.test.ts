@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import type { Span } from '../../../../src/features/traces/span.ts';
 import { BATCH, QUEUE, SpanExporter } from '../../../../src/features/traces/span-exporter.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
@@ -48,35 +49,27 @@ t.test('a span arrives as the protocol describes it', async (t) => {
   const { collector, exporter, counts } = await start(t);
   exporter.add([SPAN]);
   await exporter.flush();
-  t.same(JSON.parse(collector.posts[0] ?? ''), {
-    resourceSpans: [
-      {
-        resource: { attributes: [{ key: 'service.name', value: { stringValue: 'stonegate' } }] },
-        scopeSpans: [
-          {
-            scope: { name: 'stonegate' },
-            spans: [
-              {
-                traceId: '0af7651916cd43dd8448eb211c80319c',
-                spanId: 'b7ad6b7169203331',
-                parentSpanId: '00f067aa0ba902b7',
-                traceState: 'congo=t61rcWkgMzE',
-                name: 'GET list pods',
-                kind: 2,
-                startTimeUnixNano: '1795910400000250000',
-                endTimeUnixNano: '1795910400012000000',
-                attributes: [
-                  { key: 'http.request.method', value: { stringValue: 'GET' } },
-                  { key: 'http.response.status_code', value: { intValue: '503' } },
-                ],
-                status: { code: 2 },
-              },
-            ],
-          },
-        ],
-      },
-    ],
-  });
+  t.same(
+    JSON.parse(collector.posts[0] ?? ''),
+    parse(`
+    resourceSpans:
+    - resource: {attributes: [{key: service.name, value: {stringValue: stonegate}}]}
+      scopeSpans:
+      - scope: {name: stonegate}
+        spans:
+        - traceId: 0af7651916cd43dd8448eb211c80319c
+          spanId: b7ad6b7169203331
+          parentSpanId: 00f067aa0ba902b7
+          traceState: congo=t61rcWkgMzE
+          name: GET list pods
+          kind: 2
+          startTimeUnixNano: '1795910400000250000'
+          endTimeUnixNano: '1795910400012000000'
+          attributes:
+          - {key: http.request.method, value: {stringValue: GET}}
+          - {key: http.response.status_code, value: {intValue: '503'}}
+          status: {code: 2}`),
+  );
   t.equal(collector.spans.length, 1, 'a strict receiver decodes it');
   t.match(collector.headers, { authorization: 'Bearer x', 'content-type': 'application/json' });
   t.same(counts(), { exported: 1 });

@@ -1,5 +1,6 @@
 /** What a process writes and shows of the usage of tenants, minute by minute. */
 import t from 'tap';
+import { parse } from 'yaml';
 import { MAX_SHOWN_PROJECTS, UsageExposition } from '../../../../src/features/usage/usage-metrics.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { observedRequest } from '../../../support/observed-request.ts';
@@ -26,20 +27,19 @@ t.test('each minute has a record for each project with activity, and a heartbeat
     meter.observer.responseComplete(observedRequest({ tenant: 'acme', project, info, sent: 10 }));
   clock.advance(45_000);
   clock.advance(MINUTE);
-  const base = { apiVersion: 'stonegate.dev/v1alpha1', process: 'p1' };
-  const first = { from: '2026-11-26T12:00:15.000Z', to: '2026-11-26T12:01:00.000Z' };
-  const usage = { listRequests: 1, sentBytes: 10 };
-  const record = { ...base, ...first, kind: 'UsageRecord', tenant: 'acme', usage };
-  t.same(meter.lines.map(usageLine), [
-    { ...base, kind: 'UsageHeartbeat', id: 'p1-1', sequence: 1, from: first.from, to: first.from },
-    { ...record, id: 'p1-2', sequence: 2, project: 'web' },
-    { ...record, id: 'p1-3', sequence: 3, project: 'db' },
-    { ...base, ...first, kind: 'UsageHeartbeat', id: 'p1-4', sequence: 4 },
-    {
-      ...{ ...base, kind: 'UsageHeartbeat', id: 'p1-5', sequence: 5 },
-      ...{ from: '2026-11-26T12:01:00.000Z', to: '2026-11-26T12:02:00.000Z' },
-    },
-  ]);
+  const [begin, minute, next] = ['00:15', '01:00', '02:00'].map((at) => `2026-11-26T12:${at}.000Z`);
+  const common = 'apiVersion: stonegate.dev/v1alpha1, process: p1';
+  const record = `${common}, kind: UsageRecord, from: '${begin}', to: '${minute}', tenant: acme, usage: {listRequests: 1, sentBytes: 10}`;
+  const heartbeat = `${common}, kind: UsageHeartbeat`;
+  t.same(
+    meter.lines.map(usageLine),
+    parse(`
+    - {${heartbeat}, id: p1-1, sequence: 1, from: '${begin}', to: '${begin}'}
+    - {${record}, id: p1-2, sequence: 2, project: web}
+    - {${record}, id: p1-3, sequence: 3, project: db}
+    - {${heartbeat}, id: p1-4, sequence: 4, from: '${begin}', to: '${minute}'}
+    - {${heartbeat}, id: p1-5, sequence: 5, from: '${minute}', to: '${next}'}`),
+  );
 });
 
 t.test('D536 usage without a project or a tenant is charged to "-", and nothing is dropped', async (t) => {
@@ -50,10 +50,12 @@ t.test('D536 usage without a project or a tenant is charged to "-", and nothing 
   const malformed = { status: 400, code: 'RequestMalformed', aborted: false } as const;
   meter.observer.responseComplete(observedRequest({ outcome: malformed }));
   meter.close();
-  t.match(recordsOf(meter), [
-    { tenant: 'acme', project: '-', usage: { writeRequests: 1 } },
-    { tenant: '-', project: '-', usage: { listRequests: 1, getRequests: 1, refusals: 2 } },
-  ]);
+  t.match(
+    recordsOf(meter),
+    parse(`
+    - {tenant: acme, project: '-', usage: {writeRequests: 1}}
+    - {tenant: '-', project: '-', usage: {listRequests: 1, getRequests: 1, refusals: 2}}`),
+  );
   t.match(showing(meter), 'stonegate_usage_refusals_total{tenant="-",project="-"} 2');
 });
 
@@ -110,18 +112,17 @@ t.test('the resources that objects request are multiplied by time, at the replic
   clock.advance(MINUTE);
   leads = false;
   clock.advance(MINUTE);
-  t.match(recordsOf(meter), [
-    {
-      tenant: 'acme',
-      project: 'web',
-      usage: {
-        requestedCpuSeconds: 30,
-        requestedMemoryByteSeconds: 60 * 2 ** 30,
-        podSeconds: 180,
-        storageByteSeconds: 600 * 2 ** 30,
-      },
-    },
-  ]);
+  t.match(
+    recordsOf(meter),
+    parse(`
+    - tenant: acme
+      project: web
+      usage:
+        requestedCpuSeconds: 30
+        requestedMemoryByteSeconds: ${60 * 2 ** 30}
+        podSeconds: 180
+        storageByteSeconds: ${600 * 2 ** 30}`),
+  );
 });
 
 t.test('a namespace in which nothing runs and nothing is requested has no record', async (t) => {

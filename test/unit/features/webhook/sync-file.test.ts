@@ -1,5 +1,5 @@
 import t from 'tap';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { parseStonegate } from '../../../../src/app/configuration.ts';
 import { formatProblem } from '../../../../src/config/problem.ts';
 import { checkWebhookFiles, readSync } from '../../../../src/features/webhook/sync-file.ts';
@@ -22,27 +22,23 @@ role-mappings:
     groups: ["mygroup"]
   - keystone-role: reader
 `);
-  t.same(read, {
-    ok: true,
-    value: {
-      projects: true,
-      roleAssignments: true,
-      namespaceFormat: 'prefix-%d-%n-%i-suffix',
-      ignoredProjects: new Set(['id1']),
-      ignoredProjectNames: new Set(['name1']),
-      roleMappings: [
-        { role: 'member', username: 'myuser', groups: ['mygroup'] },
-        { role: 'reader', groups: [] },
-      ],
-    },
-  });
+  const value = parse(`
+    projects: true
+    roleAssignments: true
+    namespaceFormat: prefix-%d-%n-%i-suffix
+    roleMappings: [{role: member, username: myuser, groups: [mygroup]}, {role: reader, groups: []}]`);
+  const ignored = { ignoredProjects: new Set(['id1']), ignoredProjectNames: new Set(['name1']) };
+  t.same(read, { ok: true, value: { ...value, ...ignored } });
 });
 
-for (const format of ['%n', '-%i', '%i-', 'a_%i']) {
-  t.test(`C235 the namespace format ${JSON.stringify(format)} is refused`, async (t) => {
-    t.match(problemsOf({ 'namespace-format': format }), [/^namespace-format: expected a format with %i/]);
-  });
-}
+t.test('C235 a namespace format without the id, or with other characters, is refused', async (t) => {
+  for (const format of ['%n', '-%i', '%i-', 'a_%i'])
+    t.match(
+      problemsOf({ 'namespace-format': format }),
+      [/^namespace-format: expected a format with %i/],
+      format,
+    );
+});
 
 t.test('other data types, unknown keys and bad YAML are reported with their place', async (t) => {
   t.match(problemsOf({ 'data-types-to-sync': ['users'] }), [/^data-types-to-sync\[0\]: expected "projects"/]);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { StatusError, unauthorized } from '../../../../src/errors/status-error.ts';
 import type { KeystoneSync, ProjectMember } from '../../../../src/features/bindings/keystone-sync.ts';
 import {
@@ -13,12 +14,8 @@ import { keystoneIdentity } from '../../../support/identities.ts';
 const PROJECT = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
 const ALICE: Identity = { ...keystoneIdentity('alice'), scope: PROJECT };
 const RULES: KeystoneSync = {
-  projects: false,
-  roleAssignments: false,
-  namespaceFormat: '%i',
-  ignoredProjects: new Set(),
-  ignoredProjectNames: new Set(),
-  roleMappings: [],
+  ...parse("{projects: false, roleAssignments: false, namespaceFormat: '%i', roleMappings: []}"),
+  ...{ ignoredProjects: new Set(), ignoredProjectNames: new Set() },
 };
 
 function reviewer(identity: Identity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {

@@ -1,0 +1,15 @@
+/** Test data written as text, which is easier to read and compare than nested lists. */
+
+/** Calls back for each line of a table, one after the other, with its cells: ` | ` separates columns. */
+export async function eachRow(table: string, use: (...cells: string[]) => unknown): Promise<void> {
+  for (const line of linesOf(table))
+    await use(...line.split(/(?:^|\s)\|(?=\s|$)/).map((cell) => cell.trim()));
+}
+
+/** The lines of a text, without their indentation. */
+export function linesOf(text: string): string[] {
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim());
+}
