@@ -72,8 +72,8 @@ export interface AccountLimits {
   /** The part of them that the account may use, if it may not use all. */
   partOf(account: Account): Semaphore | undefined;
   /**
-   * Call it before `begin`, for all parts of a watch once: one that is refused half-way would have used up the
-   * rate of those that could have begun.
+   * Call it before `begin`, once for all parts of a watch: one that is refused half-way would have used up
+   * the rate of those that could have begun.
    *
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests

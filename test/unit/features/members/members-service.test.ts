@@ -86,7 +86,7 @@ t.test('in shared mode too only a role that exists is given', async (t) => {
   const { access, clock } = accessIndexOf(
     namespace('web'),
     clusterRole('stonegate:manage', CLUSTER_ROLES.get('stonegate:manage') ?? []),
-    roleBinding('web', 'owners', 'ClusterRole/stonegate:manage', [user('acme:alice')]),
+    rbacObject('RoleBinding web/owners: ClusterRole/stonegate:manage to User acme:alice'),
   );
   const requests = { ...options.requests, subjectOf: async () => uniformSubject(rbacUser('acme:alice')) };
   const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
